@@ -1,0 +1,76 @@
+import { styleText } from "node:util";
+import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger } from "pino";
+
+/** Messages are constant, what varies is a field: `log.warn({ key, error }, "reconcile failed")`. An error goes into the field `error`. */
+export type Log = Logger;
+
+export interface LogOptions {
+  level?: LevelWithSilent;
+  /** One line for people instead of JSON. By default when stderr is a terminal. */
+  pretty?: boolean;
+  /** Takes each finished line; by default stderr, written synchronously so that nothing is lost when the process dies. */
+  write?: (line: string) => void;
+}
+
+export function createLog(options: LogOptions = {}): Log {
+  const pretty = options.pretty ?? (options.write === undefined && process.stderr.isTTY);
+  const write = options.write ?? stderr();
+  return pino(
+    {
+      level: options.level ?? "info",
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      errorKey: "error",
+      serializers: { error: describeError },
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: pretty ? (line: string) => write(prettyLine(line)) : write },
+  );
+}
+
+function stderr(): (line: string) => void {
+  const stream = destination({ dest: 2, sync: true });
+  return (line) => stream.write(line);
+}
+
+interface ErrorFields {
+  type: string;
+  message: string;
+  code?: string;
+  stack?: string;
+  cause?: unknown;
+}
+
+/** An error with a code was foreseen and explains itself; only the others are worth their stack. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const fields: ErrorFields = { type: error.name, message: error.message };
+  if ("code" in error && typeof error.code === "string") fields.code = error.code;
+  else if (error.stack !== undefined) fields.stack = error.stack;
+  if (error.cause !== undefined) fields.cause = describeError(error.cause);
+  return fields;
+}
+
+const colours = { trace: "gray", debug: "gray", info: "green", warn: "yellow", error: "red", fatal: "magenta" } as const;
+
+interface Line extends Record<string, unknown> {
+  level: keyof typeof colours;
+  time: string;
+  msg: string;
+}
+
+function prettyLine(json: string): string {
+  const { level, time, msg, error, ...fields } = JSON.parse(json) as Line;
+  const parts = [styleText("gray", time.slice(11, 23)), styleText(colours[level], level.toUpperCase().padEnd(5)), msg];
+  for (const [name, value] of Object.entries(fields)) {
+    parts.push(styleText("cyan", `${name}=`) + (typeof value === "string" ? value : JSON.stringify(value)));
+  }
+  return `${parts.join(" ")}${error === undefined ? "" : prettyError(error)}\n`;
+}
+
+function prettyError(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("message" in error)) return ` ${styleText("red", JSON.stringify(error))}`;
+  const { type, message, stack, cause } = error as ErrorFields;
+  const text = stack === undefined ? ` ${styleText("red", `${type}: ${message}`)}` : `\n  ${stack.replaceAll("\n", "\n  ")}`;
+  return cause === undefined ? text : `${text} caused by${prettyError(cause)}`;
+}

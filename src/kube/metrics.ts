@@ -1,0 +1,156 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+/** Every metric of the process. A metric is defined here and nowhere else, so that docs/metrics.md can list them all. */
+export const registry = new Registry();
+
+const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+  new Counter<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry] });
+
+const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+  new Gauge<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry] });
+
+const histogram = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+  new Histogram<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry], buckets: seconds });
+
+const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+// client/
+export const clientRequests = counter(
+  "client_requests_total",
+  "Requests to the API server, each attempt counted. `verb` is get, list, watch, create, update, patch, apply, delete or raw; `code` the HTTP status, or the KubeError code where no answer came.",
+  "verb",
+  "resource",
+  "code",
+);
+export const clientRequestSeconds = histogram(
+  "client_request_seconds",
+  "Time from sending a request to its last byte; watches aside.",
+  "verb",
+);
+export const clientRetries = counter(
+  "client_retries_total",
+  "Requests sent again, by the KubeError code that made it necessary.",
+  "verb",
+  "code",
+);
+
+// cache/
+export const watchReconnects = counter(
+  "watch_reconnects_total",
+  "Watches opened again. `cause` is closed (by the server, as it does every few minutes), silent (nothing heard for 90 s), or the KubeError code.",
+  "kind",
+  "cause",
+);
+export const watchEvents = counter(
+  "watch_events_total",
+  "Events read from watches. `type` is added, modified, deleted or bookmark.",
+  "kind",
+  "type",
+);
+export const cacheLists = counter("cache_lists_total", "Full reads of a kind. `how` is watchlist or list.", "kind", "how");
+export const cacheObjects = gauge("cache_objects", "Objects held.", "kind");
+export const cacheSynced = gauge(
+  "cache_synced",
+  "1 once the first full read is done and the watch stands, 0 while the view is lost.",
+  "kind",
+);
+export const cacheListenerErrors = counter(
+  "cache_listener_errors_total",
+  "Listeners that threw; the change was given to the others.",
+  "kind",
+);
+
+// controller/
+export const queueDepth = gauge("queue_depth", "Keys waiting for a worker; delayed ones are not counted.", "queue", "priority");
+export const queueAdds = counter(
+  "queue_adds_total",
+  "Keys that were put into the queue; adding a key that already waits does not count.",
+  "queue",
+);
+export const queueRetries = counter("queue_retries_total", "Keys put back with backoff.", "queue");
+export const queueLatencySeconds = histogram("queue_latency_seconds", "Time a key waited for a worker.", "queue");
+export const queueWorkSeconds = histogram(
+  "queue_work_seconds",
+  "Time a worker spent on a key, which for a controller is one reconcile.",
+  "queue",
+);
+export const reconciles = counter(
+  "reconciles_total",
+  "Reconciles by outcome: success, requeue_after, error (retried with backoff) or terminal_error (not retried).",
+  "controller",
+  "outcome",
+);
+export const reconcileTimeouts = counter(
+  "reconcile_timeouts_total",
+  "Reconciles cut off by their time limit; each is an error too.",
+  "controller",
+);
+export const reconcilesActive = gauge("reconciles_active", "Reconciles running now.", "controller");
+
+// leader/
+export const leading = gauge("leader", "1 while this process holds the Lease.", "lease");
+export const leaderTransitions = counter(
+  "leader_transitions_total",
+  "Changes of this process: acquired, lost or released.",
+  "lease",
+  "change",
+);
+export const leaderRenewals = counter(
+  "leader_renewals_total",
+  "Renewals of the Lease; `outcome` is ok or the KubeError code.",
+  "lease",
+  "outcome",
+);
+export const leaderFencedWrites = counter("leader_fenced_writes_total", "Writes stopped because the own renewal was too old.", "lease");
+
+// members/
+export const heartbeats = counter("heartbeats_total", "Renewals of this agent's Lease; `outcome` is ok or the KubeError code.", "outcome");
+export const membersLive = gauge("members_live", "Agents in the published live set.");
+export const janitorMarks = counter("janitor_marks_total", "Objects of silent agents. `action` is unknown or deleted.", "kind", "action");
+export const janitorDoubts = counter(
+  "janitor_doubts_total",
+  "Times so many agents fell silent at once that the janitor doubted its own view.",
+);
+
+// status/
+export const statusWrites = counter("status_writes_total", "Status writes. `class` is first, transition or refresh.", "kind", "class");
+export const statusSuppressed = counter(
+  "status_suppressed_total",
+  "Pictures that equalled what the cluster holds, so nothing was sent.",
+  "kind",
+);
+export const statusConflicts = counter("status_conflicts_total", "Status writes refused because the object had moved on.", "kind");
+export const statusErrors = counter(
+  "status_errors_total",
+  "Status writes that failed otherwise, by KubeError code; they are tried again.",
+  "kind",
+  "code",
+);
+export const statusPending = gauge("status_pending", "Pictures waiting to be written.", "kind");
+
+// webhook/
+export const webhookRequests = counter(
+  "webhook_requests_total",
+  "Admission reviews. `outcome` is allowed, denied or malformed.",
+  "kind",
+  "outcome",
+);
+export const webhookSeconds = histogram("webhook_request_seconds", "Time to answer an admission review.", "kind");
+export const webhookCertificateExpiry = gauge(
+  "webhook_certificate_expiry_seconds",
+  "When the serving certificate ends, in seconds since 1970.",
+);
+
+// events.ts
+export const events = counter(
+  "events_total",
+  "Events about objects. `outcome` is created, counted (an existing Event was patched), dropped (spam filter or full queue) or failed.",
+  "outcome",
+);
+
+/** Adds process_* and nodejs_*; called by the programs that serve them, so that the CLI does not pay for the timers behind them. */
+export function collectProcessMetrics(): void {
+  if (registry.getSingleMetric("process_cpu_seconds_total")) return;
+  // The default of 10 ms wakes an idle process a hundred times a second only to find that it is idle.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
+}
