@@ -99,6 +99,13 @@ export class ApiServer {
     return path;
   }
 
+  /** Writes the CA that signed the served certificate and returns its path. */
+  async writeCa(): Promise<string> {
+    const path = join(this.directory, "ca.crt");
+    await writeFile(path, this.#caPem);
+    return path;
+  }
+
   pause(): void {
     this.#child.signal("SIGSTOP");
   }

@@ -11,7 +11,15 @@ import { findGo } from "./go.ts";
 
 export const KUBERNETES_VERSION = "v1.37.1";
 
-export type Part = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kube-proxy" | "kubectl" | "kwok";
+export type Part =
+  | "etcd"
+  | "kube-apiserver"
+  | "kube-controller-manager"
+  | "kube-scheduler"
+  | "kube-proxy"
+  | "kubectl"
+  | "kwok"
+  | "kwok-stages";
 
 /** Where the programs of a control plane are. */
 export interface KubeBinaries {

@@ -22,6 +22,9 @@ import (
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	nodestages "sigs.k8s.io/kwok/kustomize/stage/node/fast"
+	leasestages "sigs.k8s.io/kwok/kustomize/stage/node/heartbeat-with-lease"
+	podstages "sigs.k8s.io/kwok/kustomize/stage/pod/fast"
 	kwokconfig "sigs.k8s.io/kwok/pkg/config"
 	kwok "sigs.k8s.io/kwok/pkg/kwok/cmd"
 	kwoklog "sigs.k8s.io/kwok/pkg/log"
@@ -36,6 +39,7 @@ var parts = map[string]func(){
 	"kube-proxy":              func() { run(proxy.NewProxyCommand()) },
 	"kubectl":                 runKubectl,
 	"kwok":                    runKwok,
+	"kwok-stages":             printStages,
 }
 
 func main() {
@@ -85,4 +89,15 @@ func runKwok() {
 		logger.Error("kwok stopped", "err", err)
 		os.Exit(1)
 	}
+}
+
+// kwok does nothing without stages; these are the ones it brings, printed so that a lab can add to them or leave some out.
+func printStages() {
+	fmt.Println(strings.Join([]string{
+		nodestages.DefaultNodeInit,
+		leasestages.DefaultNodeHeartbeatWithLease,
+		podstages.DefaultPodReady,
+		podstages.DefaultPodComplete,
+		podstages.DefaultPodDelete,
+	}, "\n---\n"))
 }

@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Child } from "../child.ts";
+import type { Progress } from "../progress.ts";
+import { ApiServer, startPart, type Identity } from "./api-server.ts";
+import { KUBERNETES_VERSION, kubeBinaries, type KubeBinaries, type Part } from "./binary.ts";
+import { memoryDirectory, startEtcd } from "./etcd.ts";
+
+export interface ControlPlane {
+  server: ApiServer;
+  /** A cluster-admin's kubeconfig. */
+  kubeconfig: string;
+  directory: string;
+  parts: readonly Child[];
+  stop(): Promise<void>;
+}
+
+const FAST_CLIENT = ["--kube-api-qps=1000", "--kube-api-burst=2000"];
+
+/** etcd, kube-apiserver, kube-controller-manager and kube-scheduler; kwok too when nodes should look alive. */
+export async function startControlPlane(options: { kwok: boolean; progress: Progress }): Promise<ControlPlane> {
+  const { progress } = options;
+  const binaries = await kubeBinaries(progress);
+  const memory = await memoryDirectory("kube");
+  const directory = memory.path;
+  const parts: Child[] = [];
+  const stop = async () => {
+    await Promise.all(parts.map((part) => part.kill()));
+    await server?.kill();
+    await memory.remove();
+  };
+  let server: ApiServer | undefined;
+  try {
+    progress.step("Starting etcd");
+    const etcd = await startEtcd(binaries, directory);
+    parts.push(etcd.child);
+    progress.step(`Starting kube-apiserver ${KUBERNETES_VERSION}`);
+    server = await ApiServer.start({ binaries, directory: join(directory, "kube-apiserver"), etcd: etcd.url, prefix: "/lab" });
+
+    progress.step("Starting controller-manager and scheduler");
+    const api = server;
+    const start = async (part: Part, identity: Identity, flags: string[]) => {
+      const kubeconfig = await api.kubeconfig(identity);
+      parts.push(startPart(binaries, part, [`--kubeconfig=${kubeconfig}`, ...flags], join(directory, `${part}.log`)));
+    };
+    await start("kube-controller-manager", "controller-manager", [
+      ...FAST_CLIENT,
+      "--use-service-account-credentials",
+      `--service-account-private-key-file=${join(api.directory, "service-account.pem")}`,
+      `--root-ca-file=${await api.writeCa()}`,
+      "--leader-elect=false",
+      "--secure-port=0",
+    ]);
+    await start("kube-scheduler", "scheduler", [...FAST_CLIENT, "--leader-elect=false", "--secure-port=0"]);
+    if (options.kwok) await start("kwok", "admin", ["--manage-all-nodes=true", `--config=${await writeStages(binaries, directory)}`]);
+    progress.done();
+    return { server, kubeconfig: await server.kubeconfig("admin"), directory, parts, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** kwok does nothing without stages; our binary prints those that kwok brings. */
+async function writeStages(binaries: KubeBinaries, directory: string): Promise<string> {
+  const command = binaries.command("kwok-stages");
+  if (!command) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kwok; unset it to use our own build");
+  const [program, ...args] = command;
+  const path = join(directory, "stages.yaml");
+  await writeFile(path, (await promisify(execFile)(program, args)).stdout);
+  return path;
+}
