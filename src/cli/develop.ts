@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { Command } from "commander";
+
+/** What a checkout can do besides; each lives in tools/ and is no part of the shipped program. */
+const TOOLS = {
+  test: "run every suite; arguments choose files",
+  soak: "run the long versions of the suites (--minutes N)",
+  check: "format, lint, types, import directions, unused code, generated files",
+  generate: "write the generated files anew",
+  build: "bundle each program into dist/",
+  bench: "run the benchmarks; arguments choose them",
+} as const;
+
+export function developCommands(checkout: string): Command[] {
+  return Object.entries(TOOLS).map(([name, description]) =>
+    new Command(name)
+      .description(description)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .helpOption(false)
+      .argument("[arguments...]")
+      .action(async (args: string[]) => {
+        const tool = (await import(join(checkout, "tools", `${name}.ts`))) as { run(args: string[]): Promise<number> };
+        process.exitCode = await tool.run(args);
+      }),
+  );
+}

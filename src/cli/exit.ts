@@ -1,0 +1,34 @@
+import { CommanderError } from "commander";
+import { KubeError } from "../kube/client/error.ts";
+
+/** What the exit code of every command means. */
+export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
+
+/** Ends a command with a sentence for its user, and a code. */
+export class CliError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "CliError";
+    this.exitCode = exitCode;
+  }
+}
+
+/** The exit code for whatever a command threw, after telling the user about it. */
+export function exitCodeFor(error: unknown, say: (line: string) => void): number {
+  // Commander has printed help, version or the misuse itself.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.misuse;
+  if (error instanceof CliError) {
+    say(`plumbline: ${error.message}`);
+    return error.exitCode;
+  }
+  if (error instanceof KubeError) {
+    say(`plumbline: ${error.message}`);
+    return EXIT.unknown;
+  }
+  if (error instanceof Error && error.name === "AbortError") return EXIT.unknown;
+  // Not foreseen, so ours to mend: here the stack is worth its lines.
+  say(`plumbline: this should not have happened, and is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return EXIT.unknown;
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+
+declare const PLUMBLINE_VERSION: string | undefined;
+
+/** Set by the bundler; in a checkout it is read from package.json. */
+export const VERSION: string =
+  typeof PLUMBLINE_VERSION === "string"
+    ? PLUMBLINE_VERSION
+    : (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
+
+export function versionCommand(): Command {
+  return new Command("version")
+    .description("Print the version of plumbline and of the Node it runs on.")
+    .option("-o, --output <format>", "json for programs")
+    .addHelpText("after", "\nExample:\n  plumbline version -o json\n")
+    .action((options: { output?: string }) => {
+      const item = { version: VERSION, node: process.version };
+      if (options.output === "json") printItems("Version", [item]);
+      else process.stdout.write(`plumbline ${item.version} (node ${item.node})\n`);
+    });
+}
+
+/** The one JSON shape of every command. */
+export function printItems(kind: string, items: readonly unknown[]): void {
+  process.stdout.write(`${JSON.stringify({ apiVersion: "plumbline.dev/cli/v1", kind, items }, null, 2)}\n`);
+}

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { staleFiles } from "./generated.ts";
+import { importComplaints } from "./import-directions.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const BIN = join(ROOT, "node_modules/.bin");
+
+type Finding = string | undefined;
+
+/** `npm run check`: everything that can be said about the code without running it. All complaints at once. */
+export async function run(): Promise<number> {
+  const checks: Record<string, () => Promise<Finding>> = {
+    format: () => command("oxfmt", "--check", "."),
+    lint: () => command("oxlint", "--type-aware", "."),
+    types: () => command("tsc", "-p", "tsconfig.json"),
+    "unused code": () => command("knip"),
+    "import directions": async () => lines(importComplaints(ROOT, await trackedFiles("src"))),
+    "generated files": async () => lines((await staleFiles(ROOT)).map((path) => `${path} is stale: run ./plumbline generate`)),
+    "go format": () => goFormat(),
+  };
+  const findings = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => {
+      const started = performance.now();
+      const finding = await check();
+      console.log(`${finding ? "✗" : "✓"} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+      return finding && `\n── ${name}\n${finding}`;
+    }),
+  );
+  const complaints = findings.filter((finding) => finding !== undefined);
+  for (const complaint of complaints) console.error(complaint);
+  return complaints.length === 0 ? 0 : 1;
+}
+
+async function command(name: string, ...args: string[]): Promise<Finding> {
+  try {
+    await promisify(execFile)(join(BIN, name), args, { cwd: ROOT, maxBuffer: 1 << 26 });
+    return undefined;
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
+    return `${stdout}${stderr}`.trim() || message;
+  }
+}
+
+async function trackedFiles(directory: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)("git", ["ls-files", "--cached", "--others", "--exclude-standard", directory], { cwd: ROOT });
+  return stdout.split("\n").filter((file) => file.endsWith(".ts"));
+}
+
+/** Only where Go is at hand: the check needs no Go to say what it says of TypeScript. */
+async function goFormat(): Promise<Finding> {
+  const result = await promisify(execFile)("gofmt", ["-l", "lab"], { cwd: ROOT }).catch(() => undefined);
+  return result?.stdout ? `gofmt would change ${result.stdout.trim()}` : undefined;
+}
+
+function lines(complaints: readonly string[]): Finding {
+  return complaints.length > 0 ? complaints.join("\n") : undefined;
+}

@@ -1,0 +1,38 @@
+import { readFile, readdir, rm, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { crdYaml } from "../src/api/crd-yaml.ts";
+import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { metricsTable } from "../src/kube/metrics.ts";
+
+const CRDS = "deploy/crds";
+
+/** Every file that is written by a program, with what it must say. */
+function generatedFiles(): Map<string, string> {
+  const files = new Map([["docs/metrics.md", metricsTable()]]);
+  for (const kind of CUSTOM_KINDS) files.set(`${CRDS}/${kind.group}_${kind.plural}.yaml`, crdYaml(kind));
+  return files;
+}
+
+/** The files that differ from what they must say, those that should be gone included. */
+export async function staleFiles(root: string): Promise<string[]> {
+  const files = generatedFiles();
+  const stale: string[] = [];
+  for (const [path, text] of files) if ((await readFile(join(root, path), "utf8").catch(() => "")) !== text) stale.push(path);
+  for (const name of await readdir(join(root, CRDS)).catch(() => [])) if (!files.has(`${CRDS}/${name}`)) stale.push(`${CRDS}/${name}`);
+  return stale;
+}
+
+export async function generate(root: string): Promise<string[]> {
+  const files = generatedFiles();
+  const stale = await staleFiles(root);
+  for (const path of stale) {
+    const text = files.get(path);
+    if (text === undefined) {
+      await rm(join(root, path));
+    } else {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await writeFile(join(root, path), text);
+    }
+  }
+  return stale;
+}

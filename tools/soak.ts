@@ -1,0 +1,13 @@
+import { run as runTests } from "./test.ts";
+
+/** `npm run soak -- --minutes N`: the same suites with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES. */
+export async function run(args: readonly string[]): Promise<number> {
+  const at = args.indexOf("--minutes");
+  const minutes = at < 0 ? 10 : Number(args[at + 1]);
+  if (!Number.isFinite(minutes) || minutes <= 0) {
+    console.error("usage: npm run soak -- [--minutes N] [files...]");
+    return 2;
+  }
+  process.env["PLUMBLINE_SOAK_MINUTES"] = String(minutes);
+  return runTests(args.filter((_, index) => at < 0 || (index !== at && index !== at + 1)));
+}
