@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,7 +53,10 @@ export async function startInBackground(command: readonly string[], progress: Pr
   await mkdir(directory(), { recursive: true, mode: 0o700 });
   const logFile = join(directory(), "log");
   const [program = "", ...args] = command;
-  const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", openSync(logFile, "w", 0o600)] });
+  const log = openSync(logFile, "w", 0o600);
+  const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log] });
+  closeSync(log);
+  if (!child.stdout) throw new Error("the child's standard output is a pipe");
   let exited = false;
   child.once("exit", () => (exited = true));
   for await (const line of createInterface({ input: child.stdout })) {
