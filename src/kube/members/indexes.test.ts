@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { assignIndexes, type Indexes } from "./indexes.ts";
+
+const none: Indexes = { indexes: {}, freed: [] };
+const monday = new Date("2026-11-16T10:00:00.000Z");
+const hour = 60 * 60 * 1000;
+const later = (ms: number) => new Date(monday.getTime() + ms);
+
+test("new nodes get the lowest indexes, in the order of their names", () => {
+  expect(assignIndexes(none, ["b", "a"], monday)).toEqual({ indexes: { a: { index: 0 }, b: { index: 1 } }, freed: [] });
+});
+
+test("a node that is there keeps its index and everything else that is recorded with it", () => {
+  const held = { indexes: { b: { index: 7, note: "kept" } }, freed: [] };
+  expect(assignIndexes(held, ["a", "b"], monday).indexes).toEqual({ a: { index: 0 }, b: { index: 7, note: "kept" } });
+});
+
+test("the index of a node that is gone rests for 24 hours and is then the lowest again", () => {
+  const held = assignIndexes(none, ["a", "b"], monday);
+  const without = assignIndexes(held, ["b"], monday);
+  expect(without).toEqual({ indexes: { b: { index: 1 } }, freed: [{ index: 0, at: "2026-11-16T10:00:00.000Z" }] });
+  expect(assignIndexes(without, ["b", "c"], later(24 * hour - 1)).indexes["c"]).toEqual({ index: 2 });
+  expect(assignIndexes(without, ["b", "c"], later(24 * hour))).toEqual({ indexes: { b: { index: 1 }, c: { index: 0 } }, freed: [] });
+});
+
+describe("over any history of nodes coming and going", () => {
+  const history = fc.array(
+    fc.record({
+      nodes: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { maxLength: 6 }),
+      hours: fc.integer({ min: 0, max: 30 }),
+    }),
+    { maxLength: 30 },
+  );
+
+  function* lived(steps: { nodes: string[]; hours: number }[]) {
+    let state = none;
+    let now = monday;
+    for (const { nodes, hours } of steps) {
+      now = new Date(now.getTime() + hours * hour);
+      const before = state;
+      state = assignIndexes(before, nodes, now);
+      yield { before, after: state, nodes, now };
+    }
+  }
+
+  test("every node has an index, no two the same, and none ever loses it while it exists", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        for (const { before, after, nodes } of lived(steps)) {
+          expect(Object.keys(after.indexes).sort()).toEqual([...nodes].sort());
+          const numbers = Object.values(after.indexes).map(({ index }) => index);
+          expect(new Set(numbers).size).toBe(numbers.length);
+          for (const node of nodes) if (before.indexes[node]) expect(after.indexes[node]).toEqual(before.indexes[node]);
+        }
+      }),
+      { seed: 3, numRuns: 200 },
+    );
+  });
+
+  test("an index is not given to another node within 24 hours after its node was gone, and is the lowest that may be given", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        const freedAt = new Map<number, number>();
+        for (const { before, after, now } of lived(steps)) {
+          const at = now.getTime();
+          for (const [node, { index }] of Object.entries(before.indexes)) if (!after.indexes[node]) freedAt.set(index, at);
+          const held = new Set(Object.values(after.indexes).map(({ index }) => index));
+          for (const [node, { index }] of Object.entries(after.indexes)) {
+            if (before.indexes[node]) continue;
+            const rests = (number: number) => at - (freedAt.get(number) ?? -Infinity) < 24 * hour;
+            expect(rests(index)).toBe(false);
+            for (let lower = 0; lower < index; lower += 1) expect(held.has(lower) || rests(lower)).toBe(true);
+          }
+        }
+      }),
+      { seed: 3, numRuns: 200 },
+    );
+  });
+
+  test("a second look at the same nodes changes nothing", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        for (const { after, nodes, now } of lived(steps)) expect(assignIndexes(after, nodes, now)).toEqual(after);
+      }),
+      { seed: 3, numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,316 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { begin, livingAgents, mayMark, observe, type Liveness, type Look, type Renewal, type Sight } from "./liveness.ts";
+
+const duration = 30_000;
+const tick = 2_000;
+
+/** The moments at which each node's agent renews, in ms; what the observer sees of it is what happened up to now. */
+type Renewals = Record<string, number[]>;
+
+const every = (period: number, from: number, until: number): number[] =>
+  Array.from({ length: Math.max(0, Math.ceil((until - from) / period)) }, (_, nth) => from + nth * period);
+
+interface Course {
+  renewals: Renewals;
+  until: number;
+  /** Nodes whose reports exist without a Lease. */
+  reported?: string[];
+  published?: ReadonlySet<string>;
+  /** Spans in which the watch is broken. */
+  lost?: [from: number, to: number][];
+  /** Spans in which the watch stands but delivers nothing, as on a connection that died unnoticed. */
+  stale?: [from: number, to: number][];
+  /** Spans in which the observer is frozen. */
+  frozen?: [from: number, to: number][];
+}
+
+interface Moment {
+  now: number;
+  look: Look;
+  silent: string[];
+}
+
+const within = (spans: [number, number][] | undefined, now: number) => spans?.find(([from, to]) => from <= now && now < to);
+
+/** Runs the observer through a course of events; a list it asks for is answered at once. */
+function watch({ renewals, until, reported = [], published, lost, stale, frozen }: Course): Moment[] {
+  const seen = (at: number): Map<string, Renewal> =>
+    new Map(
+      Object.entries(renewals).flatMap(([node, times]): [string, Renewal][] => {
+        const last = times.findLast((time) => time <= at);
+        return last === undefined ? [] : [[node, { resourceVersion: String(last + 1), renewTime: String(last) }]];
+      }),
+    );
+  const heard = Object.values(renewals)
+    .flat()
+    .sort((a, b) => a - b);
+  const sight = (now: number): Sight => {
+    const known = within(stale, now)?.[0] ?? within(lost, now)?.[0] ?? now;
+    const heardAt = heard.findLast((time) => time <= known) ?? 0;
+    return { whole: !within(lost, now), listed: false, heardAt, renewals: seen(known), reported };
+  };
+
+  const moments: Moment[] = [];
+  let state: Liveness = begin(duration, sight(0), published, 0);
+  for (let now = tick; now <= until; now += tick) {
+    if (within(frozen, now)) continue;
+    let look = observe(state, sight(now), now);
+    if (look.ask) {
+      const answer = observe(look.state, { ...sight(now), listed: true, heardAt: now, renewals: seen(now) }, now);
+      look = { ...answer, changed: [...look.changed, ...answer.changed], doubt: look.doubt ?? answer.doubt };
+    }
+    state = look.state;
+    const silent = [...state.agents].filter(([, { phase }]) => phase.is === "silent").map(([node]) => node);
+    moments.push({ now, look, silent });
+  }
+  return moments;
+}
+
+const last = (moments: Moment[]) => moments.at(-1)?.silent;
+const firstSilent = (moments: Moment[], node: string) => moments.find(({ silent }) => silent.includes(node))?.now ?? Infinity;
+const doubts = (moments: Moment[]) => moments.flatMap(({ now, look }) => (look.doubt ? [{ now, ...look.doubt }] : []));
+
+const fine = (until: number, offset = 0) => every(10_000, offset, until);
+
+describe("one agent", () => {
+  test("that stops renewing is silent after a full duration and the time to see whether it is alone", () => {
+    const moments = watch({ renewals: { a: fine(60_000), b: fine(200_000), c: fine(200_000) }, until: 120_000 });
+    expect(firstSilent(moments, "a")).toBe(50_000 + 30_000 + 12_000);
+    expect(last(moments)).toEqual(["a"]);
+    expect(doubts(moments)).toEqual([]);
+  });
+
+  test("that renews again is alive again", () => {
+    const moments = watch({ renewals: { a: [...fine(20_000), 150_000], b: fine(200_000) }, until: 160_000 });
+    expect(moments.filter(({ look }) => look.changed.includes("a")).map(({ now }) => now)).toEqual([52_000, 150_000]);
+    expect(last(moments)).toEqual([]);
+  });
+
+  test("that renews just before its time is up is never silent", () => {
+    const moments = watch({ renewals: { a: every(28_000, 0, 600_000), b: fine(600_000) }, until: 500_000 });
+    expect(firstSilent(moments, "a")).toBe(Infinity);
+  });
+
+  test("that reports without ever having a Lease is silent too, and not among the living before", () => {
+    const moments = watch({ renewals: { b: fine(200_000) }, reported: ["a"], until: 60_000 });
+    expect(
+      livingAgents(begin(duration, { whole: true, listed: false, heardAt: 0, renewals: new Map(), reported: ["a"] }, undefined, 0)),
+    ).toEqual([]);
+    expect(last(moments)).toEqual(["a"]);
+  });
+
+  test("whose Lease is deleted stays among the living until its time is up, and is then forgotten when nothing speaks of it", () => {
+    const sight = (heardAt: number, ...nodes: string[]): Sight => ({
+      whole: true,
+      listed: false,
+      heardAt,
+      reported: [],
+      renewals: new Map(nodes.map((node) => [node, { resourceVersion: "1", renewTime: "1" }])),
+    });
+    let state = begin(duration, sight(0, "a"), undefined, 0);
+    const livingAt = (now: number) => {
+      state = observe(state, sight(now), now).state;
+      return livingAgents(state);
+    };
+    for (let now = tick; now < 42_000; now += tick) expect(livingAt(now)).toEqual(["a"]);
+    expect(livingAt(42_000)).toEqual([]);
+    livingAt(44_000);
+    expect(state.agents.size).toBe(0);
+  });
+});
+
+describe("a new leader", () => {
+  test("leaves the dead among the dead, without doubt and without taking them for living", () => {
+    const course: Course = {
+      renewals: { a: [0], b: [0], c: [0], d: [0], e: fine(200_000) },
+      published: new Set(["e"]),
+      until: 100_000,
+    };
+    const moments = watch(course);
+    expect(doubts(moments)).toEqual([]);
+    expect(moments.every(({ look }) => livingAgents(look.state).join() === "e")).toBe(true);
+  });
+
+  test("marks nothing before a full duration of its own observation, not even what was silent before", () => {
+    const moments = watch({ renewals: { a: [0], b: fine(200_000) }, published: new Set(["b"]), until: 60_000 });
+    const marked = moments.filter(({ now, look }) => mayMark(look.state, "a", now)).map(({ now }) => now);
+    expect(marked[0]).toBe(30_000);
+  });
+
+  test("takes whoever is seen to renew for living, published or not", () => {
+    const moments = watch({ renewals: { a: [0, 8_000], b: [0] }, published: new Set(["b"]), until: 10_000 });
+    expect(moments.map(({ look }) => livingAgents(look.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
+  });
+});
+
+describe("many at once", () => {
+  const five = (until: number) => ({ a: fine(until), b: fine(until, 3_000), c: fine(until, 6_000), d: fine(until, 9_000) });
+
+  test("put the own view in doubt once, and are silent one full duration later", () => {
+    const moments = watch({ renewals: { ...five(60_000), e: fine(300_000) }, until: 200_000 });
+    // Seen last at 50, 53, 56 and 59 s; the third to expire gives the doubt.
+    expect(doubts(moments)).toEqual([{ now: 86_000, expired: 3, of: 5 }]);
+    expect(["a", "b", "c", "d"].map((node) => firstSilent(moments, node))).toEqual([116_000, 116_000, 116_000, 120_000]);
+    expect(last(moments)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("of whom some renew while in doubt: only the others are silent", () => {
+    const { a, ...others } = five(60_000);
+    const moments = watch({
+      renewals: { ...others, a: [...a, 100_000, 110_000, 120_000, 130_000, 140_000], e: fine(200_000) },
+      until: 150_000,
+    });
+    expect(last(moments)).toEqual(["b", "c", "d"]);
+  });
+
+  test("are no doubt when they are two, or thirty in a hundred", () => {
+    const two = watch({ renewals: { a: fine(60_000), b: fine(60_000), c: fine(300_000) }, until: 120_000 });
+    expect(doubts(two)).toEqual([]);
+    expect(last(two)).toEqual(["a", "b"]);
+
+    const hundred = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`n${n}`, fine(n < 30 ? 60_000 : 300_000)]));
+    const thirty = watch({ renewals: hundred, until: 120_000 });
+    expect(doubts(thirty)).toEqual([]);
+    expect(last(thirty)).toHaveLength(30);
+  });
+
+  test("that fall silent further apart than a duration are no doubt", () => {
+    const moments = watch({
+      renewals: { a: fine(20_000), b: fine(55_000), c: fine(90_000), d: fine(300_000), e: fine(300_000) },
+      until: 200_000,
+    });
+    expect(doubts(moments)).toEqual([]);
+    expect(last(moments)).toEqual(["a", "b", "c"]);
+  });
+
+  test("whom only a dead connection silenced are found renewing by the list that doubt asks for", () => {
+    const moments = watch({ renewals: { ...five(400_000), e: fine(400_000) }, stale: [[60_000, 150_000]], until: 300_000 });
+    expect(doubts(moments).length).toBeGreaterThan(0);
+    expect(moments.flatMap(({ silent }) => silent)).toEqual([]);
+  });
+});
+
+describe("the own view", () => {
+  test("that a dead connection holds still marks nobody: the server is asked first", () => {
+    const moments = watch({ renewals: { a: fine(400_000), b: fine(400_000) }, stale: [[60_000, 150_000]], until: 300_000 });
+    expect(moments.flatMap(({ silent }) => silent)).toEqual([]);
+  });
+
+  test("that is lost gives everyone a full duration from when it is whole again", () => {
+    const moments = watch({ renewals: { a: fine(60_000), b: fine(400_000) }, lost: [[70_000, 150_000]], until: 300_000 });
+    // Last seen broken at 148 s, whole at 150 s.
+    expect(firstSilent(moments, "a")).toBe(150_000 + 30_000 + 12_000);
+  });
+
+  test("that froze with its process gives everyone a full duration from when it woke", () => {
+    const moments = watch({ renewals: { a: fine(400_000), b: fine(60_000) }, frozen: [[70_000, 200_000]], until: 300_000 });
+    expect(firstSilent(moments, "a")).toBe(Infinity);
+    expect(firstSilent(moments, "b")).toBe(200_000 + 30_000 + 12_000);
+  });
+
+  test("that a list has overtaken is not confused by what the watch still says", () => {
+    const sight = (version: number, listed: boolean): Sight => ({
+      whole: true,
+      listed,
+      heardAt: 0,
+      reported: [],
+      renewals: new Map([["a", { resourceVersion: String(version), renewTime: String(version) }]]),
+    });
+    const seenAt = (state: Liveness) => state.agents.get("a")?.seenAt;
+    const begun = begin(duration, sight(9, false), undefined, 0);
+    const listed = observe(begun, sight(10, true), 1_000).state;
+    expect(seenAt(listed)).toBe(1_000);
+    const old = observe(listed, sight(9, false), 2_000).state;
+    expect(seenAt(old)).toBe(1_000);
+    expect(seenAt(observe(old, sight(11, false), 3_000).state)).toBe(3_000);
+    // After a restore of etcd versions start lower again; only a list can tell.
+    const restored = observe(old, sight(5, true), 3_000).state;
+    expect(seenAt(restored)).toBe(3_000);
+    expect(seenAt(observe(restored, sight(6, false), 4_000).state)).toBe(4_000);
+  });
+});
+
+describe("whatever the others do", () => {
+  const nodes = ["a", "b", "c", "d", "e", "f", "g"];
+  const span = fc
+    .tuple(fc.integer({ min: 0, max: 300_000 }), fc.integer({ min: 1_000, max: 90_000 }))
+    .map(([from, ms]): [number, number] => [from, from + ms]);
+  /** Agents that live and pause as they like. */
+  const restless = fc
+    .array(fc.integer({ min: 1_000, max: 100_000 }), { minLength: 1, maxLength: 40 })
+    .map((gaps) => gaps.reduce<number[]>((times, gap) => [...times, (times.at(-1) ?? 0) + gap], [0]));
+  const others = fc.tuple(...nodes.map((node) => fc.option(restless).map((times) => [node, times] as const))).map((all): Renewals => {
+    return Object.fromEntries(all.filter((one): one is readonly [string, number[]] => one[1] !== null));
+  });
+  const views = fc.record({
+    lost: fc.array(span, { maxLength: 3 }),
+    stale: fc.array(span, { maxLength: 3 }),
+    frozen: fc.array(span, { maxLength: 3 }),
+  });
+  const settings = { seed: 3, numRuns: 100 };
+  const until = 400_000;
+
+  test("an agent that renews is never silent, through every loss of view", () => {
+    const steady = fc.array(fc.integer({ min: 5_000, max: 20_000 }), { minLength: 80, maxLength: 80 });
+    fc.assert(
+      fc.property(others, steady, views, (renewals, gaps, broken) => {
+        const own = gaps.reduce<number[]>((times, gap) => [...times, (times.at(-1) ?? 0) + gap], [0]);
+        const moments = watch({ renewals: { ...renewals, own }, until, ...broken });
+        expect(moments.some(({ silent }) => silent.includes("own"))).toBe(false);
+      }),
+      settings,
+    );
+  });
+
+  test("a silent agent is silent at the latest two and a half durations after it was last seen", () => {
+    fc.assert(
+      fc.property(others, fc.integer({ min: 0, max: 200_000 }), (renewals, end) => {
+        const moments = watch({ renewals: { ...renewals, own: fine(end + 1) }, until });
+        expect(firstSilent(moments, "own")).toBeLessThanOrEqual(end + 2.5 * duration + tick);
+      }),
+      settings,
+    );
+  });
+
+  test("nobody becomes silent or is marked within a full duration after the start, a loss of the watch or a freeze", () => {
+    fc.assert(
+      fc.property(others, views, (renewals, broken) => {
+        let clearSince = 0;
+        let lookedAt = 0;
+        let before: string[] = [];
+        for (const { now, silent, look } of watch({ renewals, until, ...broken })) {
+          if (within(broken.lost, now) || now - lookedAt > duration / 2) clearSince = now;
+          lookedAt = now;
+          if (now - clearSince < duration) {
+            expect(silent.filter((node) => !before.includes(node))).toEqual([]);
+            expect(nodes.filter((node) => mayMark(look.state, node, now))).toEqual([]);
+          }
+          before = silent;
+        }
+      }),
+      settings,
+    );
+  });
+
+  test("when more than two and more than 30 % expire within a duration, they have two full durations", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 60_000, max: 69_999 }), { minLength: 3, maxLength: 10 }),
+        fc.integer({ min: 0, max: 6 }),
+        (ends, alive) => {
+          const dying = ends.map((end, n): [string, number[]] => [`dying${n}`, [...fine(60_000), end]]);
+          const living = Array.from({ length: alive }, (_, n): [string, number[]] => [`living${n}`, fine(400_000)]);
+          const moments = watch({ renewals: Object.fromEntries([...dying, ...living]), until: 300_000 });
+          expect(doubts(moments)).toHaveLength(1);
+          for (const [node, times] of dying) {
+            const heard = times.at(-1) ?? 0;
+            expect(firstSilent(moments, node)).toBeGreaterThanOrEqual(heard + 2 * duration - tick);
+            expect(firstSilent(moments, node)).toBeLessThanOrEqual(heard + 2.5 * duration + tick);
+          }
+        },
+      ),
+      settings,
+    );
+  });
+});

@@ -1,0 +1,179 @@
+import { compareResourceVersions } from "../client/resource-version.ts";
+
+/**
+ * Which agents are alive, judged only by what this process saw and when it saw it; clocks of different machines are never compared. Pure: time is an
+ * argument, in monotonic milliseconds.
+ *
+ * An agent is *alive* until its Lease was not seen to change for a full duration. It is then *expired*, for as long as it takes to see whether others
+ * expire with it: one alone becomes *silent*, many at once put the own view in doubt, which is worth one further full duration. A renewal makes it alive
+ * again at any point.
+ */
+
+/** One heartbeat Lease as the server holds it. */
+export interface Renewal {
+  resourceVersion: string;
+  renewTime: string | undefined;
+}
+
+export interface Sight {
+  /** The watch on the Leases stands. */
+  whole: boolean;
+  /** The renewals come from the server itself, just now, and not from the watch. */
+  listed: boolean;
+  /** When the server was last heard, on the watch or by answering a list. */
+  heardAt: number;
+  renewals: ReadonlyMap<string, Renewal>;
+  /** Nodes about which something is reported, with a Lease or without. */
+  reported: Iterable<string>;
+}
+
+type Phase =
+  | { is: "alive" }
+  | { is: "expired"; expiredAt: number; silentAt: number; doubted: boolean }
+  | { is: "silent"; expiredAt: number };
+
+interface Agent {
+  renewal: Renewal | undefined;
+  /** When the Lease was last seen to change, or first seen. */
+  seenAt: number;
+  phase: Phase;
+}
+
+export interface Liveness {
+  readonly durationMs: number;
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly whole: boolean;
+  /** Since when the view has been whole without a break. */
+  readonly clearSince: number;
+  readonly lookedAt: number;
+}
+
+export interface Look {
+  state: Liveness;
+  /** Agents that became silent, spoke again, appeared or were forgotten. */
+  changed: string[];
+  /** Set when the own view comes into doubt, not while it stays so. */
+  doubt: { expired: number; of: number } | undefined;
+  /** The server must be asked for the Leases themselves before more can be said. */
+  ask: boolean;
+}
+
+/** Agents renew three times per duration, so those that fell silent at one moment expire within a third of it; the rest is for slow requests. */
+const companyShare = 0.4;
+/** An observer that did not look for this long was itself frozen, and has seen nothing. */
+const longestBlink = 0.5;
+
+/** Who was not among the living when the last leader published them stays silent until it is seen to renew. */
+export function begin(durationMs: number, sight: Sight, published: ReadonlySet<string> | undefined, now: number): Liveness {
+  const agents = new Map<string, Agent>();
+  for (const node of [...sight.renewals.keys(), ...sight.reported]) {
+    const believed = published === undefined || published.has(node);
+    const phase: Phase = believed ? { is: "alive" } : { is: "silent", expiredAt: -Infinity };
+    agents.set(node, { renewal: sight.renewals.get(node), seenAt: now, phase });
+  }
+  return { durationMs, agents, whole: sight.whole, clearSince: now, lookedAt: now };
+}
+
+export function observe(before: Liveness, sight: Sight, now: number): Look {
+  const { durationMs } = before;
+  const blinked = now - before.lookedAt > durationMs * longestBlink;
+  const clearSince = sight.whole && before.whole && !blinked ? before.clearSince : now;
+
+  const agents = merge(before.agents, sight, now);
+  if (clearSince === now) forgetExpiries(agents);
+  expire(agents, clearSince, durationMs, now);
+  const doubt = doubtOwnView(agents, durationMs, now);
+  const unheard = silence(agents, sight.heardAt, now);
+
+  return {
+    state: { durationMs, agents, whole: sight.whole, clearSince, lookedAt: now },
+    changed: differences(before.agents, agents),
+    doubt,
+    ask: doubt !== undefined || unheard,
+  };
+}
+
+/** The published set: agents that have a Lease and are not silent. */
+export function livingAgents({ agents }: Liveness): string[] {
+  return [...agents]
+    .filter(([, { renewal, phase }]) => renewal && phase.is !== "silent")
+    .map(([node]) => node)
+    .sort();
+}
+
+/** Whether what this node's agent reported may be marked now. A silence decided before the view was lost counts again only after a full clear duration. */
+export function mayMark({ agents, whole, clearSince, durationMs }: Liveness, node: string, now: number): boolean {
+  return agents.get(node)?.phase.is === "silent" && whole && now - clearSince >= durationMs;
+}
+
+function merge(before: ReadonlyMap<string, Agent>, { renewals, reported, listed }: Sight, now: number): Map<string, Agent> {
+  const after = new Map<string, Agent>();
+  const reportedNodes = new Set(reported);
+  for (const [node, agent] of before) {
+    // A Lease that was deleted says no more than one that is not renewed.
+    if (agent.phase.is !== "silent" || renewals.has(node) || reportedNodes.has(node)) after.set(node, agent);
+  }
+  for (const node of reportedNodes) {
+    if (!after.has(node)) after.set(node, { renewal: undefined, seenAt: now, phase: { is: "alive" } });
+  }
+  for (const [node, renewal] of renewals) {
+    if (isNews(after.get(node)?.renewal, renewal, listed)) after.set(node, { renewal, seenAt: now, phase: { is: "alive" } });
+  }
+  return after;
+}
+
+/** A list may be ahead of the watch, so what the watch says afterwards can be old. A list itself is right even if versions went back (etcd restored). */
+function isNews(held: Renewal | undefined, renewal: Renewal, listed: boolean): boolean {
+  if (!held) return true;
+  if (renewal.renewTime === held.renewTime) return false;
+  return listed || compareResourceVersions(renewal.resourceVersion, held.resourceVersion) > 0;
+}
+
+function forgetExpiries(agents: Map<string, Agent>): void {
+  for (const [node, agent] of agents) if (agent.phase.is === "expired") agents.set(node, { ...agent, phase: { is: "alive" } });
+}
+
+function expire(agents: Map<string, Agent>, clearSince: number, durationMs: number, now: number): void {
+  for (const [node, agent] of agents) {
+    if (agent.phase.is !== "alive" || now - Math.max(agent.seenAt, clearSince) < durationMs) continue;
+    const silentAt = now + durationMs * companyShare;
+    agents.set(node, { ...agent, phase: { is: "expired", expiredAt: now, silentAt, doubted: false } });
+  }
+}
+
+function doubtOwnView(agents: Map<string, Agent>, durationMs: number, now: number): Look["doubt"] {
+  const phases = [...agents.values()].map(({ phase }) => phase);
+  const expired = phases.filter((phase) => phase.is !== "alive" && now - phase.expiredAt < durationMs).length;
+  const of = expired + phases.filter(({ is }) => is === "alive").length;
+  if (expired <= 2 || expired <= 0.3 * of) return undefined;
+
+  const known = phases.some((phase) => phase.is === "expired" && phase.doubted);
+  let doubted = 0;
+  for (const [node, agent] of agents) {
+    if (agent.phase.is !== "expired" || agent.phase.doubted) continue;
+    // Each agent is doubted once, with an end that others cannot move.
+    agents.set(node, { ...agent, phase: { ...agent.phase, silentAt: now + durationMs, doubted: true } });
+    doubted += 1;
+  }
+  return doubted > 0 && !known ? { expired, of } : undefined;
+}
+
+/** Returns whether someone's time is up but the server was not heard since: then a broken view and a silent agent look the same. */
+function silence(agents: Map<string, Agent>, heardAt: number, now: number): boolean {
+  let unheard = false;
+  for (const [node, agent] of agents) {
+    if (agent.phase.is !== "expired" || now < agent.phase.silentAt) continue;
+    if (heardAt < agent.phase.silentAt) unheard = true;
+    else agents.set(node, { ...agent, phase: { is: "silent", expiredAt: agent.phase.expiredAt } });
+  }
+  return unheard;
+}
+
+function differences(before: ReadonlyMap<string, Agent>, after: ReadonlyMap<string, Agent>): string[] {
+  const silent = (agent: Agent | undefined) => agent && agent.phase.is === "silent";
+  const leased = (agent: Agent | undefined) => agent && agent.renewal !== undefined;
+  return [...new Set([...before.keys(), ...after.keys()])].filter((node) => {
+    const [was, is] = [before.get(node), after.get(node)];
+    return silent(was) !== silent(is) || leased(was) !== leased(is);
+  });
+}
