@@ -1,0 +1,63 @@
+/** Where an API server is, and as whom we speak to it. */
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { KubeError } from "./error.ts";
+import { accessInCluster, inCluster } from "./in-cluster.ts";
+import { accessFromKubeconfig } from "./kubeconfig.ts";
+
+/** What a connection trusts (ca) and what it shows (certificate or token); PEM texts. */
+export interface Identity {
+  ca?: string | undefined;
+  cert?: string | undefined;
+  key?: string | undefined;
+  token?: string | undefined;
+}
+
+export interface ClusterAccess {
+  /** `https://host:port[/base]`, `http://host:port` or `unix:/path.sock`. */
+  readonly server: string;
+  /** Where this came from, for error messages: `context lab of /home/ann/.kube/config`. */
+  readonly describe: string;
+  readonly namespace?: string;
+  readonly user?: string;
+  /** The name the server's certificate is checked against, where it is not the host's. */
+  readonly serverName?: string;
+  /** Trust any server certificate. */
+  readonly insecure?: boolean;
+  /**
+   * The identity to use now; asked before every attempt, so rotated files and expired tokens cost one look.
+   * `refused` is one the server has just answered 401 to: a newer one is fetched if there is any.
+   */
+  identity(refused?: Identity): Promise<Identity>;
+}
+
+/** An access whose identity never changes. */
+export function fixedAccess(
+  server: string,
+  identity: Identity = {},
+  rest: Omit<ClusterAccess, "server" | "identity" | "describe"> & { describe?: string } = {},
+): ClusterAccess {
+  return { describe: server, ...rest, server, identity: () => Promise.resolve(identity) };
+}
+
+/** Looks in kubectl's order: the flag, KUBECONFIG, the pod we run in, ~/.kube/config. */
+export async function findAccess(options: { kubeconfig?: string; context?: string } = {}): Promise<ClusterAccess> {
+  const context = options.context === undefined ? {} : { context: options.context };
+  if (options.kubeconfig !== undefined) return accessFromKubeconfig({ path: options.kubeconfig, ...context });
+  if (process.env["KUBECONFIG"]) return accessFromKubeconfig(context);
+  if (inCluster() && options.context === undefined) return accessInCluster();
+  try {
+    return await accessFromKubeconfig(context);
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.code !== "NoKubeconfig") throw error;
+    throw new KubeError(
+      "NoKubeconfig",
+      `No kubeconfig found: --kubeconfig is not given, KUBECONFIG is not set, this is not a pod, and ${join(homedir(), ".kube", "config")} does not exist; name one with --kubeconfig or KUBECONFIG`,
+      { cause: error },
+    );
+  }
+}
+
+export { accessFromKubeconfig } from "./kubeconfig.ts";
+export { accessInCluster } from "./in-cluster.ts";

@@ -1,0 +1,134 @@
+/** One attempt at one request: out on a socket, an answer back, or an error that says whether it ever left. */
+
+import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+
+export interface Outgoing {
+  /** Not yet ended: it is, once it has a connected socket. */
+  request: ClientRequest;
+  body: string | undefined;
+  signal: AbortSignal;
+  deadlineMs: number;
+  /** Runs in the tick in which the request is handed to the socket; throws to keep it back. */
+  check: (() => void) | undefined;
+  /** Holds what ends this attempt while it lasts. */
+  open: Set<(reason: unknown) => void>;
+}
+
+/** Got no answer, or not all of it. */
+export class LostAttempt extends Error {
+  /** Whether bytes of the request may have reached the server. */
+  readonly sent: boolean;
+  /** On a kept connection, which the server may have closed meanwhile. */
+  readonly reused: boolean;
+  /** The answer had begun. */
+  readonly cut: boolean;
+
+  constructor(cause: unknown, how: { sent: boolean; reused: boolean; cut: boolean }) {
+    super("no answer", { cause });
+    this.sent = how.sent;
+    this.reused = how.reused;
+    this.cut = how.cut;
+  }
+}
+
+export class DeadlinePassed extends Error {}
+
+export interface Answer {
+  status: number;
+  retryAfter: string | undefined;
+  body: Buffer;
+}
+
+export interface Streaming {
+  status: 200;
+  stream: IncomingMessage;
+}
+
+type Receive<R> = (response: IncomingMessage, done: (result: R) => void, lost: (cause: unknown) => void) => void;
+
+/** The whole answer. */
+export function exchange(out: Outgoing): Promise<Answer> {
+  return attempt(out, collect);
+}
+
+/** The answer while it is still coming in, for the caller to read and to destroy; a refusal comes whole. */
+export function openStream(out: Outgoing): Promise<Streaming | Answer> {
+  return attempt<Streaming | Answer>(out, (response, done, lost) => {
+    if (response.statusCode === 200) done({ status: 200, stream: response });
+    else collect(response, done, lost);
+  });
+}
+
+function collect(response: IncomingMessage, done: (answer: Answer) => void, lost: (cause: unknown) => void): void {
+  const chunks: Buffer[] = [];
+  response.on("data", (chunk: Buffer) => chunks.push(chunk));
+  response.once("error", lost);
+  response.once("end", () => {
+    if (!response.complete) return lost(new Error("the answer was cut off"));
+    const [only, ...more] = chunks;
+    done({
+      status: response.statusCode ?? 0,
+      retryAfter: response.headers["retry-after"],
+      body: only === undefined ? Buffer.alloc(0) : more.length === 0 ? only : Buffer.concat(chunks),
+    });
+  });
+}
+
+function attempt<R>(out: Outgoing, receive: Receive<R>): Promise<R> {
+  const { request, signal, open } = out;
+  return new Promise((resolve, reject) => {
+    let sent = false;
+    let reused = false;
+    let cut = false;
+    const cleanUp = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      open.delete(fail);
+    };
+    const fail = (error: unknown): void => {
+      cleanUp();
+      reject(error);
+      request.destroy();
+    };
+    const done = (result: R): void => {
+      cleanUp();
+      resolve(result);
+    };
+    const lost = (cause: unknown): void => fail(new LostAttempt(cause, { sent, reused, cut }));
+    const onAbort = (): void => fail(signal.reason);
+    const timer = setTimeout(() => lost(new DeadlinePassed()), out.deadlineMs);
+
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort);
+    open.add(fail);
+    request.on("error", lost);
+    request.once("response", (response) => {
+      cut = true;
+      receive(response, done, lost);
+    });
+    request.once("socket", (socket) => {
+      reused = !connecting(socket);
+      whenConnected(socket, () => {
+        if (request.destroyed) return;
+        try {
+          out.check?.();
+        } catch (error) {
+          return fail(error);
+        }
+        sent = true;
+        request.end(out.body);
+      });
+    });
+  });
+}
+
+// Data written to a socket that is still connecting would be queued, and leave long after the check.
+function whenConnected(socket: Socket, go: () => void): void {
+  if (!connecting(socket)) go();
+  else socket.once("encrypted" in socket ? "secureConnect" : "connect", go);
+}
+
+function connecting(socket: Socket & { secureConnecting?: boolean }): boolean {
+  return socket.connecting || socket.secureConnecting === true;
+}

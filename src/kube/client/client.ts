@@ -1,0 +1,70 @@
+import type { KubeObject, Kind } from "../../api/kind.ts";
+import type { ClusterAccess } from "./access.ts";
+import { ResourceClient } from "./resource-client.ts";
+import { type ClientOptions, Transport } from "./transport.ts";
+
+export interface RequestOptions {
+  signal: AbortSignal;
+  query?: Record<string, string | undefined>;
+  body?: unknown;
+  contentType?: string;
+  /** May be sent again when it is not known whether an earlier attempt was carried out; what GET and HEAD always may. */
+  repeatable?: boolean;
+}
+
+/** One API server, spoken to as one identity over one pool of connections. */
+export class KubeClient {
+  readonly access: ClusterAccess;
+  readonly #transport: Transport;
+  readonly #check: (() => void) | undefined;
+
+  constructor(access: ClusterAccess, options: ClientOptions = {}, shared?: { transport: Transport; check: () => void }) {
+    this.access = access;
+    this.#transport = shared?.transport ?? new Transport(access, options);
+    this.#check = shared?.check;
+  }
+
+  resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T> {
+    return new ResourceClient(this, this.#transport, kind);
+  }
+
+  /** Any JSON request: discovery, /version, subresources, reviews. */
+  async request<T>(method: string, path: string, options: RequestOptions): Promise<T> {
+    const reads = method === "GET" || method === "HEAD";
+    return (await this.#transport.call({
+      method,
+      path: withQuery(path, options.query),
+      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      contentType: options.contentType,
+      signal: options.signal,
+      repeatable: reads || options.repeatable === true,
+      check: reads ? undefined : this.#check,
+    })) as T;
+  }
+
+  /**
+   * The same connections; `check` is called before every write, retries included, in the tick in which it is handed to the
+   * socket, and throws to stop it.
+   */
+  fenced(check: () => void): KubeClient {
+    const outer = this.#check;
+    const both = outer
+      ? (): void => {
+          outer();
+          check();
+        }
+      : check;
+    return new KubeClient(this.access, {}, { transport: this.#transport, check: both });
+  }
+
+  /** Ends every connection, also those of fenced clients; calls in flight end with Unreachable. */
+  close(): void {
+    this.#transport.close();
+  }
+}
+
+export function withQuery(path: string, query: Record<string, string | undefined> = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, value);
+  return parameters.size === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${parameters.toString()}`;
+}

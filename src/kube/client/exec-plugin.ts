@@ -1,0 +1,144 @@
+import { spawn } from "node:child_process";
+import { dirname, resolve } from "node:path";
+import type { Identity } from "./access.ts";
+import { KubeError } from "./error.ts";
+import type { Stanza } from "./stanza.ts";
+
+const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
+const TIMEOUT_MS = 60_000;
+const OUTPUT_LIMIT = 1024 * 1024;
+
+interface ExecCredential {
+  apiVersion?: unknown;
+  kind?: unknown;
+  status?: {
+    token?: string;
+    clientCertificateData?: string;
+    clientKeyData?: string;
+    expirationTimestamp?: string;
+  };
+}
+
+/** A command of the user's that prints credentials; run when there are none, they expire, or the server refuses them. */
+export class ExecPlugin {
+  readonly #exec: Stanza;
+  readonly #command: string;
+  readonly #apiVersion: string;
+  readonly #cluster: Record<string, unknown> | undefined;
+  #held: { identity: Identity; expires: number } | undefined;
+  #running: Promise<Identity> | undefined;
+
+  constructor(exec: Stanza, server: string, cluster: Stanza) {
+    this.#exec = exec;
+    const command = exec.required("command");
+    this.#command = /[/\\]/.test(command) ? resolve(dirname(exec.file), command) : command;
+    this.#apiVersion = exec.required("apiVersion");
+    if (!VERSIONS.includes(this.#apiVersion)) {
+      throw exec.bad("apiVersion", `is ${this.#apiVersion}; supported are ${VERSIONS.join(" and ")}`);
+    }
+    this.#cluster = exec.flag("provideClusterInfo") ? clusterInfo(server, cluster) : undefined;
+  }
+
+  async identity(refused: Identity | undefined): Promise<Identity> {
+    const held = this.#held;
+    const wasRefused = refused !== undefined && held !== undefined && covers(refused, held.identity);
+    if (held && Date.now() < held.expires && !wasRefused) return held.identity;
+    // Callers that find the credentials bad at the same time share one run.
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  async #run(): Promise<Identity> {
+    const where = this.#exec.where("command");
+    const output = await this.#spawn(where);
+    let credential: ExecCredential | null;
+    try {
+      credential = JSON.parse(output) as ExecCredential | null;
+    } catch (cause) {
+      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, prints no JSON; run it by hand to see what it prints`, {
+        cause,
+      });
+    }
+    if (credential?.kind !== "ExecCredential" || credential.apiVersion !== this.#apiVersion) {
+      throw new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, prints no ExecCredential of ${this.#apiVersion}`);
+    }
+    const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = credential.status ?? {};
+    if (!token && !(cert && key)) {
+      throw new KubeError(
+        "BadKubeconfig",
+        `${this.#command}, named by ${where}, prints an ExecCredential with neither status.token nor a certificate with its key`,
+      );
+    }
+    const identity: Identity = { ...(token ? { token } : {}), ...(cert && key ? { cert, key } : {}) };
+    const expires = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
+    this.#held = { identity, expires: Number.isNaN(expires) ? 0 : expires };
+    return identity;
+  }
+
+  #spawn(where: string): Promise<string> {
+    const mode = this.#exec.text("interactiveMode") ?? "IfAvailable";
+    const interactive = mode !== "Never" && process.stdin.isTTY;
+    if (mode === "Always" && !interactive) {
+      throw new KubeError(
+        "Unauthorized",
+        `${this.#command}, named by ${where}, must be asked on a terminal, and there is none; log in from one first`,
+      );
+    }
+    const info = {
+      apiVersion: this.#apiVersion,
+      kind: "ExecCredential",
+      spec: { interactive, ...(this.#cluster ? { cluster: this.#cluster } : {}) },
+    };
+    const env: NodeJS.ProcessEnv = { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+    for (const entry of this.#exec.entries("env")) env[entry.required("name")] = entry.text("value") ?? "";
+
+    return new Promise((resolve, reject) => {
+      const child = spawn(this.#command, this.#exec.texts("args"), {
+        env,
+        stdio: [interactive ? "inherit" : "ignore", "pipe", interactive ? "inherit" : "pipe"],
+        timeout: TIMEOUT_MS,
+        killSignal: "SIGKILL",
+      });
+      let output = "";
+      let complaint = "";
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        if (output.length < OUTPUT_LIMIT) output += text;
+      });
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        complaint = (complaint + text).slice(-2000);
+      });
+      child.once("error", (cause: NodeJS.ErrnoException) => {
+        const hint = this.#exec.text("installHint");
+        const what = cause.code === "ENOENT" ? "is not installed" : `cannot be run (${cause.code ?? cause.message})`;
+        reject(new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, ${what}${hint ? `; ${hint.trim()}` : ""}`, { cause }));
+      });
+      child.once("close", (code, signal) => {
+        if (code === 0) return resolve(output);
+        const how =
+          code === null
+            ? child.killed
+              ? `did not end within ${TIMEOUT_MS / 1000} s`
+              : `was ended by ${signal}`
+            : `ended with exit code ${code}`;
+        const said = complaint.trim().split("\n").at(-1);
+        reject(new KubeError("Unauthorized", `${this.#command}, named by ${where}, ${how}${said ? `: ${said}` : ""}`));
+      });
+    });
+  }
+}
+
+function covers(refused: Identity, held: Identity): boolean {
+  return (held.token === undefined || refused.token === held.token) && (held.cert === undefined || refused.cert === held.cert);
+}
+
+function clusterInfo(server: string, cluster: Stanza): Record<string, unknown> {
+  const ca = cluster.text("certificate-authority-data");
+  const serverName = cluster.text("tls-server-name");
+  return {
+    server,
+    ...(ca === undefined ? {} : { "certificate-authority-data": ca }),
+    ...(serverName === undefined ? {} : { "tls-server-name": serverName }),
+    "insecure-skip-tls-verify": cluster.flag("insecure-skip-tls-verify"),
+    config: null,
+  };
+}

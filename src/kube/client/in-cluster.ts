@@ -1,0 +1,37 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClusterAccess, Identity } from "./access.ts";
+import { KubeError } from "./error.ts";
+import { FreshFile } from "./fresh-file.ts";
+
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+export function inCluster(): boolean {
+  return Boolean(process.env["KUBERNETES_SERVICE_HOST"] && process.env["KUBERNETES_SERVICE_PORT"]);
+}
+
+/** The service account of the pod we run in. The kubelet rotates its token and its CA under us. */
+export async function accessInCluster(directory = SERVICE_ACCOUNT): Promise<ClusterAccess> {
+  const host = process.env["KUBERNETES_SERVICE_HOST"];
+  const port = process.env["KUBERNETES_SERVICE_PORT"];
+  if (!host || !port) {
+    throw new KubeError(
+      "NoKubeconfig",
+      "This is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; name a kubeconfig with --kubeconfig or KUBECONFIG",
+    );
+  }
+  const token = new FreshFile(join(directory, "token"), "the pod's service account");
+  const ca = new FreshFile(join(directory, "ca.crt"), "the pod's service account");
+  await token.read();
+  const namespace = await readFile(join(directory, "namespace"), "utf8").catch(() => "");
+
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    describe: "the pod's service account",
+    ...(namespace.trim() === "" ? {} : { namespace: namespace.trim() }),
+    async identity(refused?: Identity): Promise<Identity> {
+      const afresh = refused !== undefined;
+      return { token: (await token.read(afresh)).trim(), ca: await ca.read(afresh) };
+    },
+  };
+}

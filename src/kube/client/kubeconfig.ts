@@ -1,0 +1,177 @@
+/** Finds and merges kubeconfig files as kubectl does, and turns one context into a ClusterAccess. */
+
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parseDocument } from "yaml";
+import type { ClusterAccess, Identity } from "./access.ts";
+import { KubeError } from "./error.ts";
+import { ExecPlugin } from "./exec-plugin.ts";
+import { FreshFile } from "./fresh-file.ts";
+import { Stanza } from "./stanza.ts";
+
+/** The merged files: the first file to name a context, cluster or user defines it. */
+interface Kubeconfig {
+  files: string[];
+  currentContext: string | undefined;
+  contexts: Map<string, Stanza>;
+  clusters: Map<string, Stanza>;
+  users: Map<string, Stanza>;
+}
+
+type Piece = (refused: Identity | undefined) => Promise<Identity>;
+
+export async function accessFromKubeconfig(options: { path?: string; context?: string } = {}): Promise<ClusterAccess> {
+  const config = await load(options.path);
+  const files = config.files.join(" and ");
+  const name = options.context ?? config.currentContext;
+  if (name === undefined) {
+    throw new KubeError("BadKubeconfig", `current-context is not set in ${files}; name a context with --context`);
+  }
+  const context = config.contexts.get(name);
+  if (!context) {
+    const known = [...config.contexts.keys()].join(", ") || "none";
+    throw new KubeError("BadKubeconfig", `Context ${name} is not in ${files}; the contexts there: ${known}`);
+  }
+  const cluster = pick(config.clusters, context, "cluster");
+  const user = context.text("user") === undefined ? undefined : pick(config.users, context, "user");
+
+  const server = serverOf(cluster);
+  const insecure = cluster.flag("insecure-skip-tls-verify");
+  const serverName = cluster.text("tls-server-name");
+  const namespace = context.text("namespace");
+  const pieces = [trust(cluster, insecure), ...(user ? credentials(user, server, cluster) : [])];
+  const userName = context.text("user");
+
+  return {
+    server,
+    describe: `context ${name} of ${context.file}`,
+    insecure,
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(userName === undefined ? {} : { user: userName }),
+    async identity(refused?: Identity) {
+      const parts = await Promise.all(pieces.map((piece) => piece(refused)));
+      return Object.assign({}, ...parts) as Identity;
+    },
+  };
+}
+
+async function load(explicit: string | undefined): Promise<Kubeconfig> {
+  const fromEnvironment = process.env["KUBECONFIG"]?.split(delimiter).filter((path) => path !== "") ?? [];
+  const paths = explicit !== undefined ? [explicit] : fromEnvironment.length > 0 ? fromEnvironment : [join(homedir(), ".kube", "config")];
+
+  const config: Kubeconfig = { files: [], currentContext: undefined, contexts: new Map(), clusters: new Map(), users: new Map() };
+  for (const path of paths) {
+    const root = await readStanza(resolve(path));
+    if (!root) continue;
+    config.files.push(root.file);
+    config.currentContext ??= root.text("current-context") || undefined;
+    collect(config.contexts, root, "contexts", "context");
+    collect(config.clusters, root, "clusters", "cluster");
+    collect(config.users, root, "users", "user");
+  }
+  if (config.files.length === 0) {
+    const looked = paths.join(", ");
+    const remedy = explicit === undefined ? "name one with --kubeconfig or KUBECONFIG" : "check --kubeconfig";
+    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${remedy}`);
+  }
+  return config;
+}
+
+async function readStanza(file: string): Promise<Stanza | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new KubeError("BadKubeconfig", `${file} cannot be read (${code ?? String(error)})`, { cause: error });
+  }
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error) {
+    const line = error.linePos?.[0].line;
+    const what = error.message.split(/ at line |\n/)[0] ?? error.code;
+    throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML: ${what}`, { cause: error });
+  }
+  const content: unknown = document.toJS();
+  return new Stanza(file, "", content ?? {});
+}
+
+function collect(into: Map<string, Stanza>, root: Stanza, list: string, field: string): void {
+  for (const entry of root.entries(list)) {
+    const name = entry.required("name");
+    if (!into.has(name)) into.set(name, entry.inner(field));
+  }
+}
+
+function pick(from: Map<string, Stanza>, context: Stanza, field: "cluster" | "user"): Stanza {
+  const name = context.required(field);
+  const found = from.get(name);
+  if (!found) throw context.bad(field, `names ${name}, which no file defines under ${field}s`);
+  return found;
+}
+
+function serverOf(cluster: Stanza): string {
+  const server = cluster.required("server");
+  if (cluster.text("proxy-url")) throw cluster.bad("proxy-url", "is set, but proxies are not supported; connect to the server directly");
+  if (server.startsWith("unix:")) return server;
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (!url || !["http:", "https:"].includes(url.protocol)) {
+    throw cluster.bad("server", `is ${server}, which is no https://, http:// or unix: address`);
+  }
+  return server;
+}
+
+function trust(cluster: Stanza, insecure: boolean): Piece {
+  const ca = pem(cluster, "certificate-authority");
+  if (ca && insecure) {
+    throw cluster.bad("insecure-skip-tls-verify", "is true although a certificate-authority is given; remove one of them");
+  }
+  return async (refused) => (ca ? { ca: await ca(refused !== undefined) } : {});
+}
+
+const UNSUPPORTED: Record<string, string> = {
+  username: "basic authentication is gone from Kubernetes; use a token, a client certificate or exec",
+  "auth-provider": "auth providers are gone from Kubernetes; use exec",
+  as: "impersonation is not supported",
+  "as-groups": "impersonation is not supported",
+};
+
+function credentials(user: Stanza, server: string, cluster: Stanza): Piece[] {
+  for (const [field, why] of Object.entries(UNSUPPORTED)) {
+    if (user.has(field)) throw user.bad(field, `is set, but ${why}`);
+  }
+  const pieces: Piece[] = [];
+  const exec = user.optional("exec");
+  if (exec) {
+    const plugin = new ExecPlugin(exec, server, cluster);
+    pieces.push((refused) => plugin.identity(refused));
+  }
+  const cert = pem(user, "client-certificate");
+  const key = pem(user, "client-key");
+  if (cert && !key) throw user.bad("client-key", "is missing although a client-certificate is given");
+  if (cert && key) {
+    pieces.push(async (refused) => ({ cert: await cert(refused !== undefined), key: await key(refused !== undefined) }));
+  }
+  const token = user.text("token");
+  const tokenFile = user.text("tokenFile");
+  if (tokenFile !== undefined) {
+    const file = new FreshFile(resolve(dirname(user.file), tokenFile), user.where("tokenFile"));
+    pieces.push(async (refused) => ({ token: (await file.read(refused !== undefined)).trim() }));
+  } else if (token !== undefined) {
+    pieces.push(() => Promise.resolve({ token }));
+  }
+  return pieces;
+}
+
+/** `field-data` (base64) wins over `field` (a file, relative to the kubeconfig that names it). */
+function pem(stanza: Stanza, field: string): ((afresh: boolean) => Promise<string>) | undefined {
+  const inline = stanza.base64(`${field}-data`);
+  if (inline !== undefined) return () => Promise.resolve(inline);
+  const path = stanza.text(field);
+  if (path === undefined || path === "") return undefined;
+  const file = new FreshFile(resolve(dirname(stanza.file), path), stanza.where(field));
+  return (afresh) => file.read(afresh);
+}

@@ -1,0 +1,267 @@
+/** The verbs of one kind. */
+
+import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
+import type { KubeClient } from "./client.ts";
+import { isKubeError, KubeError } from "./error.ts";
+import { notJson, refusalOf } from "./refusal.ts";
+import type { Transport } from "./transport.ts";
+import { type WatchEvent, watchStream } from "./watch-stream.ts";
+
+export interface ObjectRef {
+  name: string;
+  namespace?: string;
+}
+
+export interface Selection {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface ListOptions extends Selection {
+  /** Objects per page; 500. 0 asks for all at once. */
+  limit?: number;
+  resourceVersion?: string;
+  signal: AbortSignal;
+}
+
+export interface WatchOptions extends Selection {
+  resourceVersion?: string;
+  /** Everything that is there as ADDED, then a bookmark with initialEventsEnd, then the changes. */
+  sendInitialEvents?: boolean;
+  /** Silence after which it throws Timeout; 90 s, since a server sends a bookmark every minute. */
+  idleMs?: number;
+  /** The server has accepted the watch. */
+  onOpen?: () => void;
+  signal: AbortSignal;
+}
+
+export interface WriteOptions {
+  fieldManager?: string;
+  signal: AbortSignal;
+}
+
+export interface PatchOptions extends WriteOptions {
+  /** The patch is refused with Conflict when the object has moved on since. */
+  resourceVersion?: string;
+}
+
+export interface DeleteOptions {
+  uid?: string;
+  resourceVersion?: string;
+  propagationPolicy?: "Background" | "Foreground" | "Orphan";
+  signal: AbortSignal;
+}
+
+/** An object as one writes it: apiVersion and kind are the kind's. */
+export type Manifest<T extends KubeObject> = Omit<Partial<T>, "metadata"> & { metadata: Partial<ObjectMeta> };
+
+export interface Page<T> {
+  items: T[];
+  resourceVersion: string;
+}
+
+interface RawList<T> {
+  items?: T[];
+  metadata?: { resourceVersion?: string; continue?: string };
+}
+
+const PAGE = 500;
+const IDLE_MS = 90_000;
+const MERGE_PATCH = "application/merge-patch+json";
+const APPLY_PATCH = "application/apply-patch+yaml";
+
+export class ResourceClient<T extends KubeObject> {
+  readonly #client: KubeClient;
+  readonly #transport: Transport;
+  readonly #kind: Kind<T>;
+
+  constructor(client: KubeClient, transport: Transport, kind: Kind<T>) {
+    this.#client = client;
+    this.#transport = transport;
+    this.#kind = kind;
+  }
+
+  async get(name: string, options: { namespace?: string; signal: AbortSignal }): Promise<T> {
+    return this.#client.request("GET", this.#path({ ...options, name }), { signal: options.signal });
+  }
+
+  /** All pages of one moment; when that moment expires on the server half-way, all at once instead. */
+  async list(options: ListOptions): Promise<Page<T>> {
+    try {
+      return await this.#collect(options);
+    } catch (error) {
+      if (!isKubeError(error, "Gone") || options.limit === 0) throw error;
+      return this.#collect({ ...options, limit: 0 });
+    }
+  }
+
+  async #collect(options: ListOptions): Promise<Page<T>> {
+    const whole: Page<T> = { items: [], resourceVersion: "" };
+    for await (const page of this.pages(options)) {
+      for (const item of page.items) whole.items.push(item);
+      whole.resourceVersion = page.resourceVersion;
+    }
+    return whole;
+  }
+
+  async *pages(options: ListOptions): AsyncGenerator<Page<T>, void> {
+    const { signal, limit = PAGE, resourceVersion } = options;
+    const path = this.#collection(options.namespace);
+    const apiVersion = apiVersionOf(this.#kind);
+    let next: string | undefined;
+    do {
+      const list = await this.#client.request<RawList<T>>("GET", path, {
+        signal,
+        query: {
+          labelSelector: options.labelSelector,
+          fieldSelector: options.fieldSelector,
+          limit: limit === 0 ? undefined : String(limit),
+          // A continue token carries its own.
+          resourceVersion: next === undefined ? resourceVersion : undefined,
+          continue: next,
+        },
+      });
+      if (list.metadata?.resourceVersion === undefined) {
+        throw notJson(this.#client.access, { method: "GET", path }, JSON.stringify(list));
+      }
+      const items = list.items ?? [];
+      // The server names the kind once for the whole list; alone, an item should still know what it is.
+      for (const item of items) {
+        item.apiVersion ??= apiVersion;
+        item.kind ??= this.#kind.kind;
+      }
+      yield { items, resourceVersion: list.metadata.resourceVersion };
+      next = list.metadata.continue || undefined;
+    } while (next !== undefined);
+  }
+
+  async create(object: Manifest<T>, options: WriteOptions): Promise<T> {
+    return this.#write("POST", this.#collection(object.metadata.namespace, "create"), this.#named(object), options, false);
+  }
+
+  /** The whole object, if it is still the one that was read. */
+  async replace(object: T, options: WriteOptions): Promise<T> {
+    return this.#replace(object, options);
+  }
+
+  async replaceStatus(object: T, options: WriteOptions): Promise<T> {
+    return this.#replace(object, options, "status");
+  }
+
+  /** A JSON merge patch. */
+  async patch(ref: ObjectRef, patch: object, options: PatchOptions): Promise<T> {
+    return this.#patch(ref, patch, options);
+  }
+
+  async patchStatus(ref: ObjectRef, patch: object, options: PatchOptions): Promise<T> {
+    return this.#patch(ref, patch, options, "status");
+  }
+
+  /** Server-side apply. */
+  async apply(object: Manifest<T>, options: { fieldManager: string; force?: boolean; signal: AbortSignal }): Promise<T> {
+    const { name, namespace } = object.metadata;
+    if (name === undefined) throw new TypeError(`apply of a ${this.#kind.kind} needs metadata.name`);
+    return this.#client.request("PATCH", this.#path({ name, ...(namespace === undefined ? {} : { namespace }) }), {
+      signal: options.signal,
+      query: { fieldManager: options.fieldManager, force: options.force ? "true" : undefined },
+      body: this.#named({ ...object, metadata: { ...object.metadata, managedFields: undefined } }),
+      contentType: APPLY_PATCH,
+      repeatable: true,
+    });
+  }
+
+  async delete(ref: ObjectRef, options: DeleteOptions): Promise<void> {
+    const { uid, resourceVersion, propagationPolicy, signal } = options;
+    const guarded = uid !== undefined || resourceVersion !== undefined;
+    await this.#client.request("DELETE", this.#path(ref), {
+      signal,
+      body: {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        ...(guarded ? { preconditions: { uid, resourceVersion } } : {}),
+        ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+      },
+      // Unguarded, a second delete could hit a namesake that someone has created since.
+      repeatable: guarded,
+    });
+  }
+
+  /** One watch, until the server ends it or something breaks. */
+  async *watch(options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
+    const { access } = this.#client;
+    const { signal, idleMs = IDLE_MS } = options;
+    const path = watchPath(this.#collection(options.namespace), options);
+    const asked = { method: "GET", path };
+    const response = await this.#transport.stream({ ...asked, signal, repeatable: true });
+    options.onOpen?.();
+    yield* watchStream<T>(response, {
+      signal,
+      idleMs,
+      error: {
+        silent: () =>
+          new KubeError("Timeout", `The watch of ${this.#kind.plural} at ${access.server} has been silent for ${idleMs / 1000} s`, asked),
+        cut: (cause) =>
+          new KubeError("Unreachable", `The watch of ${this.#kind.plural} at ${access.server} was cut off`, { ...asked, cause }),
+        junk: (line, cause) => notJson(access, asked, line, cause),
+        status: (status) => refusalOf(access, asked, status.code ?? 500, status),
+      },
+    });
+  }
+
+  #write(method: string, path: string, body: unknown, options: WriteOptions, repeatable: boolean, contentType?: string): Promise<T> {
+    return this.#client.request(method, path, {
+      signal: options.signal,
+      query: { fieldManager: options.fieldManager },
+      body,
+      repeatable,
+      ...(contentType === undefined ? {} : { contentType }),
+    });
+  }
+
+  #replace(object: T, options: WriteOptions, subresource?: string): Promise<T> {
+    if (!object.metadata.resourceVersion) {
+      throw new TypeError(`replace of ${this.#kind.kind} ${object.metadata.name} needs the resourceVersion it was read at`);
+    }
+    return this.#write("PUT", this.#path(object.metadata, subresource), this.#named(object), options, true);
+  }
+
+  #patch(ref: ObjectRef, patch: object & { metadata?: object }, options: PatchOptions, subresource?: string): Promise<T> {
+    const { resourceVersion } = options;
+    const body = resourceVersion === undefined ? patch : { ...patch, metadata: { ...patch.metadata, resourceVersion } };
+    return this.#write("PATCH", this.#path(ref, subresource), body, options, true, MERGE_PATCH);
+  }
+
+  #named(object: object): object {
+    return { apiVersion: apiVersionOf(this.#kind), kind: this.#kind.kind, ...object };
+  }
+
+  #path({ name, namespace }: ObjectRef, subresource?: string): string {
+    if (name === "") throw new TypeError(`a ${this.#kind.kind} is asked for without a name`);
+    const collection = this.#collection(namespace, name);
+    return `${collection}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`;
+  }
+
+  /** `of` is what one object is asked for, which in a namespaced kind lives in one namespace. */
+  #collection(namespace: string | undefined, of?: string): string {
+    const { group, version, plural, scope, kind } = this.#kind;
+    const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+    if (scope === "Cluster") return `${root}/${plural}`;
+    if (namespace) return `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+    if (of !== undefined) throw new TypeError(`${kind} ${of} is asked for without its namespace`);
+    return `${root}/${plural}`;
+  }
+}
+
+function watchPath(collection: string, options: WatchOptions): string {
+  const query = new URLSearchParams({ watch: "true", allowWatchBookmarks: "true" });
+  const { labelSelector, fieldSelector, resourceVersion } = options;
+  for (const [name, value] of Object.entries({ labelSelector, fieldSelector, resourceVersion })) {
+    if (value !== undefined) query.append(name, value);
+  }
+  if (options.sendInitialEvents) {
+    query.append("sendInitialEvents", "true");
+    query.append("resourceVersionMatch", "NotOlderThan");
+  }
+  return `${collection}?${query.toString()}`;
+}

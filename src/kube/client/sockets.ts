@@ -1,0 +1,122 @@
+/** The connections to one API server: a bounded keep-alive pool for calls, and one socket of its own for every watch. */
+
+import type { Agent, ClientRequest, RequestOptions } from "node:http";
+import type { ClusterAccess, Identity } from "./access.ts";
+
+// A plain import of these builds an ES namespace that loads undici: 16 MB.
+const http = process.getBuiltinModule("node:http");
+
+/** Shorter than any server's or load balancer's, so that it is us who closes an idle connection. */
+const IDLE_MS = 30_000;
+
+interface Agents {
+  pooled: Agent;
+  single: Agent;
+}
+
+export interface Addressed {
+  method: string;
+  path: string;
+  headers: Record<string, string | number>;
+}
+
+export class Sockets {
+  readonly #access: ClusterAccess;
+  readonly #maxSockets: number;
+  readonly #target: RequestOptions;
+  readonly #base: string;
+  readonly #secure: boolean;
+  #agents: Agents | undefined;
+  #identity: Identity = {};
+  /** Those of earlier identities on which something is still under way. */
+  #retired: Agent[] = [];
+
+  constructor(access: ClusterAccess, maxSockets: number) {
+    this.#access = access;
+    this.#maxSockets = maxSockets;
+    const socketPath = unixPath(access.server);
+    if (socketPath !== undefined) {
+      this.#secure = false;
+      this.#base = "";
+      this.#target = { socketPath, host: "localhost" };
+    } else {
+      const url = new URL(access.server);
+      this.#secure = url.protocol === "https:";
+      this.#base = url.pathname.replace(/\/+$/, "");
+      const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+      this.#target = { host, port: url.port === "" ? (this.#secure ? 443 : 80) : Number(url.port) };
+    }
+  }
+
+  /** A request that is not sent before its `end()` is called. */
+  request(call: Addressed, identity: Identity, pooled: boolean): ClientRequest {
+    const agents = this.#agentsFor(identity);
+    const options = {
+      ...this.#target,
+      method: call.method,
+      path: this.#base + call.path,
+      headers: call.headers,
+      agent: pooled ? agents.pooled : agents.single,
+    };
+    return this.#secure ? process.getBuiltinModule("node:https").request(options) : http.request(options);
+  }
+
+  /** Whatever closed one idle connection has probably closed its neighbours. */
+  dropIdle(): void {
+    if (this.#agents) destroyIdle(this.#agents.pooled);
+  }
+
+  close(): void {
+    this.#retire();
+    for (const agent of this.#retired) agent.destroy();
+    this.#retired = [];
+  }
+
+  /** Lets what is under way end, and no connection outlive it. */
+  #retire(): void {
+    if (!this.#agents) return;
+    const { pooled, single } = this.#agents;
+    (pooled as Agent & { keepAlive: boolean }).keepAlive = false;
+    destroyIdle(pooled);
+    this.#retired = [...this.#retired, pooled, single].filter((agent) => Object.keys(agent.sockets).length > 0);
+    this.#agents = undefined;
+  }
+
+  #agentsFor(identity: Identity): Agents {
+    const held = this.#identity;
+    if (this.#agents && held.ca === identity.ca && held.cert === identity.cert && held.key === identity.key) return this.#agents;
+    const agents = this.#secure ? this.#secureAgents(identity) : plainAgents(this.#maxSockets);
+    this.#retire();
+    this.#identity = identity;
+    return (this.#agents = agents);
+  }
+
+  #secureAgents({ ca, cert, key }: Identity): Agents {
+    const https = process.getBuiltinModule("node:https");
+    // Made once: an agent that is given PEM texts parses them for every socket and hashes them for every request.
+    const secureContext = process.getBuiltinModule("node:tls").createSecureContext({ ca, cert, key });
+    const { serverName, insecure } = this.#access;
+    const trust = {
+      secureContext,
+      rejectUnauthorized: insecure !== true,
+      ...(serverName === undefined ? {} : { servername: serverName }),
+    };
+    return { pooled: new https.Agent({ ...trust, ...pool(this.#maxSockets) }), single: new https.Agent({ ...trust, keepAlive: false }) };
+  }
+}
+
+function destroyIdle(agent: Agent): void {
+  for (const sockets of Object.values(agent.freeSockets)) sockets?.forEach((socket) => socket.destroy());
+}
+
+function plainAgents(maxSockets: number): Agents {
+  return { pooled: new http.Agent(pool(maxSockets)), single: new http.Agent({ keepAlive: false }) };
+}
+
+function pool(maxSockets: number) {
+  return { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: IDLE_MS };
+}
+
+export function unixPath(server: string): string | undefined {
+  return server.startsWith("unix:") ? server.slice("unix:".length).replace(/^\/\/(?=\/)/, "") : undefined;
+}
