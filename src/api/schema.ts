@@ -193,8 +193,9 @@ export const s = {
     return s.string({ maxLength: 64, pattern: goDuration, ...options });
   },
 
-  time(options: Described<string>): StringSchema & Typed<string, string> {
-    return { type: "string", presence: "required", format: "date-time", rides: true, ...options };
+  /** A moment that says when something else changed. One that decides something by itself is `significant`. */
+  time({ significant, ...options }: Described<string> & { significant?: true }): StringSchema & Typed<string, string> {
+    return { type: "string", presence: "required", format: "date-time", ...(significant ? {} : { rides: true }), ...options };
   },
 
   /** A number that moves with the traffic: MAC addresses, prefixes, VTEPs. */

@@ -1,0 +1,42 @@
+import { rule } from "../rule.ts";
+import { s } from "../schema.ts";
+
+/** The BGP session between the router on a node and the node itself. */
+export function hostSession() {
+  return s.object(
+    {
+      asn: s.int({ doc: "The AS number that the router uses in this session.", minimum: 1, maximum: 4_294_967_295 }),
+      hostasn: s.int({
+        doc: "The AS number of the host, the node's own BGP speaker. It must differ from asn.",
+        minimum: 0,
+        maximum: 4_294_967_295,
+      }),
+      localcidr: s.object(
+        {
+          ipv4: s.optional(
+            s.string({ doc: "The IPv4 prefix that the two ends are numbered from, such as 192.169.10.0/24.", maxLength: 64 }),
+          ),
+          ipv6: s.optional(
+            s.string({ doc: "The IPv6 prefix that the two ends are numbered from, such as 2001:db8:10::/64.", maxLength: 64 }),
+          ),
+        },
+        {
+          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address, each node's end one of its own. Immutable: delete the object and create it anew to change it.",
+          rules: [
+            rule({
+              cel: "self == oldSelf",
+              message: "localcidr is immutable; delete the object and create it anew to change it",
+              transition: (self, oldSelf) => self.ipv4 === oldSelf.ipv4 && self.ipv6 === oldSelf.ipv6,
+            }),
+          ],
+        },
+      ),
+    },
+    {
+      doc: "A BGP session with the host over a link of its own. With it the VRF's routes reach the node and the node's reach the fabric.",
+      rules: [
+        rule({ cel: "self.hostasn != self.asn", message: "hostasn must differ from asn", check: (self) => self.hostasn !== self.asn }),
+      ],
+    },
+  );
+}

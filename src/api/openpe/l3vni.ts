@@ -1,0 +1,62 @@
+import { claims } from "../claims.ts";
+import { defineKind, type Stored } from "../define-kind.ts";
+import { s } from "../schema.ts";
+import { hostSession } from "./host-session.ts";
+import { nodeSelector } from "./node-selector.ts";
+
+const routeTargets = (doc: string) =>
+  s.list(s.string({ doc: "A route target, such as 64514:100 or 192.0.2.1:100.", maxLength: 21 }), { doc, maxItems: 100 });
+
+export const L3VNI = defineKind({
+  group: "openpe.openperouter.github.io",
+  version: "v1alpha1",
+  kind: "L3VNI",
+  plural: "l3vnis",
+  scope: "Namespaced",
+  categories: ["plumbline", "openperouter"],
+  doc: "A routed EVPN overlay: one VRF on the selected nodes, stretched across the fabric by one VNI. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  columns: [
+    { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it routes for." },
+    { name: "VNI", path: ".spec.vni", type: "integer", doc: "The VXLAN network identifier." },
+    {
+      name: "ASN",
+      path: ".spec.hostsession.asn",
+      type: "integer",
+      doc: "The router's AS number in the session with the host.",
+      wide: true,
+    },
+    { name: "Host ASN", path: ".spec.hostsession.hostasn", type: "integer", doc: "The host's AS number in that session.", wide: true },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+  ],
+  spec: s.object(
+    {
+      vrf: s.string({
+        doc: "The VRF that this VNI routes for; on each node a Linux VRF device of this name. A VRF has at most one L3VNI.",
+        maxLength: 15,
+        pattern: "^[a-zA-Z][a-zA-Z0-9_-]*$",
+      }),
+      vni: s.int({
+        doc: "The VXLAN network identifier. No other L3VNI or L2VNI on the same node may use it.",
+        minimum: 1,
+        maximum: 16_777_215,
+      }),
+      vxlanport: s.default(
+        s.int({ doc: "The UDP port of the VXLAN tunnel, the same on every VTEP of the fabric.", minimum: 1, maximum: 65_535 }),
+        4789,
+      ),
+      hostsession: s.optional(hostSession()),
+      exportRTs: s.optional(
+        routeTargets(
+          "The route targets that the VRF's routes are announced with. Without them one is derived from the AS number and the VNI. Two VRFs of a node must not export the same one.",
+        ),
+      ),
+      importRTs: s.optional(
+        routeTargets("The route targets whose routes the VRF takes in. Without them one is derived from the VNI, for any AS number."),
+      ),
+      nodeSelector: s.optional(nodeSelector()),
+    },
+    { doc: "What is wanted." },
+  ),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+});
+export type L3VNI = Stored<typeof L3VNI>;

@@ -1,0 +1,124 @@
+import { defineKind, type Stored } from "../define-kind.ts";
+import { s } from "../schema.ts";
+
+const resourceKind = () =>
+  s.enum(["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"], {
+    doc: "The kind of the resource, in the namespace of this object.",
+  });
+const resourceName = () => s.string({ doc: "The name of the resource.", minLength: 1, maxLength: 253 });
+const vrf = () => s.string({ doc: "The VRF that it belongs to; default is the router's main table.", maxLength: 15 });
+
+const failedResource = s.object(
+  {
+    kind: resourceKind(),
+    name: resourceName(),
+    reason: s.enum(["ValidationFailed", "DependencyFailed", "ApplicationFailed"], {
+      doc: "ValidationFailed: refused before anything was touched. DependencyFailed: sound, but what it stands on is missing or has failed. ApplicationFailed: FRR or the kernel refused it.",
+    }),
+    message: s.optional(
+      s.string({ doc: "What is wrong, in words that name the value and, in a conflict, the resource that holds it.", maxLength: 4096 }),
+    ),
+    field: s.optional(s.string({ doc: "The field to change, such as spec.vni.", maxLength: 253 })),
+  },
+  { doc: "A resource that is not live on this node as it is written." },
+);
+
+const resource = s.object(
+  {
+    kind: resourceKind(),
+    name: resourceName(),
+    generation: s.int({
+      doc: "The metadata.generation of the resource that the state is about.",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+    state: s.enum(["Applied", "Failed", "KeptPrevious", "Rebuilding"], {
+      doc: "Applied: this generation is live. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live. Rebuilding: it is being taken down and set up anew.",
+    }),
+  },
+  { doc: "The state of one resource on this node." },
+);
+
+const session = s.object(
+  {
+    vrf: s.default(vrf(), "default"),
+    neighbor: s.string({ doc: "The neighbor's address, or the interface of an unnumbered session.", minLength: 1, maxLength: 64 }),
+    state: s.string({ doc: "The state of the BGP session in FRR's word: Established when it is up.", maxLength: 64 }),
+    since: s.optional(s.time({ doc: "Since when it is in this state." })),
+  },
+  { doc: "A BGP session of the router on this node." },
+);
+
+const vni = s.object(
+  {
+    vni: s.int({ doc: "The VXLAN network identifier.", minimum: 1, maximum: 16_777_215 }),
+    type: s.enum(["L2", "L3"], { doc: "Whether it is bridged (L2) or routed (L3)." }),
+    vrf: s.default(vrf(), "default"),
+    state: s.string({ doc: "Its state in FRR's word: Up when it works.", maxLength: 64 }),
+    macs: s.optional(
+      s.counter({
+        doc: "How many MAC addresses are known in it. Not kept up to date by itself: refreshed whenever something else changes.",
+      }),
+    ),
+    vteps: s.optional(s.counter({ doc: "How many remote VTEPs are known for it. Refreshed as macs is." })),
+    prefixes: s.optional(s.counter({ doc: "How many prefixes its VRF holds. Refreshed as macs is." })),
+  },
+  { doc: "A VNI as FRR sees it." },
+);
+
+export const RouterNodeConfigurationStatus = defineKind({
+  group: "openpe.openperouter.github.io",
+  version: "v1alpha1",
+  kind: "RouterNodeConfigurationStatus",
+  plural: "routernodeconfigurationstatuses",
+  scope: "Namespaced",
+  shortNames: ["rncs"],
+  categories: ["plumbline", "openperouter"],
+  doc: "What became of the router's configuration on one node. It has the node's name, belongs to the Node and is written by the agent there.",
+  columns: [
+    { name: "Ready", path: '.status.conditions[?(@.type=="Ready")].status', type: "string", doc: "Whether everything is applied." },
+    { name: "Degraded", path: '.status.conditions[?(@.type=="Degraded")].status', type: "string", doc: "Whether something failed." },
+    {
+      name: "Sessions",
+      path: '.status.conditions[?(@.type=="SessionsEstablished")].status',
+      type: "string",
+      doc: "Whether every BGP session is up.",
+      wide: true,
+    },
+    { name: "Reason", path: '.status.conditions[?(@.type=="Ready")].message', type: "string", doc: "Why it is ready or not.", wide: true },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+  ],
+  status: s.object(
+    {
+      lastUpdateTime: s.optional(
+        s.time({ doc: "When the outcome last changed: conditions Ready and Degraded, failedResources or resources." }),
+      ),
+      conditions: s.optional(
+        s.conditions({
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. Unknown when the agent has stopped reporting.",
+        }),
+      ),
+      failedResources: s.optional(
+        s.list(failedResource, {
+          doc: "What is not live as it is written, and why. An entry goes away by itself once its cause is gone.",
+          maxItems: 8192,
+        }),
+      ),
+      resources: s.optional(
+        s.listMap(["kind", "name"], resource, {
+          doc: "Every resource that selects this node, with the generation and state it is in.",
+          maxItems: 8192,
+        }),
+      ),
+      sessions: s.optional(s.listMap(["vrf", "neighbor"], session, { doc: "The router's BGP sessions.", maxItems: 4096 })),
+      vnis: s.optional(
+        s.listMap(["vni"], vni, {
+          doc: "The VNIs that are set up on this node. Where there are very many, not all of them.",
+          maxItems: 4096,
+        }),
+      ),
+    },
+    { doc: "What the agent on the node found and did." },
+  ),
+});
+export type RouterNodeConfigurationStatus = Stored<typeof RouterNodeConfigurationStatus>;
