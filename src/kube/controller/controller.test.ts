@@ -1,0 +1,320 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createLog } from "../log.ts";
+import { registry } from "../metrics.ts";
+import { type ControllerOptions, ReconcileError, TerminalError, controller } from "./controller.ts";
+import { Bell, type Source } from "./source.ts";
+
+let bell: Bell;
+let stop: AbortController;
+let lines: Record<string, unknown>[];
+let ended: Promise<unknown>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  bell = new Bell();
+  stop = new AbortController();
+  lines = [];
+});
+
+afterEach(async () => {
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(20_000);
+  await ended;
+  vi.useRealTimers();
+});
+
+function start(reconcile: ControllerOptions["reconcile"], options: Partial<ControllerOptions> = {}, name = "lamp"): void {
+  const log = createLog({ level: "debug", write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+  ended = controller(name, { watches: [bell], reconcile, log, ...options })
+    .run(stop.signal)
+    .catch((error: unknown) => error);
+}
+
+const soon = () => vi.advanceTimersByTimeAsync(0);
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const said = (msg: string) => lines.filter((line) => line["msg"] === msg);
+
+async function outcomes(name: string): Promise<Record<string, number>> {
+  const text = await registry.metrics();
+  const found = text.matchAll(new RegExp(`plumbline_reconciles_total\\{controller="${name}",outcome="(\\w+)"\\} (\\d+)`, "g"));
+  return Object.fromEntries(found.map(([, outcome, count]) => [outcome, Number(count)]));
+}
+
+test("what rings is reconciled", async () => {
+  const seen: string[] = [];
+  start(async (key) => void seen.push(key));
+  bell.ring("a");
+  bell.ring("b");
+  await soon();
+  expect(seen).toEqual(["a", "b"]);
+});
+
+test("each of the four outcomes is counted and handled in its own way", async () => {
+  const runs: Record<string, number> = {};
+  start(
+    async (key) => {
+      runs[key] = (runs[key] ?? 0) + 1;
+      if (key === "later") return { requeueAfter: 60_000 };
+      if (key === "broken") throw new Error("the panel is gone");
+      if (key === "wrong") throw new TerminalError("no such colour");
+      return undefined;
+    },
+    {},
+    "four",
+  );
+  for (const key of ["fine", "later", "broken", "wrong"]) bell.ring(key);
+  await soon();
+  expect(await outcomes("four")).toEqual({ success: 1, requeue_after: 1, error: 1, terminal_error: 1 });
+
+  await vi.advanceTimersByTimeAsync(10);
+  expect(runs).toEqual({ fine: 1, later: 1, broken: 2, wrong: 1 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(runs["fine"]).toBe(1);
+  expect(runs["later"]).toBe(2);
+  expect(runs["wrong"]).toBe(1);
+  expect(said("reconcile failed and is not tried again until something changes")).toMatchObject([{ key: "wrong", level: "error" }]);
+  bell.ring("wrong");
+  await soon();
+  expect(runs["wrong"]).toBe(2);
+});
+
+test("a key that failed and then succeeds starts from the shortest wait at its next failure", async () => {
+  let fail = true;
+  start(async () => {
+    if (fail) throw new Error("dark");
+  });
+  bell.ring("a");
+  await vi.advanceTimersByTimeAsync(60_000);
+  fail = false;
+  await vi.advanceTimersByTimeAsync(300_000);
+  fail = true;
+  lines = [];
+  bell.ring("a");
+  await soon();
+  expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
+});
+
+test("asking to look again resets the backoff too", async () => {
+  let fail = true;
+  start(async () => {
+    if (fail) throw new Error("dark");
+    return { requeueAfter: 1_000_000 };
+  });
+  bell.ring("a");
+  await vi.advanceTimersByTimeAsync(60_000);
+  fail = false;
+  await vi.advanceTimersByTimeAsync(300_000);
+  fail = true;
+  lines = [];
+  bell.ring("a");
+  await soon();
+  expect(said("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
+});
+
+test("a reconcile that throws before its first await is an error like any other", async () => {
+  start(() => {
+    throw new Error("at once");
+  });
+  bell.ring("a");
+  await soon();
+  expect(said("reconcile failed")).toMatchObject([{ key: "a", error: { message: "at once" } }]);
+});
+
+test("a requeueAfter that is no number is an error and not a hot loop", async () => {
+  start(async () => ({ requeueAfter: Number.NaN }));
+  bell.ring("a");
+  await soon();
+  expect(said("reconcile failed")).toMatchObject([{ error: { message: "requeueAfter is NaN, not a number of milliseconds" } }]);
+});
+
+test("no more reconciles run at once than there are workers, and never two for one key", async () => {
+  let running = 0;
+  let most = 0;
+  const keys = new Set<string>();
+  start(
+    async (key) => {
+      expect(keys.has(key)).toBe(false);
+      keys.add(key);
+      most = Math.max(most, ++running);
+      await sleep(100);
+      running--;
+      keys.delete(key);
+    },
+    { workers: 3 },
+  );
+  for (let i = 0; i < 50; i++) {
+    bell.ring(`key-${i % 7}`);
+    await vi.advanceTimersByTimeAsync(13);
+  }
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(most).toBe(3);
+  expect(said("reconcile failed")).toEqual([]);
+});
+
+test("nothing is reconciled before every source is ready", async () => {
+  const seen: string[] = [];
+  const synced = Promise.withResolvers<void>();
+  const cache: Source = {
+    subscribe(enqueue) {
+      enqueue("found", { priority: "low" });
+      return () => {};
+    },
+    ready: () => synced.promise,
+  };
+  start(async (key) => void seen.push(key), { watches: [bell, cache] });
+  bell.ring("a");
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(seen).toEqual([]);
+  synced.resolve();
+  await soon();
+  expect(seen).toEqual(["a", "found"]);
+});
+
+test("told to end while a source is not ready, it ends without an error", async () => {
+  const never: Source = {
+    subscribe: () => () => {},
+    ready: (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+  };
+  start(async () => {}, { watches: [never] });
+  stop.abort();
+  expect(await ended).toBeUndefined();
+});
+
+test("a source that cannot become ready ends the controller with its error", async () => {
+  const broken: Source = {
+    subscribe: () => () => {},
+    ready: async () => {
+      throw new Error("no such kind");
+    },
+  };
+  start(async () => {}, { watches: [broken] });
+  expect(await ended).toEqual(new Error("no such kind"));
+});
+
+test("a reconcile past its time is told so by its signal, and tried again", async () => {
+  const reasons: unknown[] = [];
+  start(
+    async (_key, { signal }) => {
+      await new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          reasons.push(signal.reason);
+          reject(new Error("socket closed"));
+        });
+      });
+    },
+    { timeoutMs: 5000 },
+    "slow",
+  );
+  bell.ring("a");
+  await vi.advanceTimersByTimeAsync(4999);
+  expect(reasons).toEqual([]);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(reasons).toEqual([new ReconcileError("Timeout", "The reconcile took longer than 5 s")]);
+  expect(said("reconcile failed")).toMatchObject([{ error: { code: "Timeout", cause: { message: "socket closed" } } }]);
+  await vi.advanceTimersByTimeAsync(5020);
+  expect(reasons).toHaveLength(2);
+  expect(await registry.metrics()).toContain('plumbline_reconcile_timeouts_total{controller="slow"} 2');
+});
+
+test("an error that comes before the time is up is not taken for a timeout", async () => {
+  start(
+    async () => {
+      await sleep(4000);
+      throw new Error("dark");
+    },
+    { timeoutMs: 5000 },
+  );
+  bell.ring("a");
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(said("reconcile failed")).toMatchObject([{ error: { message: "dark" } }]);
+});
+
+test("every line of a reconcile carries controller, key and one id", async () => {
+  start(async (_key, { log }) => log.info("lit"));
+  bell.ring("hall/a");
+  await soon();
+  const [lit] = said("lit");
+  expect(lit).toMatchObject({ controller: "lamp", key: "hall/a", reconcileId: expect.any(String) as string });
+  expect(said("reconciled")).toMatchObject([{ controller: "lamp", key: "hall/a", reconcileId: lit?.["reconcileId"] }]);
+});
+
+test("a resync brings every key again, behind what is happening now", async () => {
+  const seen: string[] = [];
+  const source: Source = { subscribe: () => () => {}, keys: () => ["a", "b"] };
+  start(
+    async (key) => {
+      seen.push(key);
+      await sleep(10);
+    },
+    { watches: [bell, source], resyncMs: 60_000 },
+  );
+  await vi.advanceTimersByTimeAsync(53_000);
+  expect(seen).toEqual([]);
+  await vi.advanceTimersToNextTimerAsync();
+  bell.ring("now");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(seen).toEqual(["a", "now", "b"]);
+  await vi.advanceTimersByTimeAsync(70_000);
+  expect(seen).toHaveLength(5);
+});
+
+test("told to end, it takes no further key and lets the running reconcile finish", async () => {
+  const finished: string[] = [];
+  const aborts: string[] = [];
+  start(async (key, { signal }) => {
+    signal.addEventListener("abort", () => aborts.push(key));
+    await sleep(10_000);
+    finished.push(key);
+  });
+  bell.ring("a");
+  bell.ring("b");
+  await vi.advanceTimersByTimeAsync(1000);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(8999);
+  expect(finished).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await ended).toBeUndefined();
+  expect(finished).toEqual(["a"]);
+  expect(aborts).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a reconcile that outlasts the grace is cut by its signal", async () => {
+  start(async (_key, { signal }) => {
+    await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  });
+  bell.ring("a");
+  await soon();
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(await ended).toBeUndefined();
+  expect(said("reconcile failed")).toMatchObject([{ error: { code: "Cut" } }]);
+});
+
+test("a reconcile that ignores its signal does not hold the end up for ever, and is named", async () => {
+  const deaf = Promise.withResolvers<void>();
+  start(() => deaf.promise);
+  bell.ring("hall/a");
+  await soon();
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(17_000);
+  const error = (await ended) as ReconcileError;
+  expect(error.code).toBe("Stuck");
+  expect(error.message).toBe("Controller lamp ends without its reconciles of hall/a, which ignore their signal");
+  deaf.resolve();
+  await soon();
+});
+
+test("it can run a second time, and sees what rang in between", async () => {
+  const seen: string[] = [];
+  const lamp = controller("lamp", { watches: [bell], reconcile: async (key) => void seen.push(key), log: createLog({ level: "silent" }) });
+  const first = new AbortController();
+  ended = lamp.run(first.signal);
+  await soon();
+  first.abort();
+  await ended;
+  bell.ring("between");
+  ended = lamp.run(stop.signal);
+  await soon();
+  expect(seen).toEqual(["between"]);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import type { Change } from "../cache/cache.ts";
+import { Bell, changesOf } from "./source.ts";
+
+interface Lamp extends KubeObject {
+  node: string;
+}
+
+const lamp = (name: string, node: string): Lamp => ({ metadata: { name, namespace: "hall" }, node });
+
+/** Holds two lamps and tells its one listener whatever the test says. */
+function lamps() {
+  const held = [lamp("a", "n1"), lamp("b", "n2")];
+  const listeners = new Set<(change: Change<Lamp>) => void>();
+  return {
+    tell: (change: Change<Lamp>) => listeners.forEach((listener) => listener(change)),
+    list: () => held,
+    waitForSync: async () => {},
+    subscribe(listener: (change: Change<Lamp>) => void) {
+      listeners.add(listener);
+      for (const object of held) listener({ type: "added", object, initial: true });
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+test("objects found at start-up are low keys, every later change is a normal one", () => {
+  const cache = lamps();
+  const heard: unknown[] = [];
+  changesOf(cache).subscribe((key, options) => heard.push([key, options?.priority ?? "normal"]));
+  cache.tell({ type: "added", object: lamp("c", "n1"), initial: false });
+  cache.tell({ type: "deleted", object: lamp("a", "n1") });
+  expect(heard).toEqual([
+    ["hall/a", "low"],
+    ["hall/b", "low"],
+    ["hall/c", "normal"],
+    ["hall/a", "normal"],
+  ]);
+});
+
+test("an object that moves from one key to another is news for both", () => {
+  const cache = lamps();
+  const heard: string[] = [];
+  const unsubscribe = changesOf(cache, ({ node }) => [node]).subscribe((key) => heard.push(key));
+  heard.length = 0;
+  cache.tell({ type: "updated", old: lamp("a", "n1"), object: lamp("a", "n2") });
+  unsubscribe();
+  cache.tell({ type: "deleted", object: lamp("a", "n2") });
+  expect(heard).toEqual(["n1", "n2"]);
+});
+
+test("a resync covers the keys of everything held", () => {
+  expect([...(changesOf(lamps(), ({ node }) => [node, "all"]).keys?.() ?? [])]).toEqual(["n1", "all", "n2", "all"]);
+});
+
+test("a bell that rings before anyone listens is heard by the first who does", () => {
+  const bell = new Bell();
+  bell.ring("early");
+  bell.ring("early");
+  const heard: string[] = [];
+  const unsubscribe = bell.subscribe((key) => heard.push(key));
+  bell.ring();
+  unsubscribe();
+  bell.ring("late");
+  expect(heard).toEqual(["early", "all"]);
+});
