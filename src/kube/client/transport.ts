@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { type Answer, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
 import { isKubeError, KubeError } from "./error.ts";
+import { jittered } from "./pause.ts";
 import { badIdentity, noAnswer, notJson, refusal } from "./refusal.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -66,7 +67,7 @@ export class Transport {
           this.#sockets.dropIdle();
         } else {
           if (attempt >= this.#retries || !isKubeError(error) || !worthRetrying(call, error)) throw error;
-          await this.#pause(error.retryAfterMs ?? backoff(attempt), call.signal);
+          await this.#pause(error.retryAfterMs ?? jittered(attempt, BACKOFF_MS, BACKOFF_MAX_MS), call.signal);
           attempt += 1;
         }
       }
@@ -179,11 +180,6 @@ function worthRetrying(call: Call, error: KubeError): boolean {
   if (error.code === "TooManyRequests") return true;
   if (error.code !== "ServerError") return false;
   return call.repeatable || (error.status === 503 && error.retryAfterMs !== undefined);
-}
-
-/** Between half and all of 200 ms, 400 ms, 800 ms ... */
-function backoff(attempt: number): number {
-  return Math.min(BACKOFF_MS * 2 ** attempt, BACKOFF_MAX_MS) * (0.5 + Math.random() / 2);
 }
 
 function sameIdentity(a: Identity, b: Identity): boolean {

@@ -1,0 +1,225 @@
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../client/client.ts";
+import type { Selection } from "../client/resource-client.ts";
+import type { Log } from "../log.ts";
+import { cacheListenerErrors, cacheObjects, cacheSynced } from "../metrics.ts";
+import { deepFreeze, FREEZES } from "./freeze.ts";
+import { PACE, type Pace, Reflector } from "./reflector.ts";
+import { type IndexFunction, Store } from "./store.ts";
+
+export type Change<T> =
+  | { type: "added"; object: T; initial: boolean }
+  | { type: "updated"; object: T; old: T }
+  | { type: "deleted"; object: T };
+
+export interface CacheOptions<T> extends Selection {
+  /** On ingest, before the object is shared: drop what nobody reads. managedFields are always dropped. */
+  transform?: (object: T) => T;
+  /** Pure functions of the object; `by(name, value)` finds the objects that yield the value. */
+  indexes?: Record<string, IndexFunction<T>>;
+  log?: Pick<Log, "info" | "warn" | "error">;
+  pace?: Partial<Pace>;
+}
+
+type Listener<T> = (change: Change<T>) => void;
+type ConnectionListener = (state: "connected" | "lost") => void;
+
+/**
+ * What the API server holds of one kind, kept up to date in memory. Objects handed out are shared: do not mutate them.
+ * While the server is away the last view stays readable; what happened meanwhile arrives as changes afterwards.
+ */
+export class Cache<T extends KubeObject> {
+  readonly kind: Kind<T>;
+  readonly #client: KubeClient;
+  readonly #options: CacheOptions<T>;
+  readonly #store: Store<T>;
+  readonly #listeners = new Set<Listener<T>>();
+  readonly #connectionListeners = new Set<ConnectionListener>();
+  readonly #firstSync = Promise.withResolvers<void>();
+  #started = false;
+  #synced = false;
+  #connected = false;
+  #lastHeard: number | undefined;
+
+  constructor(client: KubeClient, kind: Kind<T>, options: CacheOptions<T> = {}) {
+    this.kind = kind;
+    this.#client = client;
+    this.#options = options;
+    this.#store = new Store(this.#guarded(options.indexes ?? {}));
+    // Whoever waits gets the rejection; if nobody does, it is no error.
+    this.#firstSync.promise.catch(() => undefined);
+  }
+
+  /** Follows the server until the signal aborts. */
+  start(signal: AbortSignal): void {
+    if (this.#started) throw new TypeError(`the cache of ${this.kind.plural} is started already`);
+    this.#started = true;
+    const { namespace, labelSelector, fieldSelector, pace } = this.#options;
+    const reflector = new Reflector(this.#client, this.kind, {
+      selection: {
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      },
+      ingest: (object) => this.#ingest(object),
+      pace: { ...PACE, ...pace },
+      view: {
+        held: (key) => this.#store.get(key),
+        replace: (objects) => this.#replace(objects),
+        put: (key, object) => this.#deliver(this.#put(key, object, false)),
+        remove: (key, object) => this.#deliver(this.#remove(key, object)),
+        heard: () => (this.#lastHeard = performance.now()),
+        connected: () => this.#connection(true),
+        lost: (cause, error) => this.#lost(cause, error),
+      },
+    });
+    void reflector.run(signal).then(() => this.#firstSync.reject(signal.reason));
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** Until the first full read is in the cache and delivered. */
+  waitForSync(signal: AbortSignal): Promise<void> {
+    if (this.#synced) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason as Error);
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#firstSync.promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    });
+  }
+
+  /** `performance.now()` of the last word from the server, bookmarks included; undefined before the first sync. */
+  get lastHeard(): number | undefined {
+    return this.#synced ? this.#lastHeard : undefined;
+  }
+
+  /** Called when the view is lost because the watch broke, and when it is whole again. */
+  onConnection(listener: ConnectionListener): () => void {
+    this.#connectionListeners.add(listener);
+    return () => this.#connectionListeners.delete(listener);
+  }
+
+  /** By `namespace/name`, or `name`. */
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): T[] {
+    return this.#store.list();
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  by(index: string, value: string): T[] {
+    return this.#store.by(index, value);
+  }
+
+  /** First what is there, as added with `initial`; then every change. A listener that throws costs nobody else anything. */
+  subscribe(listener: Listener<T>): () => void {
+    // A wrapper of its own, so that one function may subscribe twice.
+    const own: Listener<T> = (change) => listener(change);
+    for (const object of this.list()) this.#tell(own, { type: "added", object, initial: true });
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  #ingest(object: T): T {
+    delete object.metadata.managedFields;
+    let ingested = object;
+    try {
+      ingested = this.#options.transform?.(object) ?? object;
+    } catch (error) {
+      this.#options.log?.error({ kind: this.kind.kind, error }, "transform failed, object kept whole");
+    }
+    return FREEZES ? deepFreeze(ingested) : ingested;
+  }
+
+  #replace(objects: Map<string, T>): void {
+    const initial = !this.#synced;
+    const changes: Change<T>[] = [];
+    for (const [key, object] of this.#store.entries()) {
+      if (!objects.has(key)) changes.push(...this.#remove(key, object));
+    }
+    for (const [key, object] of objects) changes.push(...this.#put(key, object, initial));
+    this.#synced = true;
+    this.#deliver(changes);
+    this.#firstSync.resolve();
+  }
+
+  #put(key: string, object: T, initial: boolean): Change<T>[] {
+    const old = this.#store.get(key);
+    if (old === object) return [];
+    this.#store.put(key, object);
+    if (old === undefined) return [{ type: "added", object, initial }];
+    if (old.metadata.uid === object.metadata.uid) return [{ type: "updated", object, old }];
+    // A namesake: the end of the first one was missed.
+    return [
+      { type: "deleted", object: old },
+      { type: "added", object, initial: false },
+    ];
+  }
+
+  #remove(key: string, object: T): Change<T>[] {
+    if (this.#store.get(key) === undefined) return [];
+    this.#store.remove(key);
+    return [{ type: "deleted", object }];
+  }
+
+  #deliver(changes: Change<T>[]): void {
+    cacheObjects.set({ kind: this.kind.kind }, this.#store.size);
+    // Whoever subscribes meanwhile has been shown the outcome already.
+    const audience = [...this.#listeners];
+    for (const change of changes) {
+      for (const listener of audience) if (this.#listeners.has(listener)) this.#tell(listener, change);
+    }
+  }
+
+  #tell(listener: Listener<T>, change: Change<T>): void {
+    try {
+      listener(change);
+    } catch (error) {
+      cacheListenerErrors.inc({ kind: this.kind.kind });
+      this.#options.log?.error({ kind: this.kind.kind, change: change.type, error }, "cache listener failed");
+    }
+  }
+
+  #lost(cause: string, error: unknown): void {
+    if (cause !== "closed") this.#options.log?.warn({ kind: this.kind.kind, cause, error }, "watch lost, trying again");
+    this.#connection(false);
+  }
+
+  #connection(connected: boolean): void {
+    cacheSynced.set({ kind: this.kind.kind }, connected ? 1 : 0);
+    if (connected) this.#lastHeard = performance.now();
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    for (const listener of this.#connectionListeners) {
+      try {
+        listener(connected ? "connected" : "lost");
+      } catch (error) {
+        cacheListenerErrors.inc({ kind: this.kind.kind });
+        this.#options.log?.error({ kind: this.kind.kind, error }, "connection listener failed");
+      }
+    }
+  }
+
+  /** An index function that throws on some object leaves that object out of its index. */
+  #guarded(indexes: Record<string, IndexFunction<T>>): Record<string, IndexFunction<T>> {
+    const guard =
+      (index: string, valuesOf: IndexFunction<T>): IndexFunction<T> =>
+      (object) => {
+        try {
+          return [...valuesOf(object)];
+        } catch (error) {
+          this.#options.log?.error({ kind: this.kind.kind, index, error }, "index function failed, object left out");
+          return [];
+        }
+      };
+    return Object.fromEntries(Object.entries(indexes).map(([name, valuesOf]) => [name, guard(name, valuesOf)]));
+  }
+}

@@ -1,0 +1,215 @@
+/** Keeps a view equal to what the API server holds: reads everything once, follows the changes, and starts over for ever. */
+
+import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError, type KubeErrorCode } from "../client/error.ts";
+import { jittered, pause } from "../client/pause.ts";
+import type { ResourceClient, Selection } from "../client/resource-client.ts";
+import { compareResourceVersions } from "../client/resource-version.ts";
+import type { WatchEvent } from "../client/watch-stream.ts";
+import { cacheLists, watchEvents, watchReconnects } from "../metrics.ts";
+
+/** What the reflector keeps up to date. */
+export interface View<T> {
+  held(key: string): T | undefined;
+  /** All there is, at once. */
+  replace(objects: Map<string, T>): void;
+  put(key: string, object: T): void;
+  remove(key: string, object: T): void;
+  /** The server said something. */
+  heard(): void;
+  connected(): void;
+  lost(cause: string, error: unknown): void;
+}
+
+export interface Pace {
+  /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
+  idleMs: number;
+  backoffMs: number;
+  backoffMaxMs: number;
+}
+
+export const PACE: Pace = { idleMs: 90_000, backoffMs: 250, backoffMaxMs: 30_000 };
+
+/** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
+const BELIEVE_AFTER = 10;
+
+/** What a server answers that does not know sendInitialEvents. */
+const REFUSALS: KubeErrorCode[] = ["BadRequest", "Invalid", "UnsupportedMediaType", "MethodNotAllowed"];
+
+/** A server told us less than we already knew. */
+class Behind extends Error {}
+
+/** A server took sendInitialEvents for any unknown parameter. */
+class NoWatchList extends Error {}
+
+export class Reflector<T extends KubeObject> {
+  readonly #kind: Kind<T>;
+  readonly #resource: ResourceClient<T>;
+  readonly #selection: Selection;
+  readonly #view: View<T>;
+  readonly #ingest: (object: T) => T;
+  readonly #pace: Pace;
+  /** The newest state of the server that the view contains. */
+  #resourceVersion: string | undefined;
+  /** Whether a watch can go on from there. */
+  #resumable = false;
+  #mustList = false;
+  #behind = 0;
+  #failures = 0;
+
+  constructor(client: KubeClient, kind: Kind<T>, options: { selection: Selection; view: View<T>; ingest: (object: T) => T; pace: Pace }) {
+    this.#kind = kind;
+    this.#resource = client.resource(kind);
+    this.#selection = options.selection;
+    this.#view = options.view;
+    this.#ingest = options.ingest;
+    this.#pace = options.pace;
+  }
+
+  /** Ends when the signal aborts, and for nothing else. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let failure: unknown;
+      try {
+        await this.#followOnce(signal);
+      } catch (error) {
+        failure = error;
+      }
+      if (signal.aborted) return;
+      const cause = this.#learnFrom(failure);
+      watchReconnects.inc({ kind: this.#kind.kind, cause });
+      this.#view.lost(cause, failure);
+      const wanted = isKubeError(failure) ? (failure.retryAfterMs ?? 0) : 0;
+      const delay = jittered(this.#failures++, this.#pace.backoffMs, this.#pace.backoffMaxMs);
+      await pause(Math.max(wanted, delay), signal).catch(() => undefined);
+    }
+  }
+
+  #learnFrom(failure: unknown): string {
+    if (failure === undefined) return "closed";
+    if (isKubeError(failure, "Gone") || failure instanceof Behind) this.#resumable = false;
+    if (failure instanceof Behind) return "behind";
+    if (failure instanceof NoWatchList) return "no_watchlist";
+    if (isKubeError(failure, "Timeout")) return "silent";
+    return isKubeError(failure) ? failure.code : "error";
+  }
+
+  /** From wherever the view is to the end of one watch. */
+  async #followOnce(signal: AbortSignal): Promise<void> {
+    if (!this.#resumable && !this.#mustList) {
+      try {
+        return await this.#watchFromNothing(signal);
+      } catch (error) {
+        if (this.#resumable || !doesNotStream(error)) throw error;
+        this.#mustList = true;
+        // Refused in so many words, there is no need to wait; a server that just went silent gets its pause.
+        if (!isKubeError(error, ...REFUSALS)) throw error;
+      }
+    }
+    if (!this.#resumable) await this.#list(signal);
+    await this.#watchFromHere(signal);
+  }
+
+  /** WatchList: all objects and then their changes in one stream, so that neither side ever holds them all as one text. */
+  async #watchFromNothing(signal: AbortSignal): Promise<void> {
+    let staged: Map<string, T> | undefined = new Map();
+    const { idleMs } = this.#pace;
+    for await (const event of this.#resource.watch({ ...this.#selection, sendInitialEvents: true, idleMs, signal })) {
+      this.#heard(event);
+      if (!staged) {
+        this.#apply(event);
+      } else if (event.type !== "BOOKMARK") {
+        if (event.type === "DELETED") staged.delete(keyOf(event.object));
+        else this.#stage(staged, event.object);
+      } else {
+        if (!event.initialEventsEnd) throw new NoWatchList("a bookmark came before the end of the initial events");
+        this.#adopt(staged, event.resourceVersion);
+        staged = undefined;
+        cacheLists.inc({ kind: this.#kind.kind, how: "watchlist" });
+        this.#view.connected();
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#listPages(undefined, signal);
+    } catch (error) {
+      // The moment of the first page has expired on the server; one page cannot.
+      if (!isKubeError(error, "Gone")) throw error;
+      await this.#listPages(0, signal);
+    }
+    this.#mustList = false;
+    cacheLists.inc({ kind: this.#kind.kind, how: "list" });
+  }
+
+  async #listPages(limit: number | undefined, signal: AbortSignal): Promise<void> {
+    const staged = new Map<string, T>();
+    let resourceVersion = "";
+    for await (const page of this.#resource.pages({ ...this.#selection, ...(limit === undefined ? {} : { limit }), signal })) {
+      this.#view.heard();
+      for (const object of page.items) this.#stage(staged, object);
+      resourceVersion = page.resourceVersion;
+    }
+    this.#adopt(staged, resourceVersion);
+  }
+
+  async #watchFromHere(signal: AbortSignal): Promise<void> {
+    const { idleMs } = this.#pace;
+    const options = { ...this.#selection, resourceVersion: this.#resourceVersion ?? "", idleMs, signal };
+    for await (const event of this.#resource.watch({ ...options, onOpen: () => this.#view.connected() })) {
+      this.#heard(event);
+      this.#apply(event);
+    }
+  }
+
+  /** What is held already is kept, so that reading all again does not need twice the memory, and never goes back. */
+  #stage(staged: Map<string, T>, object: T): void {
+    const key = keyOf(object);
+    const held = this.#behind < BELIEVE_AFTER ? this.#view.held(key) : undefined;
+    const keep = held !== undefined && held.metadata.uid === object.metadata.uid && !isNewer(object, held);
+    staged.set(key, keep ? held : this.#ingest(object));
+  }
+
+  #adopt(objects: Map<string, T>, resourceVersion: string): void {
+    const known = this.#resourceVersion;
+    if (known !== undefined && compareResourceVersions(resourceVersion, known) < 0 && this.#behind < BELIEVE_AFTER) {
+      this.#behind += 1;
+      throw new Behind(`the server is at ${resourceVersion}, the view at ${known}`);
+    }
+    this.#behind = 0;
+    this.#resourceVersion = resourceVersion;
+    this.#resumable = true;
+    this.#view.replace(objects);
+  }
+
+  #apply(event: WatchEvent<T>): void {
+    // Only what comes after the first full read proves that the watch works; a read that is always cut keeps backing off.
+    this.#failures = 0;
+    const resourceVersion = event.type === "BOOKMARK" ? event.resourceVersion : (event.object.metadata.resourceVersion ?? "");
+    const ahead = compareResourceVersions(resourceVersion, this.#resourceVersion ?? "0");
+    if (event.type === "BOOKMARK" && ahead < 0)
+      throw new Behind(`a bookmark says ${resourceVersion}, the view is at ${this.#resourceVersion}`);
+    if (ahead <= 0) return;
+    this.#resourceVersion = resourceVersion;
+    if (event.type === "BOOKMARK") return;
+    const key = keyOf(event.object);
+    const object = this.#ingest(event.object);
+    if (event.type === "DELETED") this.#view.remove(key, object);
+    else this.#view.put(key, object);
+  }
+
+  #heard(event: WatchEvent<T>): void {
+    this.#view.heard();
+    watchEvents.inc({ kind: this.#kind.kind, type: event.type.toLowerCase() });
+  }
+}
+
+function doesNotStream(error: unknown): boolean {
+  return error instanceof NoWatchList || isKubeError(error, "Timeout", ...REFUSALS);
+}
+
+function isNewer(object: KubeObject, held: KubeObject): boolean {
+  return compareResourceVersions(object.metadata.resourceVersion ?? "0", held.metadata.resourceVersion ?? "0") > 0;
+}
