@@ -279,6 +279,16 @@ test("told to end, it takes no further key and lets the running reconcile finish
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a key that is handed over in the moment of the end is not begun", async () => {
+  const seen: string[] = [];
+  start(async (key) => void seen.push(key));
+  await soon();
+  bell.ring("a");
+  stop.abort();
+  await soon();
+  expect(seen).toEqual([]);
+});
+
 test("a reconcile that outlasts the grace is cut by its signal", async () => {
   start(async (_key, { signal }) => {
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
@@ -293,7 +303,10 @@ test("a reconcile that outlasts the grace is cut by its signal", async () => {
 
 test("a reconcile that ignores its signal does not hold the end up for ever, and is named", async () => {
   const deaf = Promise.withResolvers<void>();
-  start(() => deaf.promise);
+  start(async (key) => {
+    if (key === "hall/a") await deaf.promise;
+  });
+  bell.ring("hall/b");
   bell.ring("hall/a");
   await soon();
   stop.abort();
