@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import type { Condition } from "../../api/kind.ts";
+import { flipped, setCondition, withTransitionTimes, type ConditionReport } from "./conditions.ts";
+
+const report = (type: string, status: Condition["status"], reason = "Because"): ConditionReport => ({ type, status, reason, message: "" });
+const held = (type: string, status: Condition["status"], lastTransitionTime: string): Condition => ({
+  ...report(type, status),
+  lastTransitionTime,
+});
+
+const yesterday = "2026-11-14T08:00:00Z";
+const now = "2026-11-15T08:00:00Z";
+
+test("a condition keeps its transition time while its status value stays, whatever the reason becomes", () => {
+  const [ready] = withTransitionTimes([report("Ready", "True", "StillGood")], [held("Ready", "True", yesterday)], now);
+  expect(ready).toEqual({ type: "Ready", status: "True", reason: "StillGood", message: "", lastTransitionTime: yesterday });
+});
+
+test("a condition that flips, a new one, and one held without a time get the time of now", () => {
+  const conditions = withTransitionTimes(
+    [report("Ready", "False"), report("Degraded", "True"), report("Odd", "True")],
+    [held("Ready", "True", yesterday), held("Gone", "True", yesterday), held("Odd", "True", "")],
+    now,
+  );
+  expect(conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+    ["Ready", now],
+    ["Degraded", now],
+    ["Odd", now],
+  ]);
+});
+
+test("a time that a report brings along is not believed", () => {
+  const [ready] = withTransitionTimes([held("Ready", "True", now)], [held("Ready", "True", yesterday)], now);
+  expect(ready?.lastTransitionTime).toBe(yesterday);
+});
+
+test("setting a condition leaves those of others alone and in their place", () => {
+  const theirs = held("Theirs", "Unknown", yesterday);
+  const ours = held("Ours", "True", yesterday);
+  const last = held("Last", "True", yesterday);
+  expect(setCondition([theirs, ours, last], report("Ours", "False"))).toEqual([theirs, report("Ours", "False"), last]);
+  expect(setCondition([theirs], report("Ours", "False"))).toEqual([theirs, report("Ours", "False")]);
+});
+
+test.each<[string, ConditionReport[], ConditionReport[], boolean]>([
+  ["nothing", [], [], false],
+  ["another order and reason", [report("A", "True"), report("B", "False")], [report("B", "False", "Why"), report("A", "True")], false],
+  ["a changed value", [report("A", "True")], [report("A", "Unknown")], true],
+  ["a new condition", [report("A", "True")], [report("A", "True"), report("B", "True")], true],
+  ["a condition that is gone", [report("A", "True"), report("B", "True")], [report("A", "True")], true],
+  ["one condition for another", [report("A", "True")], [report("B", "True")], true],
+])("%s: %#", (_title, before, after, expected) => {
+  expect(flipped(before, after)).toBe(expected);
+});

@@ -1,0 +1,60 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { isObject, mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
+
+test("only what changed is in the patch, what is gone is null, lists are replaced as one", () => {
+  const held = { a: 1, gone: { x: 1 }, list: [1, 2], inner: { keep: true, drop: 1, deep: { n: 1 } } };
+  const next = { a: 1, list: [1, 3], inner: { keep: true, deep: { n: 2 } }, fresh: { y: [] } };
+  expect(mergePatch(held, next)).toEqual({ gone: null, list: [1, 3], inner: { drop: null, deep: { n: 2 } }, fresh: { y: [] } });
+});
+
+test("equal objects need no patch", () => {
+  expect(mergePatch({ a: [{ b: 1 }], c: null }, { a: [{ b: 1 }] })).toEqual({});
+});
+
+test("an object takes the place of a scalar or list, and the other way round", () => {
+  expect(mergePatch({ a: 1, b: [1], c: { d: 1 }, e: null }, { a: { x: 1 }, b: { y: 1 }, c: 5, e: {} })).toEqual({
+    a: { x: 1 },
+    b: { y: 1 },
+    c: 5,
+    e: {},
+  });
+});
+
+test("a picture loses undefined and null, at any depth, and is a copy", () => {
+  const picture = { a: undefined, b: null, list: [{ c: null, d: 0 }, ""], inner: { e: undefined } };
+  const copy = withoutNulls(picture);
+  expect(copy).toStrictEqual({ list: [{ d: 0 }, ""], inner: {} });
+  expect(copy.list).not.toBe(picture.list);
+});
+
+/** RFC 7396 section 2, word for word. */
+function applied(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = applied(result[name], value);
+  }
+  return result;
+}
+
+const { tree } = fc.letrec<{ tree: JsonObject; value: unknown }>((tie) => ({
+  tree: fc.dictionary(fc.constantFrom("a", "b", "c", "d"), tie("value"), { maxKeys: 4 }),
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(0, 1, "", "x", true, false),
+    fc.array(fc.constantFrom<unknown>(0, "x", { a: 1 }), { maxLength: 3 }),
+    tie("tree"),
+  ),
+}));
+
+test("the patch makes any status into any other", () => {
+  fc.assert(
+    fc.property(tree, tree, (held, next) => {
+      expect(applied(held, mergePatch(held, next))).toEqual(next);
+      expect(Object.keys(mergePatch(next, next))).toEqual([]);
+    }),
+    { seed: 3, numRuns: 500 },
+  );
+});

@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from "node:util";
+
+export type JsonObject = { readonly [field: string]: unknown };
+
+/** RFC 7396: what makes `held` into `next`. Removed fields are null, lists are replaced as one, equal fields are left out. */
+export function mergePatch(held: JsonObject, next: JsonObject): JsonObject {
+  const patch: Record<string, unknown> = {};
+  for (const field of Object.keys(held)) {
+    if (held[field] !== null && next[field] === undefined) patch[field] = null;
+  }
+  for (const [field, value] of Object.entries(next)) {
+    const before = held[field];
+    if (isDeepStrictEqual(before, value)) continue;
+    patch[field] = isObject(before) && isObject(value) ? mergePatch(before, value) : value;
+  }
+  return patch;
+}
+
+/** A copy without fields that are undefined or null: a merge patch cannot say null, except to remove. */
+export function withoutNulls<V>(value: V): V;
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [field, inner] of Object.entries(value)) {
+    if (inner !== undefined && inner !== null) copy[field] = withoutNulls(inner);
+  }
+  return copy;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
