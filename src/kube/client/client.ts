@@ -25,16 +25,19 @@ export class KubeClient {
   }
 
   resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T> {
-    return new ResourceClient(this, this.#transport, kind);
+    return new ResourceClient(this.#transport, kind, this.#check);
   }
 
   /** Any JSON request: discovery, /version, subresources, reviews. */
   async request<T>(method: string, path: string, options: RequestOptions): Promise<T> {
     const reads = method === "GET" || method === "HEAD";
     return (await this.#transport.call({
+      verb: "raw",
+      resource: "",
       method,
-      path: withQuery(path, options.query),
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      path,
+      query: options.query,
+      body: options.body,
       contentType: options.contentType,
       signal: options.signal,
       repeatable: reads || options.repeatable === true,
@@ -61,10 +64,4 @@ export class KubeClient {
   close(): void {
     this.#transport.close();
   }
-}
-
-export function withQuery(path: string, query: Record<string, string | undefined> = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, value);
-  return parameters.size === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${parameters.toString()}`;
 }

@@ -1,7 +1,7 @@
 /** From what a server or a socket said to the sentence we say. */
 
 import type { ClusterAccess } from "./access.ts";
-import { DeadlinePassed, type LostAttempt } from "./attempt.ts";
+import { type Answer, DeadlinePassed, type LostAttempt } from "./attempt.ts";
 import { KubeError, type KubeErrorCode, type Status } from "./error.ts";
 
 export interface Asked {
@@ -23,20 +23,25 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
 };
 
 /** The server answered, and the answer is no. */
-export function refusal(access: ClusterAccess, asked: Asked, status: number, body: string, retryAfter?: string): KubeError {
-  return refusalOf(access, asked, status, parseStatus(body) ?? { message: excerpt(body) }, retryAfter);
+export function refusal(access: ClusterAccess, asked: Asked, answer: Answer): KubeError {
+  const body = answer.body.toString("utf8");
+  return refusalOf(access, asked, answer.status, parseStatus(body) ?? { message: excerpt(body) }, answer.retryAfter);
 }
 
 export function refusalOf(access: ClusterAccess, asked: Asked, status: number, said: Status, retryAfter?: string): KubeError {
   const code = codeOf(status, said.reason);
   const seconds = Number(retryAfter ?? said.details?.retryAfterSeconds ?? Number.NaN);
   return new KubeError(code, sentence(code, access, asked, status, said), {
-    ...asked,
+    ...only(asked),
     status,
     reason: said.reason,
     details: said.details,
     retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
   });
+}
+
+function only({ method, path }: Asked): Asked {
+  return { method, path };
 }
 
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {
@@ -88,7 +93,7 @@ export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt,
   const { server, describe } = access;
   const error = lost.cause as NodeJS.ErrnoException;
   const code = error.code ?? "";
-  const failed = (kind: KubeErrorCode, message: string): KubeError => new KubeError(kind, message, { ...asked, cause: error });
+  const failed = (kind: KubeErrorCode, message: string): KubeError => new KubeError(kind, message, { ...only(asked), cause: lost });
 
   if (error instanceof DeadlinePassed) {
     return failed("Timeout", `The API server at ${server} does not answer ${asked.method} ${asked.path} within ${deadlineMs / 1000} s`);
@@ -154,7 +159,7 @@ export function notJson(access: ClusterAccess, asked: Asked, body: string, cause
   return new KubeError(
     "Malformed",
     `What listens at ${access.server} answers ${asked.method} ${asked.path} with something that is not JSON (${shown === "" ? "nothing" : shown}); check server in ${access.describe}`,
-    { ...asked, cause },
+    { ...only(asked), cause },
   );
 }
 

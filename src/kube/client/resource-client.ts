@@ -1,10 +1,9 @@
 /** The verbs of one kind. */
 
 import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
-import type { KubeClient } from "./client.ts";
 import { isKubeError, KubeError } from "./error.ts";
 import { notJson, refusalOf } from "./refusal.ts";
-import type { Transport } from "./transport.ts";
+import type { Call, Transport } from "./transport.ts";
 import { type WatchEvent, watchStream } from "./watch-stream.ts";
 
 export interface ObjectRef {
@@ -72,18 +71,19 @@ const MERGE_PATCH = "application/merge-patch+json";
 const APPLY_PATCH = "application/apply-patch+yaml";
 
 export class ResourceClient<T extends KubeObject> {
-  readonly #client: KubeClient;
   readonly #transport: Transport;
   readonly #kind: Kind<T>;
+  readonly #check: (() => void) | undefined;
 
-  constructor(client: KubeClient, transport: Transport, kind: Kind<T>) {
-    this.#client = client;
+  /** `check` throws to stop a write that is about to be sent. */
+  constructor(transport: Transport, kind: Kind<T>, check: (() => void) | undefined) {
     this.#transport = transport;
     this.#kind = kind;
+    this.#check = check;
   }
 
   async get(name: string, options: { namespace?: string; signal: AbortSignal }): Promise<T> {
-    return this.#client.request("GET", this.#path({ ...options, name }), { signal: options.signal });
+    return (await this.#read("get", this.#path({ ...options, name }), options.signal)) as T;
   }
 
   /** All pages of one moment; when that moment expires on the server half-way, all at once instead. */
@@ -106,24 +106,21 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   async *pages(options: ListOptions): AsyncGenerator<Page<T>, void> {
-    const { signal, limit = PAGE, resourceVersion } = options;
+    const { signal, limit = PAGE, labelSelector, fieldSelector, resourceVersion } = options;
     const path = this.#collection(options.namespace);
     const apiVersion = apiVersionOf(this.#kind);
     let next: string | undefined;
     do {
-      const list = await this.#client.request<RawList<T>>("GET", path, {
-        signal,
-        query: {
-          labelSelector: options.labelSelector,
-          fieldSelector: options.fieldSelector,
-          limit: limit === 0 ? undefined : String(limit),
-          // A continue token carries its own.
-          resourceVersion: next === undefined ? resourceVersion : undefined,
-          continue: next,
-        },
-      });
-      if (list.metadata?.resourceVersion === undefined) {
-        throw notJson(this.#client.access, { method: "GET", path }, JSON.stringify(list));
+      const list = (await this.#read("list", path, signal, {
+        labelSelector,
+        fieldSelector,
+        limit: limit === 0 ? undefined : String(limit),
+        // A continue token carries its own.
+        resourceVersion: next === undefined ? resourceVersion : undefined,
+        continue: next,
+      })) as RawList<T>;
+      if (list?.metadata?.resourceVersion === undefined) {
+        throw notJson(this.#transport.access, { method: "GET", path }, JSON.stringify(list));
       }
       const items = list.items ?? [];
       // The server names the kind once for the whole list; alone, an item should still know what it is.
@@ -137,7 +134,8 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   async create(object: Manifest<T>, options: WriteOptions): Promise<T> {
-    return this.#write("POST", this.#collection(object.metadata.namespace, "create"), this.#named(object), options, false);
+    const path = this.#collection(object.metadata.namespace, object.metadata.name ?? "to create");
+    return this.#write({ verb: "create", method: "POST", path, body: this.#named(object), repeatable: false }, options);
   }
 
   /** The whole object, if it is still the one that was read. */
@@ -160,76 +158,80 @@ export class ResourceClient<T extends KubeObject> {
 
   /** Server-side apply. */
   async apply(object: Manifest<T>, options: { fieldManager: string; force?: boolean; signal: AbortSignal }): Promise<T> {
-    const { name, namespace } = object.metadata;
-    if (name === undefined) throw new TypeError(`apply of a ${this.#kind.kind} needs metadata.name`);
-    return this.#client.request("PATCH", this.#path({ name, ...(namespace === undefined ? {} : { namespace }) }), {
-      signal: options.signal,
-      query: { fieldManager: options.fieldManager, force: options.force ? "true" : undefined },
-      body: this.#named({ ...object, metadata: { ...object.metadata, managedFields: undefined } }),
-      contentType: APPLY_PATCH,
-      repeatable: true,
-    });
+    const { name = "", namespace } = object.metadata;
+    const path = this.#path({ name, ...(namespace === undefined ? {} : { namespace }) });
+    const body = this.#named({ ...object, metadata: { ...object.metadata, managedFields: undefined } });
+    const query = { force: options.force ? "true" : undefined };
+    return this.#write({ verb: "apply", method: "PATCH", path, query, body, contentType: APPLY_PATCH, repeatable: true }, options);
   }
 
   async delete(ref: ObjectRef, options: DeleteOptions): Promise<void> {
     const { uid, resourceVersion, propagationPolicy, signal } = options;
     const guarded = uid !== undefined || resourceVersion !== undefined;
-    await this.#client.request("DELETE", this.#path(ref), {
-      signal,
-      body: {
-        apiVersion: "v1",
-        kind: "DeleteOptions",
-        ...(guarded ? { preconditions: { uid, resourceVersion } } : {}),
-        ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
-      },
-      // Unguarded, a second delete could hit a namesake that someone has created since.
-      repeatable: guarded,
-    });
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      ...(guarded ? { preconditions: { uid, resourceVersion } } : {}),
+      ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    };
+    // Unguarded, a second delete could hit a namesake that someone has created since.
+    await this.#write({ verb: "delete", method: "DELETE", path: this.#path(ref), body, repeatable: guarded }, { signal });
   }
 
   /** One watch, until the server ends it or something breaks. */
   async *watch(options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
-    const { access } = this.#client;
-    const { signal, idleMs = IDLE_MS } = options;
-    const path = watchPath(this.#collection(options.namespace), options);
-    const asked = { method: "GET", path };
-    const response = await this.#transport.stream({ ...asked, signal, repeatable: true });
+    const { access } = this.#transport;
+    const { plural: resource } = this.#kind;
+    const { signal, idleMs = IDLE_MS, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = options;
+    const asked = { method: "GET", path: this.#collection(options.namespace) };
+    const query = {
+      watch: "true",
+      allowWatchBookmarks: "true",
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      ...(sendInitialEvents ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" } : {}),
+    };
+    const response = await this.#transport.stream({ verb: "watch", resource, ...asked, query, signal, repeatable: true });
     options.onOpen?.();
     yield* watchStream<T>(response, {
       signal,
       idleMs,
       error: {
         silent: () =>
-          new KubeError("Timeout", `The watch of ${this.#kind.plural} at ${access.server} has been silent for ${idleMs / 1000} s`, asked),
-        cut: (cause) =>
-          new KubeError("Unreachable", `The watch of ${this.#kind.plural} at ${access.server} was cut off`, { ...asked, cause }),
+          new KubeError("Timeout", `The watch of ${resource} at ${access.server} has been silent for ${idleMs / 1000} s`, asked),
+        cut: (cause) => new KubeError("Unreachable", `The watch of ${resource} at ${access.server} was cut off`, { ...asked, cause }),
         junk: (line, cause) => notJson(access, asked, line, cause),
         status: (status) => refusalOf(access, asked, status.code ?? 500, status),
       },
     });
   }
 
-  #write(method: string, path: string, body: unknown, options: WriteOptions, repeatable: boolean, contentType?: string): Promise<T> {
-    return this.#client.request(method, path, {
-      signal: options.signal,
-      query: { fieldManager: options.fieldManager },
-      body,
-      repeatable,
-      ...(contentType === undefined ? {} : { contentType }),
-    });
+  #read(verb: "get" | "list", path: string, signal: AbortSignal, query?: Record<string, string | undefined>): Promise<unknown> {
+    return this.#transport.call({ verb, resource: this.#kind.plural, method: "GET", path, query, signal, repeatable: true });
   }
 
-  #replace(object: T, options: WriteOptions, subresource?: string): Promise<T> {
+  async #write(call: Omit<Call, "resource" | "signal" | "check">, { signal, fieldManager }: WriteOptions): Promise<T> {
+    const query = { ...call.query, fieldManager };
+    return (await this.#transport.call({ ...call, query, resource: this.#kind.plural, signal, check: this.#check })) as T;
+  }
+
+  async #replace(object: T, options: WriteOptions, subresource?: string): Promise<T> {
     if (!object.metadata.resourceVersion) {
       throw new TypeError(`replace of ${this.#kind.kind} ${object.metadata.name} needs the resourceVersion it was read at`);
     }
-    return this.#write("PUT", this.#path(object.metadata, subresource), this.#named(object), options, true);
+    const path = this.#path(object.metadata, subresource);
+    return this.#write({ verb: "update", method: "PUT", path, body: this.#named(object), repeatable: true }, options);
   }
 
   #patch(ref: ObjectRef, patch: object & { metadata?: object }, options: PatchOptions, subresource?: string): Promise<T> {
     const { resourceVersion } = options;
     const body = resourceVersion === undefined ? patch : { ...patch, metadata: { ...patch.metadata, resourceVersion } };
-    return this.#write("PATCH", this.#path(ref, subresource), body, options, true, MERGE_PATCH);
+    const path = this.#path(ref, subresource);
+    return this.#write(
+      { verb: "patch", method: "PATCH", path, body, contentType: MERGE_PATCH, repeatable: resourceVersion !== undefined },
+      options,
+    );
   }
 
   #named(object: object): object {
@@ -237,31 +239,17 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   #path({ name, namespace }: ObjectRef, subresource?: string): string {
-    if (name === "") throw new TypeError(`a ${this.#kind.kind} is asked for without a name`);
-    const collection = this.#collection(namespace, name);
-    return `${collection}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`;
+    if (name === "") throw new TypeError(`a ${this.#kind.kind} is asked for without its name`);
+    return `${this.#collection(namespace, name)}/${encodeURIComponent(name)}${subresource === undefined ? "" : `/${subresource}`}`;
   }
 
-  /** `of` is what one object is asked for, which in a namespaced kind lives in one namespace. */
-  #collection(namespace: string | undefined, of?: string): string {
+  /** `name` when it is about one object, which in a namespaced kind lives in one namespace. */
+  #collection(namespace: string | undefined, name?: string): string {
     const { group, version, plural, scope, kind } = this.#kind;
     const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
     if (scope === "Cluster") return `${root}/${plural}`;
     if (namespace) return `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
-    if (of !== undefined) throw new TypeError(`${kind} ${of} is asked for without its namespace`);
+    if (name !== undefined) throw new TypeError(`${kind} ${name} is asked for without its namespace`);
     return `${root}/${plural}`;
   }
-}
-
-function watchPath(collection: string, options: WatchOptions): string {
-  const query = new URLSearchParams({ watch: "true", allowWatchBookmarks: "true" });
-  const { labelSelector, fieldSelector, resourceVersion } = options;
-  for (const [name, value] of Object.entries({ labelSelector, fieldSelector, resourceVersion })) {
-    if (value !== undefined) query.append(name, value);
-  }
-  if (options.sendInitialEvents) {
-    query.append("sendInitialEvents", "true");
-    query.append("resourceVersionMatch", "NotOlderThan");
-  }
-  return `${collection}?${query.toString()}`;
 }

@@ -1,6 +1,7 @@
 /** Calls with retries: which answers are worth another attempt, when, and which requests may be sent twice. */
 
 import type { IncomingMessage } from "node:http";
+import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.ts";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { type Answer, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
 import { isKubeError, KubeError } from "./error.ts";
@@ -19,15 +20,24 @@ export interface ClientOptions {
 }
 
 export interface Call {
+  verb: "get" | "list" | "watch" | "create" | "update" | "patch" | "apply" | "delete" | "raw";
+  /** The plural of the kind; empty for raw requests. */
+  resource: string;
   method: string;
-  /** With its query. */
   path: string;
-  body?: string | undefined;
+  query?: Record<string, string | undefined> | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
   contentType?: string | undefined;
   signal: AbortSignal;
   /** May be sent again although an earlier attempt may have been carried out. */
   repeatable: boolean;
   check?: (() => void) | undefined;
+}
+
+/** A call as it goes over the wire, its query in its path. */
+interface Wire extends Omit<Call, "query" | "body"> {
+  body: string | undefined;
 }
 
 const BACKOFF_MS = 200;
@@ -55,34 +65,32 @@ export class Transport {
 
   /** The answer's body, parsed. */
   async call(call: Call): Promise<unknown> {
-    for (let attempt = 0, resent = false; ;) {
+    const wire = onTheWire(call);
+    for (let retries = 0, resent = false; ;) {
       try {
-        const answer = await this.#send(call, exchange, true);
-        if (answer.status < 300) return this.#parse(call, answer);
-        throw this.#refusal(call, answer);
+        return this.#parse(wire, await this.#send(wire, exchange, true));
       } catch (error) {
-        if (error instanceof LostAttempt) {
-          if (resent || this.#closed || !worthResending(call, error)) throw this.#noAnswer(call, error);
+        if (this.#closed || !isKubeError(error)) throw error;
+        if (error.cause instanceof LostAttempt) {
+          if (resent || !worthResending(wire, error.cause)) throw error;
           resent = true;
           this.#sockets.dropIdle();
         } else {
-          if (attempt >= this.#retries || !isKubeError(error) || !worthRetrying(call, error)) throw error;
-          await this.#pause(error.retryAfterMs ?? jittered(attempt, BACKOFF_MS, BACKOFF_MAX_MS), call.signal);
-          attempt += 1;
+          if (retries >= this.#retries || !worthRetrying(wire, error)) throw error;
+          await this.#pause(error.retryAfterMs ?? jittered(retries, BACKOFF_MS, BACKOFF_MAX_MS), wire.signal);
+          retries += 1;
         }
+        clientRetries.inc({ verb: wire.verb, code: error.code });
       }
     }
   }
 
-  /** A response that goes on and on, on a connection of its own. One attempt. */
+  /** An answer that goes on and on, on a connection of its own. One attempt. */
   async stream(call: Call): Promise<IncomingMessage> {
-    try {
-      const answer = await this.#send(call, openStream, false);
-      if ("stream" in answer) return answer.stream;
-      throw this.#refusal(call, answer);
-    } catch (error) {
-      throw error instanceof LostAttempt ? this.#noAnswer(call, error) : error;
-    }
+    const wire = onTheWire(call);
+    const answer = await this.#send(wire, openStream, false);
+    if ("stream" in answer) return answer.stream;
+    throw notJson(this.access, wire, answer.body.toString("utf8"));
   }
 
   /** Ends what is under way with Unreachable, and every connection. */
@@ -93,74 +101,80 @@ export class Transport {
   }
 
   /** One attempt, and a second one if the first was refused for who we are and we have become someone newer since. */
-  async #send<A extends { status: number }>(call: Call, attempt: (out: Outgoing) => Promise<A>, pooled: boolean): Promise<A> {
-    const identity = await untilAborted(this.access.identity(), call.signal);
-    let outcome: () => A;
+  async #send<A extends Answer | { status: 200 }>(wire: Wire, attempt: (out: Outgoing) => Promise<A>, pooled: boolean): Promise<A> {
+    const identity = await untilAborted(this.access.identity(), wire.signal);
     try {
-      const answer = await attempt(this.#outgoing(call, identity, pooled));
-      if (answer.status !== 401) return answer;
-      outcome = () => answer;
+      return await this.#sendAs(identity, wire, attempt, pooled);
     } catch (error) {
-      if (!(error instanceof LostAttempt) || this.#noAnswer(call, error).code !== "Certificate") throw error;
-      outcome = () => {
-        throw error;
-      };
+      if (!isKubeError(error, "Unauthorized", "Certificate")) throw error;
+      const newer = await untilAborted(this.access.identity(identity), wire.signal);
+      if (sameIdentity(identity, newer)) throw error;
+      return await this.#sendAs(newer, wire, attempt, pooled);
     }
-    const newer = await untilAborted(this.access.identity(identity), call.signal);
-    return sameIdentity(identity, newer) ? outcome() : attempt(this.#outgoing(call, newer, pooled));
   }
 
-  #outgoing(call: Call, identity: Identity, pooled: boolean): Outgoing {
+  async #sendAs<A extends Answer | { status: 200 }>(
+    identity: Identity,
+    wire: Wire,
+    attempt: (out: Outgoing) => Promise<A>,
+    pooled: boolean,
+  ): Promise<A> {
+    const { verb, resource } = wire;
+    const outgoing = this.#outgoing(identity, wire, pooled);
+    const start = performance.now();
+    try {
+      const answer = await attempt(outgoing);
+      clientRequests.inc({ verb, resource, code: answer.status });
+      if (pooled) clientRequestSeconds.observe({ verb }, (performance.now() - start) / 1000);
+      if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof LostAttempt)) throw error;
+      const failure = noAnswer(this.access, wire, error, this.#deadlineMs);
+      clientRequests.inc({ verb, resource, code: failure.code });
+      throw failure;
+    }
+  }
+
+  #outgoing(identity: Identity, wire: Wire, pooled: boolean): Outgoing {
     if (this.#closed) throw this.#closedError();
+    const { method, path, body, signal, check } = wire;
     const headers: Record<string, string | number> = { accept: "application/json", "user-agent": this.#userAgent };
     if (identity.token !== undefined) headers["authorization"] = `Bearer ${identity.token}`;
-    if (call.body !== undefined) {
-      headers["content-type"] = call.contentType ?? "application/json";
-      headers["content-length"] = Buffer.byteLength(call.body);
+    if (body !== undefined) {
+      headers["content-type"] = wire.contentType ?? "application/json";
+      headers["content-length"] = Buffer.byteLength(body);
     }
-    const { body, signal, check } = call;
-    const shared = { body, signal, check, deadlineMs: this.#deadlineMs, open: this.#open };
     try {
-      return { ...shared, request: this.#sockets.request({ method: call.method, path: call.path, headers }, identity, pooled) };
+      const request = this.#sockets.request({ method, path, headers }, identity, pooled);
+      return { request, body, signal, check, deadlineMs: this.#deadlineMs, open: this.#open };
     } catch (error) {
       throw badIdentity(this.access, error);
     }
   }
 
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const end = (reason: unknown): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        this.#open.delete(end);
-        reject(reason);
-      };
-      const onAbort = (): void => end(signal.reason);
-      const timer = setTimeout(() => {
-        resolve();
-        end(undefined);
-      }, ms);
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort);
-      this.#open.add(end);
-    });
-  }
-
-  #parse(call: Call, answer: Answer): unknown {
+  #parse(wire: Wire, answer: Answer): unknown {
     const text = answer.body.toString("utf8");
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw notJson(this.access, asked(call), text, error);
+      throw notJson(this.access, wire, text, error);
     }
   }
 
-  #refusal(call: Call, answer: Answer): KubeError {
-    return refusal(this.access, asked(call), answer.status, answer.body.toString("utf8"), answer.retryAfter);
-  }
-
-  #noAnswer(call: Call, lost: LostAttempt): KubeError {
-    return noAnswer(this.access, asked(call), lost, this.#deadlineMs);
+  /** Also cut short by close(). */
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = (): void => reject(signal.reason);
+    const timer = setTimeout(resolve, ms);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#open.add(reject);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      this.#open.delete(reject);
+    });
   }
 
   #closedError(): KubeError {
@@ -168,26 +182,33 @@ export class Transport {
   }
 }
 
+function onTheWire({ query = {}, body, ...call }: Call): Wire {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.append(name, value);
+  const search = parameters.toString();
+  return {
+    ...call,
+    path: search === "" ? call.path : `${call.path}${call.path.includes("?") ? "&" : "?"}${search}`,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
 /** A connection that broke, when sending once more can do no harm. */
-function worthResending(call: Call, lost: LostAttempt): boolean {
+function worthResending(wire: Wire, lost: LostAttempt): boolean {
   if (lost.cause instanceof DeadlinePassed || !(lost.reused || lost.cut)) return false;
-  return call.repeatable || !lost.sent;
+  return wire.repeatable || !lost.sent;
 }
 
 /** A server that has trouble, when it says that nothing was done or doing it twice does no harm. */
-function worthRetrying(call: Call, error: KubeError): boolean {
+function worthRetrying(wire: Wire, error: KubeError): boolean {
   if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MAX_MS) return false;
   if (error.code === "TooManyRequests") return true;
   if (error.code !== "ServerError") return false;
-  return call.repeatable || (error.status === 503 && error.retryAfterMs !== undefined);
+  return wire.repeatable || (error.status === 503 && error.retryAfterMs !== undefined);
 }
 
 function sameIdentity(a: Identity, b: Identity): boolean {
   return a.token === b.token && a.cert === b.cert && a.key === b.key && a.ca === b.ca;
-}
-
-function asked({ method, path }: Call): { method: string; path: string } {
-  return { method, path };
 }
 
 function untilAborted<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
