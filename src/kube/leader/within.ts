@@ -1,0 +1,17 @@
+import { KubeError } from "../client/error.ts";
+
+/** A call that must be over sooner than the client's own deadline: it ends with Timeout after `ms`. */
+export async function within<T>(ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  // By hand: a long-lived signal would remember every AbortSignal.any it ever was part of.
+  const limited = new AbortController();
+  const onAbort = () => limited.abort(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  const timer = setTimeout(() => limited.abort(new KubeError("Timeout", `The API server did not answer within ${ms / 1000} s`)), ms);
+  try {
+    return await call(limited.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
