@@ -1,0 +1,109 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { collectProcessMetrics, registry } from "./metrics.ts";
+
+/** Throws, saying why, when the process is not ready. */
+export type Check = (signal: AbortSignal) => void | Promise<void>;
+
+/** A check that has not answered by then has failed. */
+const CHECK_MS = 2_000;
+
+/** `/livez`, `/readyz` and `/metrics` on plain HTTP. */
+export class HealthServer {
+  readonly #checks: ReadonlyMap<string, Check>;
+  readonly #server: Server;
+
+  constructor(checks: ReadonlyMap<string, Check>) {
+    this.#checks = checks;
+    // `import "node:http"` would cost 13 MB more, for lazy parts that nobody here uses.
+    const { createServer } = process.getBuiltinModule("node:http");
+    this.#server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, (request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else send(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
+      });
+    });
+    this.#server.on("clientError", (_error, socket) => {
+      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+      else socket.destroy();
+    });
+  }
+
+  /** Listens on `host:port`, `[v6]:port` or `:port` for all addresses, and says where. */
+  async listen(address: string): Promise<string> {
+    const colon = address.lastIndexOf(":");
+    const host = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
+    const port = Number(address.slice(colon + 1));
+    if (colon < 0 || address.endsWith(":") || !Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw new TypeError(`The health address ${address} is not host:port or :port`);
+    }
+    collectProcessMetrics();
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ port, ...(host === "" ? {} : { host }) }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    const bound = this.#server.address() as AddressInfo;
+    return bound.family === "IPv6" ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path, query] = (request.url ?? "/").split("?", 2);
+    if (path !== "/livez" && path !== "/readyz" && path !== "/metrics") {
+      return send(response, 404, "not found; there are /livez, /readyz and /metrics\n");
+    }
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("Allow", "GET, HEAD");
+      return send(response, 405, "only GET and HEAD\n");
+    }
+    switch (path) {
+      case "/livez":
+        // Alive is who answers.
+        return send(response, 200, "ok\n");
+      case "/readyz":
+        return await this.#readyz(response, new URLSearchParams(query).has("verbose"));
+      case "/metrics": {
+        const text = await registry.metrics();
+        response.setHeader("Content-Type", registry.contentType);
+        return send(response, 200, text);
+      }
+    }
+  }
+
+  async #readyz(response: ServerResponse, verbose: boolean): Promise<void> {
+    const results = await Promise.all([...this.#checks].map(async ([name, check]) => ({ name, failure: await failureOf(check) })));
+    const ready = results.every(({ failure }) => failure === undefined);
+    const lines = results.map(({ name, failure }) => (failure === undefined ? `[+] ${name} ok\n` : `[-] ${name} failed: ${failure}\n`));
+    send(response, ready ? 200 : 503, ready && !verbose ? "ok\n" : `${lines.join("")}readyz ${ready ? "ok" : "failed"}\n`);
+  }
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.statusCode = status;
+  if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "text/plain; charset=utf-8");
+  // A probe's answer is true for one moment only.
+  response.setHeader("Cache-Control", "no-store");
+  response.end(text);
+}
+
+async function failureOf(check: Check): Promise<string | undefined> {
+  const limit = new AbortController();
+  const late = new Promise<never>((_, reject) => limit.signal.addEventListener("abort", () => reject(limit.signal.reason as Error)));
+  const timer = setTimeout(() => limit.abort(new Error(`no answer within ${CHECK_MS / 1000} s`)), CHECK_MS);
+  try {
+    await Promise.race([check(limit.signal), late]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
