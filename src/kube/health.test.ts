@@ -106,11 +106,11 @@ test("what is no HTTP is answered with 400 and hurts nobody else", async () => {
   expect((await ask("/livez")).status).toBe(200);
 });
 
-test("closing ends idle connections too", async () => {
+test("closing does not wait for a request that never ends", async () => {
+  const half = raw("GET /livez HTTP/1.1\r\n");
   await ask("/livez");
-  const idle = raw("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
   await server.close();
-  await idle;
+  expect(await half).toBe("");
   await expect(ask("/livez")).rejects.toThrow("fetch failed");
 });
 
