@@ -1,0 +1,35 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease } from "./agent-lease.ts";
+
+const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec: {} });
+const long = `worker.${"x".repeat(240)}.example`;
+
+test("names that fit are used as they are", () => {
+  expect(agentLeaseName("worker-1")).toBe("agent-worker-1");
+  expect(nodeLabel("worker-1.example.com")).toBe("worker-1.example.com");
+});
+
+test("names and labels of any node fit, and differ where nodes differ", () => {
+  const part = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+  const node = fc
+    .array(part, { minLength: 1, maxLength: 8 })
+    .map((parts) => parts.join("."))
+    .filter(({ length }) => length <= 253);
+  fc.assert(
+    fc.property(node, node, (one, two) => {
+      for (const [nameOf, limit] of [[agentLeaseName, 253] as const, [nodeLabel, 63] as const]) {
+        expect(nameOf(one).length).toBeLessThanOrEqual(limit);
+        expect(nameOf(one)).toMatch(/^[a-z0-9].*[a-z0-9]$|^[a-z0-9]$/);
+        expect(nameOf(one) === nameOf(two)).toBe(one === two);
+      }
+    }),
+    { seed: 3, numRuns: 200 },
+  );
+});
+
+test("the node is read from the annotation, and a Lease whose name belongs to another node is none", () => {
+  expect(nodeOfLease(lease(agentLeaseName(long), long))).toBe(long);
+  expect(nodeOfLease(lease("agent-worker-2", "worker-1"))).toBeUndefined();
+  expect(nodeOfLease({ metadata: { name: "agent-worker-1" }, spec: {} })).toBeUndefined();
+});

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { KubeError } from "../client/error.ts";
+import { LeasesInMemory } from "../leader/leases-in-memory.ts";
+import { createLog } from "../log.ts";
+import { heartbeat } from "./heartbeat.ts";
+
+const log = createLog({ level: "silent" });
+let server: LeasesInMemory;
+let stopping: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 10, 15, 10, 30) });
+  server = new LeasesInMemory();
+  stopping = new AbortController();
+  running = Promise.resolve();
+});
+
+afterEach(async () => {
+  stopping.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+function start(node = "worker-1", nodeUid: () => string | undefined = () => undefined): void {
+  running = heartbeat({ client: server.client(), namespace: "plumbline-system", node, nodeUid, log }).run(stopping.signal);
+}
+
+const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
+const lease = () => server.held.get("agent-worker-1");
+
+test("an agent has a Lease that names its node, and renews it about every ten seconds", async () => {
+  start();
+  await seconds(0);
+  expect(lease()).toMatchObject({
+    metadata: {
+      namespace: "plumbline-system",
+      labels: { "plumbline.dev/component": "agent", "plumbline.dev/node": "worker-1" },
+      annotations: { "plumbline.dev/node": "worker-1" },
+    },
+    spec: { holderIdentity: "worker-1", leaseDurationSeconds: 30, renewTime: "2026-11-15T10:30:00.000000Z" },
+  });
+  expect(lease()?.metadata.ownerReferences).toBeUndefined();
+  await seconds(100);
+  expect(server.writes.length).toBeGreaterThanOrEqual(11);
+  expect(server.writes.length).toBeLessThanOrEqual(13);
+});
+
+test("the Lease belongs to the Node as soon as its uid is known, and to its successor when it changes", async () => {
+  let uid: string | undefined;
+  start("worker-1", () => uid);
+  await seconds(1);
+  uid = "one";
+  await seconds(10);
+  expect(lease()?.metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "worker-1", uid: "one" }]);
+  uid = "two";
+  await seconds(10);
+  expect(lease()?.metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "worker-1", uid: "two" }]);
+});
+
+test("a node name too long for a label is whole in the annotation", async () => {
+  const node = `worker-${"1".repeat(70)}`;
+  start(node);
+  await seconds(0);
+  const written = server.held.get(`agent-${node}`);
+  expect(written?.metadata.annotations).toEqual({ "plumbline.dev/node": node });
+  expect(written?.metadata.labels?.["plumbline.dev/node"]).toHaveLength(63);
+});
+
+test("an outage of the API server ends no heartbeat, and is asked after more rarely the longer it lasts", async () => {
+  start();
+  await seconds(15);
+  let attempts = 0;
+  server.before = () => {
+    attempts += 1;
+    throw new KubeError("Unreachable", "connection refused");
+  };
+  await seconds(600);
+  expect(attempts).toBeGreaterThan(50);
+  expect(attempts).toBeLessThan(150);
+  server.before = () => {};
+  const before = server.writes.length;
+  await seconds(20);
+  expect(server.writes.length).toBeGreaterThan(before);
+});
+
+test("a request that hangs is given up in time for the next one", async () => {
+  start();
+  await seconds(1);
+  server.before = () => new Promise(() => {});
+  await seconds(20);
+  server.before = () => {};
+  const before = server.writes.length;
+  await seconds(15);
+  expect(server.writes.length).toBeGreaterThan(before);
+});
+
+test("a Lease that someone edited or deleted is renewed at the next beat all the same, and foreign labels stay", async () => {
+  start();
+  await seconds(1);
+  const held = lease();
+  if (held) server.put({ ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, note: "kept" } } });
+  await seconds(10);
+  expect(lease()?.metadata.labels).toMatchObject({ note: "kept", "plumbline.dev/component": "agent" });
+  expect(lease()?.spec.renewTime).not.toBe(held?.spec.renewTime);
+  server.held.delete("agent-worker-1");
+  await seconds(10);
+  expect(lease()?.spec.holderIdentity).toBe("worker-1");
+});
+
+test("stopping does not release the Lease", async () => {
+  start();
+  await seconds(1);
+  stopping.abort();
+  await running;
+  await seconds(60);
+  expect(server.writes).toHaveLength(1);
+  expect(lease()?.spec).toMatchObject({ holderIdentity: "worker-1", leaseDurationSeconds: 30 });
+});
