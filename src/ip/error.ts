@@ -1,0 +1,47 @@
+export type IpErrorCode =
+  | "Empty"
+  | "UnexpectedCharacter"
+  | "ZoneNotAllowed"
+  | "WrongCount"
+  | "EmptyPart"
+  | "LeadingZero"
+  | "TooLarge"
+  | "CompressedTwice"
+  | "MisplacedIPv4"
+  | "MissingPrefixLength"
+  | "HostBitsSet"
+  | "NotARange"
+  | "MixedFamilies"
+  | "Reversed"
+  | "OutOfRange";
+
+/** `input` is what was refused and `reason` why; the message has both: `"192.168.1.300": octet 4 is more than 255`. */
+export class IpError extends Error {
+  override readonly name = "IpError";
+  readonly code: IpErrorCode;
+  readonly input: string;
+  readonly reason: string;
+
+  constructor(code: IpErrorCode, input: string, reason: string, options?: ErrorOptions) {
+    super(`${quote(input)}: ${reason}`, options);
+    this.code = code;
+    this.input = input;
+    this.reason = reason;
+  }
+}
+
+/** Parses a part of what the user wrote. When it is refused the whole is the input, and the reason names the part. */
+export function parsePart<T>(parse: (part: string) => T, part: string, whole: string): T {
+  try {
+    return parse(part);
+  } catch (error) {
+    if (!(error instanceof IpError)) throw error;
+    const reason = part === "" || part === whole ? error.reason : `in ${quote(part)} ${error.reason}`;
+    throw new IpError(error.code, whole, reason, { cause: error });
+  }
+}
+
+/** Messages go to statuses and terminals: nothing that moves the cursor, and no megabyte because the input was one. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
