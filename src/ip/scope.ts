@@ -1,0 +1,17 @@
+import type { Address } from "./address.ts";
+import { parsePrefix, type Prefix } from "./prefix.ts";
+
+export type Scope = "unspecified" | "loopback" | "link-local" | "multicast" | "unicast";
+
+const SPECIAL: readonly [Exclude<Scope, "unicast">, Prefix[]][] = [
+  ["unspecified", [parsePrefix("0.0.0.0/32"), parsePrefix("::/128")]],
+  ["loopback", [parsePrefix("127.0.0.0/8"), parsePrefix("::1/128")]],
+  ["link-local", [parsePrefix("169.254.0.0/16"), parsePrefix("fe80::/10")]],
+  ["multicast", [parsePrefix("224.0.0.0/4"), parsePrefix("ff00::/8")]],
+];
+
+/** How far the address reaches. An IPv4-mapped address reaches as far as its IPv4 address, because that is where the kernel connects to. */
+export function scopeOf(address: Address): Scope {
+  const target = address.mappedIPv4 ?? address;
+  return SPECIAL.find(([, prefixes]) => prefixes.some((prefix) => prefix.contains(target)))?.[0] ?? "unicast";
+}
