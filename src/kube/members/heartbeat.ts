@@ -43,6 +43,7 @@ export function heartbeat({ client, log, durationMs = 30_000, renewMs = 10_000, 
           failures = 0;
         } catch (error) {
           if (signal.aborted) return;
+          // Also when someone edited or deleted it, or our own last write arrived without its answer: the next attempt reads it first.
           held = undefined;
           failures += 1;
           heartbeats.inc({ outcome: isKubeError(error) ? error.code : "Unexpected" });
@@ -74,13 +75,7 @@ async function beat(
     renewTime: microTime(new Date()),
   };
   const metadata = metadataOf(agent, found?.metadata);
-  try {
-    return await (found ? leases.replace({ ...found, metadata, spec }, { signal }) : leases.create({ metadata, spec }, { signal }));
-  } catch (error) {
-    // Someone edited or deleted what we hold, or our own last write arrived without its answer.
-    if (!held || !isKubeError(error, "Conflict", "NotFound")) throw error;
-    return beat(leases, agent, durationMs, undefined, signal);
-  }
+  return found ? leases.replace({ ...found, metadata, spec }, { signal }) : leases.create({ metadata, spec }, { signal });
 }
 
 async function existing(leases: ResourceClient<Lease>, { namespace, node }: Agent, signal: AbortSignal): Promise<Lease | undefined> {
