@@ -20,26 +20,26 @@ export interface Bench {
   run(say: (line: string) => void): Promise<Measure[]>;
 }
 
+/** The ratio when ours is nothing at all, which JSON can carry. As a goal: only nothing at all is good enough. */
+export const ALL = Number.MAX_SAFE_INTEGER;
+
 const RUNS = 5;
 
-/**
- * Runs ours and the peer's in turn, so that a machine that slows down slows both, and compares the medians.
- * Smaller is better; where a larger figure is better, give the goal for its inverse.
- */
-export async function interleaved(
-  about: Pick<Measure, "bench" | "what" | "goal" | "unit">,
-  contestants: { ours: () => Promise<number>; peer: () => Promise<number> },
+/** Runs ours and the peer's in turn, so that a machine that slows down slows both. */
+export async function interleaved<Report>(
+  contestants: { ours: (run: number) => Promise<Report>; peer: (run: number) => Promise<Report> },
   runs = RUNS,
-): Promise<Measure> {
-  const ours: number[] = [];
-  const peer: number[] = [];
+): Promise<{ ours: Report[]; peer: Report[] }> {
+  const ours: Report[] = [];
+  const peer: Report[] = [];
   for (let run = 0; run < runs; run++) {
-    ours.push(await contestants.ours());
-    peer.push(await contestants.peer());
+    ours.push(await contestants.ours(run));
+    peer.push(await contestants.peer(run));
   }
-  return compare(about, ours, peer);
+  return { ours, peer };
 }
 
+/** Compares medians. Smaller is better; where a larger figure is better, give the goal for its inverse. */
 export function compare(
   about: Pick<Measure, "bench" | "what" | "goal" | "unit">,
   ours: readonly number[],
@@ -50,7 +50,7 @@ export function compare(
   return {
     bench,
     what,
-    ratio: round(own === 0 ? Number.MAX_SAFE_INTEGER : other / own),
+    ratio: own === 0 ? ALL : round(other / own),
     goal,
     unit,
     ours: round(own),

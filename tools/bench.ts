@@ -1,7 +1,7 @@
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import type { Bench, Measure } from "../bench/measure.ts";
+import { ALL, type Bench, type Measure } from "../bench/measure.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TABLE = join(ROOT, "docs/benchmarks.md");
@@ -31,24 +31,25 @@ const HEAD = ["bench", "what", "ours", "peer", "unit", "ratio", "goal", "runs", 
 
 function row(measure: Measure): string[] {
   const { bench, what, ours, peer, unit, ratio, goal, runs, spread } = measure;
-  const times = ratio === Number.MAX_SAFE_INTEGER ? "all" : `${ratio}×`;
   return [
     bench,
     what,
     String(ours),
     String(peer),
     unit,
-    times,
-    `${goal}×`,
+    times(ratio),
+    times(goal),
     String(runs),
     `${Math.round(spread * 100)} %`,
     ratio >= goal ? "✓" : "missed",
   ];
 }
 
+const times = (ratio: number) => (ratio === ALL ? "all" : `${ratio}×`);
+
 function table(measures: readonly Measure[]): string {
   const rows = [HEAD, ...measures.map(row)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+  const widths = widthsOf(rows);
   return rows
     .map((cells) =>
       cells
@@ -59,18 +60,34 @@ function table(measures: readonly Measure[]): string {
     .join("\n");
 }
 
-/** Puts the new figures into the page, in place of older ones of the same measures. */
+function widthsOf(rows: readonly string[][]): number[] {
+  return HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+}
+
+/** Puts the new figures into the page, in place of all older ones of the same benches. */
 async function refresh(measures: readonly Measure[]): Promise<void> {
   const page = await readFile(TABLE, "utf8");
   const [before = "", rest = ""] = page.split(BEGIN);
   const [old = "", after = ""] = rest.split(END);
-  const rows = new Map<string, string>();
-  for (const line of old.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| bench ") && !line.startsWith("| --"))) {
-    rows.set(line.split(" | ").slice(0, 2).join(" | "), line);
-  }
-  for (const cells of measures.map(row)) rows.set(`| ${cells.slice(0, 2).join(" | ")}`, `| ${cells.join(" | ")} |`);
-  const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line);
-  const head = `| ${HEAD.join(" | ")} |\n|${HEAD.map(() => " --- |").join("")}`;
+  const run = new Set(measures.map(({ bench }) => bench));
+  const kept = old
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split("|")
+        .map((cell) => cell.trim()),
+    )
+    .filter(([bench = ""]) => !run.has(bench));
+  const rows = [...kept, ...measures.map(row)].sort(([a = ""], [b = ""]) => (a < b ? -1 : a > b ? 1 : 0));
   const machine = `${cpus().length} cores, Node ${process.version}`;
-  await writeFile(TABLE, `${before}${BEGIN}\n\nLast refreshed on ${machine}.\n\n${head}\n${lines.join("\n")}\n\n${END}${after}`);
+  await writeFile(TABLE, `${before}${BEGIN}\n\nLast refreshed on ${machine}.\n\n${markdown(rows)}\n\n${END}${after}`);
+}
+
+function markdown(rows: readonly string[][]): string {
+  const widths = widthsOf([HEAD, ...rows]).map((width) => Math.max(3, width));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [HEAD, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("\n");
 }
