@@ -1,0 +1,46 @@
+import { Service } from "../src/api/core/service.ts";
+import { accessFromKubeconfig } from "../src/kube/client/access.ts";
+import { KubeClient } from "../src/kube/client/client.ts";
+import { inArena } from "./arena.ts";
+import { bundle, Contestant } from "./contestant.ts";
+import type { Report } from "./kube-client/report.ts";
+import { compare, interleaved, type Bench } from "./measure.ts";
+
+const NAMESPACE = "default";
+const NAME = "web";
+const RUNS = 7;
+
+export const bench: Bench = {
+  name: "kube-client",
+  run: (say) =>
+    inArena({}, async ({ kubeconfig, directory }) => {
+      await createService(kubeconfig);
+      const contestant = (name: string, file: string) => async () => {
+        await using process = new Contestant(file, [kubeconfig, NAMESPACE, NAME]);
+        const report = await process.next<Report>();
+        say(`${name}: ${report.msPerGet.toFixed(2)} ms per GET, ${report.rssMiB.toFixed(0)} MiB`);
+        return report;
+      };
+      const { ours, peer } = await interleaved(
+        {
+          ours: contestant("ours", await bundle("kube-client/ours.ts", directory)),
+          peer: contestant("client-node", await bundle("kube-client/peer.ts", directory)),
+        },
+        RUNS,
+      );
+      return [
+        compare({ bench: "kube-client", what: "sequential GET", goal: 4, unit: "ms" }, ours.map(time), peer.map(time)),
+        compare({ bench: "kube-client", what: "RSS after 550 GETs", goal: 2, unit: "MiB" }, ours.map(memory), peer.map(memory)),
+      ];
+    }),
+};
+
+const time = ({ msPerGet }: Report) => msPerGet;
+const memory = ({ rssMiB }: Report) => rssMiB;
+
+async function createService(kubeconfig: string): Promise<void> {
+  const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
+  const spec = { type: "ClusterIP" as const, selector: { app: NAME }, ports: [{ name: "http", protocol: "TCP" as const, port: 80 }] };
+  await client.resource(Service).create({ metadata: { name: NAME, namespace: NAMESPACE }, spec }, { signal: AbortSignal.timeout(30_000) });
+  client.close();
+}
