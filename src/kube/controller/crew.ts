@@ -1,0 +1,75 @@
+import type { Log } from "../log.ts";
+import type { Runnable } from "./controller.ts";
+import { endsWithin } from "./ending.ts";
+
+/** Controllers end first, so that the writers have their last word to flush. */
+export const STAGES = ["controllers", "writers"] as const;
+export type Stage = (typeof STAGES)[number];
+
+export interface Member {
+  runnable: Runnable;
+  stage: Stage;
+}
+
+/** How long a stage may take to end. Together with the release of the Lease they fit into the 30 s that Kubernetes gives a pod. */
+const STAGE_MS: Record<Stage, number> = { controllers: 18_000, writers: 6_000 };
+
+/** Failed: it threw. Stuck: it did not end when told to. */
+export class RunnableError extends Error {
+  override readonly name = "RunnableError";
+  readonly code: "Failed" | "Stuck";
+  readonly runnable: string;
+
+  constructor(code: RunnableError["code"], runnable: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.runnable = runnable;
+  }
+}
+
+/** Runnables that start together, and end stage by stage. */
+export class Crew {
+  readonly #atWork = new Map<Member, Promise<void>>();
+  readonly #stop: Record<Stage, AbortController> = { controllers: new AbortController(), writers: new AbortController() };
+  readonly #log: Log;
+  readonly #onFailure: (error: RunnableError) => void;
+
+  /** Starts them; `onFailure` hears of each that throws. */
+  constructor(members: readonly Member[], log: Log, onFailure: (error: RunnableError) => void) {
+    this.#log = log;
+    this.#onFailure = onFailure;
+    for (const member of members) {
+      const work = this.#run(member);
+      this.#atWork.set(member, work);
+      void work.then(() => this.#atWork.delete(member));
+    }
+  }
+
+  /** Tells the stage to end and waits for it, but not for ever. */
+  async end(stage: Stage): Promise<void> {
+    this.#stop[stage].abort();
+    const work = [...this.#atWork].filter(([member]) => member.stage === stage);
+    if (await endsWithin(STAGE_MS[stage], Promise.all(work.map(([, ended]) => ended)))) return;
+    const stuck = work.filter(([member]) => this.#atWork.has(member)).map(([member]) => member.runnable.name);
+    throw new RunnableError(
+      "Stuck",
+      stuck.join(", "),
+      `${stuck.join(", ")} did not end within ${STAGE_MS[stage] / 1000} s of being told to`,
+    );
+  }
+
+  async #run({ runnable, stage }: Member): Promise<void> {
+    const { name } = runnable;
+    const { signal } = this.#stop[stage];
+    this.#log.debug({ runnable: name }, "runnable starts");
+    try {
+      await runnable.run(signal);
+      this.#log.debug({ runnable: name }, "runnable ended");
+    } catch (error) {
+      // Many a wait ends by throwing the reason of its signal.
+      if (signal.aborted && error === signal.reason) return;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#onFailure(new RunnableError("Failed", name, `${name} failed: ${why}`, { cause: error }));
+    }
+  }
+}

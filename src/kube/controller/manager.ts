@@ -1,0 +1,187 @@
+import { constants } from "node:os";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { Cache, type CacheOptions } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../client/error.ts";
+import { type Check, HealthServer } from "../health.ts";
+import type { LeaderElector } from "../leader/leader.ts";
+import type { Log } from "../log.ts";
+import type { Runnable } from "./controller.ts";
+import { Crew, type Member, RunnableError, STAGES, type Stage } from "./crew.ts";
+import { aborted, endsWithin } from "./ending.ts";
+
+export interface ManagerOptions {
+  client: KubeClient;
+  log: Log;
+  /** Where /livez, /readyz and /metrics are served: `host:port` or `:port`. */
+  healthAddress?: string;
+  /** Without one, what is for leaders runs at once: this process is alone. */
+  leader?: Pick<LeaderElector, "run">;
+}
+
+/** How long the release of the Lease may take at the end; an unreachable server then lets it expire. */
+const RELEASE_MS = 4_000;
+
+/**
+ * One program's parts, started and ended in order.
+ *
+ * Start: health server, caches, their sync, runnables, and those for the leader when elected.
+ * End, on SIGTERM, SIGINT, the signal or a failure: controllers drain, writers flush, the Lease is released, caches and connections close, last
+ * of all the health server. A second SIGTERM or SIGINT ends the process at once.
+ */
+export class Manager {
+  readonly #client: KubeClient;
+  readonly #log: Log;
+  readonly #healthAddress: string | undefined;
+  readonly #leader: Pick<LeaderElector, "run"> | undefined;
+  readonly #caches: Cache<KubeObject>[] = [];
+  readonly #members: (Member & { leaderOnly: boolean })[] = [];
+  readonly #checks = new Map<string, Check>();
+  readonly #stop = new AbortController();
+  readonly #crews = new Set<Crew>();
+  readonly #crewsEnded = Promise.withResolvers<void>();
+  #failure: Error | undefined;
+
+  constructor(options: ManagerOptions) {
+    this.#client = options.client;
+    this.#log = options.log;
+    this.#healthAddress = options.healthAddress;
+    this.#leader = options.leader;
+    this.#checks.set("shutdown", () => this.#assertRunning());
+    this.#checks.set("caches", () => this.#assertSynced());
+  }
+
+  /** A cache that is started before every runnable and synced when they start. */
+  cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
+    const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
+    this.#caches.push(cache as unknown as Cache<KubeObject>);
+    return cache;
+  }
+
+  add(runnable: Runnable, options: { stage?: Stage; leaderOnly?: boolean } = {}): void {
+    const { stage = "controllers", leaderOnly = false } = options;
+    this.#members.push({ runnable, stage, leaderOnly });
+  }
+
+  /** A condition of /readyz. */
+  addCheck(name: string, check: Check): void {
+    this.#checks.set(name, check);
+  }
+
+  /** Runs until told to end; throws what made it end, if that was a failure. Once per manager. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopListening = this.#listenForTheEnd(signal);
+    const watching = new AbortController();
+    const health = new HealthServer(this.#checks);
+    try {
+      if (this.#healthAddress !== undefined) {
+        this.#log.info({ address: await health.listen(this.#healthAddress) }, "health server listens");
+      }
+      for (const cache of this.#caches) cache.start(watching.signal);
+      await Promise.all(this.#caches.map((cache) => cache.waitForSync(this.#stop.signal)));
+      this.#man(false);
+      const leading = this.#lead();
+      await aborted(this.#stop.signal);
+      await this.#endCrews();
+      if (!(await endsWithin(RELEASE_MS, leading))) this.#log.warn("the Lease was not released in time and is left to expire");
+    } catch (error) {
+      if (!this.#stop.signal.aborted || error !== this.#stop.signal.reason) throw error;
+    } finally {
+      watching.abort();
+      this.#client.close();
+      await health.close();
+      stopListening();
+    }
+    if (this.#failure) throw this.#failure;
+  }
+
+  #listenForTheEnd(signal: AbortSignal): () => void {
+    const end = (why: string) => {
+      this.#log.info({ why }, "ending");
+      this.#stop.abort();
+    };
+    const onAbort = () => end("told to");
+    const onSignal = (name: NodeJS.Signals) => {
+      if (this.#stop.signal.aborted) process.exit(128 + constants.signals[name]);
+      end(name);
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort);
+    for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, onSignal);
+    return () => {
+      signal.removeEventListener("abort", onAbort);
+      for (const name of ["SIGTERM", "SIGINT"] as const) process.off(name, onSignal);
+    };
+  }
+
+  #man(leaderOnly: boolean): Crew {
+    const members = this.#members.filter((member) => member.leaderOnly === leaderOnly);
+    const crew = new Crew(members, this.#log, (error) => this.#fail(error));
+    this.#crews.add(crew);
+    return crew;
+  }
+
+  /**
+   * Runs for leader again and again. controller-runtime ends the process when it loses the Lease, because it cannot know that everything has
+   * stopped. We can: every write of a leader passes the fence, which is closed before the loss is known, and no new term begins before the last
+   * runnable of the old one has ended; if one does not, the process ends. So the caches stay warm, and the webhook keeps answering.
+   */
+  async #lead(): Promise<void> {
+    if (!this.#leader) {
+      this.#man(true);
+      return;
+    }
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#leader.run(this.#stop.signal, { onStarted: (signal) => this.#serveTerm(signal) });
+      } catch (error) {
+        if (isKubeError(error, "Fenced")) this.#log.warn({ error }, "leadership lost, running for it again");
+        else this.#fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  }
+
+  async #serveTerm(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const crew = this.#man(true);
+    await aborted(signal);
+    if (this.#stop.signal.aborted) {
+      await this.#crewsEnded.promise;
+      return;
+    }
+    try {
+      for (const stage of STAGES) await crew.end(stage);
+      this.#crews.delete(crew);
+    } catch (error) {
+      this.#fail(error as RunnableError);
+    }
+  }
+
+  /** Stage by stage over all crews: a leader's controller may speak to a writer that serves everyone. */
+  async #endCrews(): Promise<void> {
+    for (const stage of STAGES) {
+      const ends = await Promise.allSettled([...this.#crews].map((crew) => crew.end(stage)));
+      for (const end of ends) if (end.status === "rejected") this.#fail(end.reason as RunnableError);
+    }
+    this.#crewsEnded.resolve();
+  }
+
+  /** The first failure ends the process; those that follow from it are only logged. */
+  #fail(error: Error): void {
+    this.#log.error(
+      { error: error.cause ?? error, runnable: error instanceof RunnableError ? error.runnable : "leader" },
+      "runnable failed",
+    );
+    this.#failure ??= error;
+    this.#stop.abort();
+  }
+
+  #assertRunning(): void {
+    if (this.#stop.signal.aborted) throw new Error("the process is ending");
+  }
+
+  #assertSynced(): void {
+    const missing = this.#caches.filter((cache) => !cache.synced).map((cache) => cache.kind.plural);
+    if (missing.length > 0) throw new Error(`not yet read: ${missing.join(", ")}`);
+  }
+}
