@@ -1,0 +1,175 @@
+import { Lease } from "../../api/core/lease.ts";
+import type { Cache } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { backoffMs } from "../controller/backoff.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { aborted } from "../controller/ending.ts";
+import type { Source } from "../controller/source.ts";
+import { pause } from "../leader/pause.ts";
+import { within } from "../leader/within.ts";
+import type { Log } from "../log.ts";
+import { janitorDoubts } from "../metrics.ts";
+import { agentSelector, nodeOfLease } from "./agent-lease.ts";
+import { begin, livingAgents, type Liveness, mayMark, observe, type Renewal, type Sight } from "./liveness.ts";
+
+/** An agent that stopped renewing: what it last reported is no longer known to be true. */
+export interface Silence {
+  node: string;
+  /** When it was last heard, for people to read: by its own clock where it has a Lease. */
+  since: Date;
+}
+
+export interface AgentWatchOptions {
+  client: KubeClient;
+  namespace: string;
+  /** The Leases of `agentSelector` in the namespace. */
+  leases: Cache<Lease>;
+  /** Nodes about which something is reported, with a Lease or without. */
+  reported: () => Iterable<string>;
+  /** Who was alive when the last leader said so; undefined when none ever did. */
+  published: (signal: AbortSignal) => Promise<ReadonlySet<string> | undefined>;
+  /** So many fell silent at once that the own view may be to blame. */
+  onDoubt: (doubt: { expired: number; of: number }) => void;
+  log: Log;
+  durationMs?: number;
+}
+
+/** Watches the heartbeats of all agents while it runs. As a source it names the nodes whose agents came, fell silent, may be marked, or spoke again. */
+export class AgentWatch implements Runnable, Source {
+  readonly name = "agent-watch";
+  readonly durationMs: number;
+  readonly #options: AgentWatchOptions;
+  readonly #listeners = new Set<(node: string) => void>();
+  #begun = Promise.withResolvers<void>();
+  #connected = true;
+  #listedAt = -Infinity;
+  #state: Liveness | undefined;
+  #markable = new Set<string>();
+
+  constructor(options: AgentWatchOptions) {
+    this.#options = options;
+    this.durationMs = options.durationMs ?? 30_000;
+    options.leases.onConnection((state) => {
+      this.#connected = state === "connected";
+    });
+  }
+
+  /** Sorted; undefined before the watch has begun. */
+  living(): string[] | undefined {
+    return this.#state && livingAgents(this.#state);
+  }
+
+  /** Why what this node's agent reported must be marked now; undefined when it must not. */
+  silence(node: string): Silence | undefined {
+    const agent = this.#state?.agents.get(node);
+    if (!agent || !this.#state || !mayMark(this.#state, node, performance.now())) return undefined;
+    const { renewal, seenAt } = agent;
+    return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - seenAt)) };
+  }
+
+  subscribe(enqueue: (node: string) => void): () => void {
+    const listener = (node: string) => enqueue(node);
+    for (const node of this.#markable) listener(node);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#begun.promise, aborted(signal)]);
+    signal.throwIfAborted();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const tickMs = this.durationMs / 15;
+    let failures = 0;
+    let askAgainAt = 0;
+    try {
+      await this.#begin(signal, tickMs);
+      while (!signal.aborted) {
+        const ask = this.#look(this.#sight());
+        if (ask && performance.now() >= askAgainAt) {
+          failures = (await this.#list(signal)) ? 0 : failures + 1;
+          askAgainAt = failures === 0 ? 0 : performance.now() + backoffMs(failures, { minMs: tickMs, maxMs: this.durationMs });
+        }
+        await pause(tickMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      // What was seen in this term is worth nothing in the next.
+      this.#state = undefined;
+      this.#markable.clear();
+      this.#begun = Promise.withResolvers();
+    }
+  }
+
+  async #begin(signal: AbortSignal, tickMs: number): Promise<void> {
+    await this.#options.leases.waitForSync(signal);
+    for (let failures = 1; ; failures += 1) {
+      try {
+        const published = await this.#options.published(signal);
+        this.#state = begin(this.durationMs, this.#sight(), published, performance.now());
+        this.#begun.resolve();
+        for (const node of this.#state.agents.keys()) this.#tell(node);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#options.log.warn({ error }, "could not read who was alive, trying again");
+        await pause(backoffMs(failures, { minMs: tickMs, maxMs: this.durationMs }), signal);
+      }
+    }
+  }
+
+  #sight(): Sight {
+    const { leases, reported } = this.#options;
+    const heardAt = Math.max(leases.lastHeard ?? -Infinity, this.#listedAt);
+    return { whole: this.#connected, listed: false, heardAt, renewals: renewalsOf(leases.list()), reported: reported() };
+  }
+
+  /** Returns whether the server must be asked. */
+  #look(sight: Sight): boolean {
+    if (!this.#state) return false;
+    const now = performance.now();
+    const { state, changed, doubt, ask } = observe(this.#state, sight, now);
+    this.#state = state;
+    if (doubt) {
+      janitorDoubts.inc();
+      this.#options.log.warn(doubt, "many agents fell silent at once, own view in doubt");
+      this.#options.onDoubt(doubt);
+    }
+    const before = this.#markable;
+    this.#markable = new Set([...state.agents.keys()].filter((node) => mayMark(state, node, now)));
+    for (const node of new Set([...changed, ...this.#markable.symmetricDifference(before)])) this.#tell(node);
+    return ask;
+  }
+
+  async #list(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, log } = this.#options;
+    const startedAt = performance.now();
+    try {
+      const leases = client.resource(Lease);
+      const { items } = await within(this.durationMs / 3, signal, (limited) =>
+        leases.list({ namespace, labelSelector: agentSelector, signal: limited }),
+      );
+      this.#listedAt = startedAt;
+      this.#look({ ...this.#sight(), listed: true, renewals: renewalsOf(items) });
+      return true;
+    } catch (error) {
+      if (!signal.aborted) log.warn({ error }, "could not list the heartbeats, nobody is marked meanwhile");
+      return false;
+    }
+  }
+
+  #tell(node: string): void {
+    for (const listener of this.#listeners) listener(node);
+  }
+}
+
+function renewalsOf(leases: readonly Lease[]): Map<string, Renewal> {
+  const renewals = new Map<string, Renewal>();
+  for (const lease of leases) {
+    const node = nodeOfLease(lease);
+    if (node !== undefined) renewals.set(node, { resourceVersion: lease.metadata.resourceVersion ?? "0", renewTime: lease.spec.renewTime });
+  }
+  return renewals;
+}

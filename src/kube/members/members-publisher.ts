@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from "node:util";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { Node } from "../../api/core/node.ts";
+import type { Cache } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { compareResourceVersions } from "../client/resource-version.ts";
+import { controller, type Runnable } from "../controller/controller.ts";
+import { changesOf } from "../controller/source.ts";
+import type { Log } from "../log.ts";
+import { membersLive } from "../metrics.ts";
+import type { AgentWatch } from "./agent-watch.ts";
+import { assignIndexes } from "./indexes.ts";
+import { type Members, membersName, nobody, parseMembers, printMembers } from "./members.ts";
+
+export interface MembersPublisherOptions {
+  /** Fenced: only the leader publishes. */
+  client: KubeClient;
+  namespace: string;
+  agents: AgentWatch;
+  /** Holds the one ConfigMap. */
+  members: Cache<ConfigMap>;
+  nodes: Cache<Node>;
+  /** Returns when no request of an earlier leader can arrive any more: indexes are allocated here. */
+  settle: (signal: AbortSignal) => Promise<void>;
+  log: Log;
+}
+
+/** Keeps `plumbline-members` true: written when someone joins or leaves, and at no other time. */
+export function membersPublisher(options: MembersPublisherOptions): Runnable {
+  const { client, namespace, agents, members, nodes, settle, log } = options;
+  const key = `${namespace}/${membersName}`;
+  const configMaps = client.resource(ConfigMap);
+  /** What we wrote last, which the cache may not show yet. */
+  let written: ConfigMap | undefined;
+  let lastGood: Members | undefined;
+
+  const publishing = controller("members", {
+    watches: [
+      { subscribe: (enqueue) => agents.subscribe(() => enqueue(key)), ready: (signal) => agents.ready(signal) },
+      changesOf(members),
+      changesOf(nodes, () => [key]),
+    ],
+    log,
+    async reconcile(_key, { signal, log }) {
+      const live = agents.living();
+      if (!live) return;
+      const stored = newer(members.get(key), written);
+      const held = known(stored, lastGood, log);
+      let next: Members = { live, ...assignIndexes(held, namesOf(nodes.list()), new Date()) };
+      if (!isDeepStrictEqual(next.indexes, held.indexes)) {
+        // A cache that misses a Node for a moment must not cost that node its index.
+        const { items } = await client.resource(Node).list({ signal });
+        next = { live, ...assignIndexes(held, namesOf(items), new Date()) };
+      }
+      if (!stored || !says(stored, next)) {
+        const data = printMembers(next);
+        written = stored
+          ? await configMaps.replace({ ...stored, data: { ...stored.data, ...data } }, { signal })
+          : await configMaps.create({ metadata: { name: membersName, namespace }, data }, { signal });
+        log.info({ live: live.length, nodes: Object.keys(next.indexes).length }, "members published");
+      }
+      lastGood = next;
+      membersLive.set(live.length);
+    },
+  });
+
+  return {
+    name: publishing.name,
+    async run(signal) {
+      // In between, another leader may have published.
+      written = undefined;
+      lastGood = undefined;
+      const forget = members.subscribe((change) => {
+        if (change.type === "deleted") written = undefined;
+      });
+      try {
+        await settle(signal);
+        await publishing.run(signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      } finally {
+        forget();
+      }
+    },
+  };
+}
+
+function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): ConfigMap | undefined {
+  if (!cached || !written) return cached ?? written;
+  return compareResourceVersions(cached.metadata.resourceVersion ?? "0", written.metadata.resourceVersion ?? "0") < 0 ? written : cached;
+}
+
+/** What someone broke is repaired from memory. Without memory it is left as it is: assigning all indexes anew would renumber every node. */
+function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log: Log): Members {
+  if (!stored) return lastGood ?? nobody;
+  try {
+    return parseMembers(stored);
+  } catch (error) {
+    if (!lastGood) throw error;
+    log.warn({ error }, "members were edited, writing them again");
+    return lastGood;
+  }
+}
+
+/** Indexes that have rested long enough are no reason to write. */
+function says(stored: ConfigMap, next: Members): boolean {
+  try {
+    const { live, indexes } = parseMembers(stored);
+    return isDeepStrictEqual({ live, indexes }, { live: next.live, indexes: next.indexes });
+  } catch {
+    return false;
+  }
+}
+
+function namesOf(nodes: readonly Node[]): string[] {
+  return nodes.map(({ metadata }) => metadata.name);
+}

@@ -1,0 +1,76 @@
+import type { ConfigMap } from "../../api/core/config-map.ts";
+import type { FreedIndex, Indexes, NodeIndex } from "./indexes.ts";
+
+/** What the controller tells all agents in one object: whose agents are alive, and the nodes' indexes. */
+export interface Members extends Indexes {
+  live: readonly string[];
+}
+
+export const membersName = "plumbline-members";
+
+export const nobody: Members = { live: [], indexes: {}, freed: [] };
+
+/** The object is not what the controller wrote. Whoever reads it keeps what it knew before. */
+export class MembersError extends Error {
+  override readonly name = "MembersError";
+  readonly code = "Malformed";
+  readonly field: string;
+
+  constructor(field: string, problem: string, cause?: unknown) {
+    super(`ConfigMap ${membersName}: data.${field} ${problem}; restore it, or delete the object to assign all node indexes anew`, {
+      cause,
+    });
+    this.field = field;
+  }
+}
+
+/** Strict in what it knows; other keys and fields are left to those who know them. */
+export function parseMembers({ data = {} }: ConfigMap): Members {
+  return {
+    live: parse(data, "live", isNames, "is not a list of node names"),
+    indexes: parse(data, "indexes", isIndexes, "does not give each node an index of its own"),
+    freed: parse(data, "freed", isFreed, "is not a list of indexes with the times they were freed"),
+  };
+}
+
+export function printMembers({ live, indexes, freed }: Members): Record<string, string> {
+  return { live: JSON.stringify(live), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
+}
+
+function parse<T>(data: Record<string, string>, field: string, is: (value: unknown) => value is T, problem: string): T {
+  const text = data[field];
+  if (text === undefined) throw new MembersError(field, "is missing");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new MembersError(field, "is not JSON", error);
+  }
+  if (!is(value)) throw new MembersError(field, problem);
+  return value;
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+function isIndexes(value: unknown): value is Record<string, NodeIndex> {
+  if (!isObject(value)) return false;
+  const indexes = Object.values(value);
+  return indexes.every(hasIndex) && new Set(indexes.map(({ index }) => index)).size === indexes.length;
+}
+
+function isFreed(value: unknown): value is FreedIndex[] {
+  return (
+    Array.isArray(value) &&
+    value.every((item) => hasIndex(item) && "at" in item && typeof item.at === "string" && !Number.isNaN(Date.parse(item.at)))
+  );
+}
+
+function hasIndex(value: unknown): value is NodeIndex {
+  return isObject(value) && Number.isSafeInteger(value["index"]) && Number(value["index"]) >= 0;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
