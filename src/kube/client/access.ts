@@ -1,10 +1,8 @@
 /** Where an API server is, and as whom we speak to it. */
 
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { KubeError } from "./error.ts";
 import { accessInCluster, inCluster } from "./in-cluster.ts";
-import { accessFromKubeconfig } from "./kubeconfig.ts";
+import { accessFromKubeconfig, defaultKubeconfig } from "./kubeconfig.ts";
 
 /** What a connection trusts (ca) and what it shows (certificate or token); PEM texts. */
 export interface Identity {
@@ -53,7 +51,7 @@ export async function findAccess(options: { kubeconfig?: string; context?: strin
     if (!(error instanceof KubeError) || error.code !== "NoKubeconfig") throw error;
     throw new KubeError(
       "NoKubeconfig",
-      `No kubeconfig found: --kubeconfig is not given, KUBECONFIG is not set, this is not a pod, and ${join(homedir(), ".kube", "config")} does not exist; name one with --kubeconfig or KUBECONFIG`,
+      `No kubeconfig found: --kubeconfig is not given, KUBECONFIG is not set, this is not a pod, and ${defaultKubeconfig()} does not exist; name one with --kubeconfig or KUBECONFIG`,
       { cause: error },
     );
   }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import type { Identity } from "./access.ts";
-import { KubeError } from "./error.ts";
+import { KubeError, type KubeErrorCode } from "./error.ts";
 import type { Stanza } from "./stanza.ts";
 
 const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
@@ -96,9 +96,18 @@ export class ExecPlugin {
       const child = spawn(this.#command, this.#exec.texts("args"), {
         env,
         stdio: [interactive ? "inherit" : "ignore", "pipe", interactive ? "inherit" : "pipe"],
-        timeout: TIMEOUT_MS,
-        killSignal: "SIGKILL",
       });
+      const failed = (code: KubeErrorCode, how: string, cause?: unknown): void => {
+        clearTimeout(timer);
+        reject(new KubeError(code, `${this.#command}, named by ${where}, ${how}`, { cause }));
+      };
+      const timer = setTimeout(() => {
+        child.kill("SIGKILL");
+        // What it may have started itself could hold its output open for ever.
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        failed("Unauthorized", `did not end within ${TIMEOUT_MS / 1000} s`);
+      }, TIMEOUT_MS);
       let output = "";
       let complaint = "";
       child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -108,20 +117,16 @@ export class ExecPlugin {
         complaint = (complaint + text).slice(-2000);
       });
       child.once("error", (cause: NodeJS.ErrnoException) => {
-        const hint = this.#exec.text("installHint");
+        const hint = this.#exec.text("installHint")?.trim();
         const what = cause.code === "ENOENT" ? "is not installed" : `cannot be run (${cause.code ?? cause.message})`;
-        reject(new KubeError("BadKubeconfig", `${this.#command}, named by ${where}, ${what}${hint ? `; ${hint.trim()}` : ""}`, { cause }));
+        failed("BadKubeconfig", hint ? `${what}; ${hint}` : what, cause);
       });
       child.once("close", (code, signal) => {
+        clearTimeout(timer);
         if (code === 0) return resolve(output);
-        const how =
-          code === null
-            ? child.killed
-              ? `did not end within ${TIMEOUT_MS / 1000} s`
-              : `was ended by ${signal}`
-            : `ended with exit code ${code}`;
         const said = complaint.trim().split("\n").at(-1);
-        reject(new KubeError("Unauthorized", `${this.#command}, named by ${where}, ${how}${said ? `: ${said}` : ""}`));
+        const how = code === null ? `was ended by ${signal}` : `ended with exit code ${code}`;
+        failed("Unauthorized", said ? `${how}: ${said}` : how);
       });
     });
   }

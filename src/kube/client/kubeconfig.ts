@@ -57,9 +57,13 @@ export async function accessFromKubeconfig(options: { path?: string; context?: s
   };
 }
 
+export function defaultKubeconfig(): string {
+  return join(process.env["HOME"] || homedir(), ".kube", "config");
+}
+
 async function load(explicit: string | undefined): Promise<Kubeconfig> {
   const fromEnvironment = process.env["KUBECONFIG"]?.split(delimiter).filter((path) => path !== "") ?? [];
-  const paths = explicit !== undefined ? [explicit] : fromEnvironment.length > 0 ? fromEnvironment : [join(homedir(), ".kube", "config")];
+  const paths = explicit !== undefined ? [explicit] : fromEnvironment.length > 0 ? fromEnvironment : [defaultKubeconfig()];
 
   const config: Kubeconfig = { files: [], currentContext: undefined, contexts: new Map(), clusters: new Map(), users: new Map() };
   for (const path of paths) {

@@ -1,0 +1,162 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { fixedAccess } from "./access.ts";
+import { KubeClient } from "./client.ts";
+import type { ResourceClient, WatchOptions } from "./resource-client.ts";
+import { holdTime, says, ScriptedServer, type Step, until } from "./scripted-server.ts";
+import type { WatchEvent } from "./watch-stream.ts";
+
+const { signal } = new AbortController();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const line = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
+const added = (name: string, data: Record<string, string> = {}): string =>
+  line("ADDED", { metadata: { name, namespace: "shop", resourceVersion: "5" }, data });
+
+async function read(
+  step: Step,
+  options: Partial<WatchOptions> = {},
+): Promise<{ events: WatchEvent<ConfigMap>[]; error: unknown; server: ScriptedServer; client: KubeClient }> {
+  const server = await ScriptedServer.start([step]);
+  const client = new KubeClient(fixedAccess(server.url));
+  const events: WatchEvent<ConfigMap>[] = [];
+  let error: unknown;
+  try {
+    for await (const event of client.resource(ConfigMap).watch({ signal, ...options })) events.push(event);
+  } catch (thrown) {
+    error = thrown;
+  }
+  client.close();
+  await server[Symbol.asyncDispose]();
+  return { events, error, server, client };
+}
+
+test("events come as objects, bookmarks as their resourceVersion, and the end of the initial ones is marked", async () => {
+  const { events, error, server } = await read(
+    (response) => {
+      response.write(added("a") + line("MODIFIED", { metadata: { name: "a" } }) + line("DELETED", { metadata: { name: "a" } }));
+      response.write(line("BOOKMARK", { metadata: { resourceVersion: "8", annotations: { "k8s.io/initial-events-end": "true" } } }));
+      response.end(line("BOOKMARK", { metadata: { resourceVersion: "9" } }));
+    },
+    { namespace: "shop", labelSelector: "a=b", sendInitialEvents: true },
+  );
+  expect(error).toBeUndefined();
+  expect(events.map((event) => (event.type === "BOOKMARK" ? event : [event.type, event.object.metadata.name]))).toEqual([
+    ["ADDED", "a"],
+    ["MODIFIED", "a"],
+    ["DELETED", "a"],
+    { type: "BOOKMARK", resourceVersion: "8", initialEventsEnd: true },
+    { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: false },
+  ]);
+  expect(server.received[0]?.path).toBe("/api/v1/namespaces/shop/configmaps");
+  expect(server.received[0]?.query.toString()).toBe(
+    "watch=true&allowWatchBookmarks=true&labelSelector=a%3Db&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+  );
+});
+
+test.for([1, 2, 7, 64])("lines cut into pieces of %i bytes are put together, letters of several bytes too", async (size) => {
+  const text = Buffer.from(added("a", { text: "größer ✓ 🚀" }) + added("b"));
+  const { events } = await read(async (response) => {
+    for (let at = 0; at < text.length; at += size) {
+      response.write(text.subarray(at, at + size));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    response.end();
+  });
+  expect(events).toMatchObject([{ object: { data: { text: "größer ✓ 🚀" } } }, { object: { metadata: { name: "b" } } }]);
+});
+
+test("an ERROR event is thrown as the Status it carries: 410 is Gone", async () => {
+  const { events, error } = await read((response) => {
+    response.end(added("a") + line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" }));
+  });
+  expect(events).toHaveLength(1);
+  expect(error).toMatchObject({ code: "Gone", status: 410, message: "too old resource version: 5 (9)" });
+});
+
+test("a refused watch is thrown as its Status, with Retry-After", async () => {
+  expect((await read(says(410, "Gone"))).error).toMatchObject({ code: "Gone" });
+  expect((await read(says(422, "Invalid"))).error).toMatchObject({ code: "Invalid" });
+  expect((await read(says(429, "TooManyRequests", "busy", { "retry-after": "7" }))).error).toMatchObject({
+    code: "TooManyRequests",
+    retryAfterMs: 7000,
+  });
+});
+
+test("a connection that breaks, or ends within a line, is told apart from one that ends", async () => {
+  const broken = await read((response) => response.write(added("a"), () => response.socket?.resetAndDestroy()));
+  expect(broken.events).toHaveLength(1);
+  expect(broken.error).toMatchObject({ code: "Unreachable", message: expect.stringContaining("was cut off") });
+
+  const truncated = await read((response) => response.end(`${added("a")}{"type":"ADDED","obj`));
+  expect(truncated.events).toHaveLength(1);
+  expect(truncated.error).toMatchObject({ code: "Unreachable" });
+
+  const finished = await read((response) => response.end(added("a")));
+  expect(finished.error).toBeUndefined();
+});
+
+test.for([
+  "not json\n",
+  "{}\n",
+  "null\n",
+  '{"type":"ADDED"}\n',
+  '{"type":"ADDED","object":{}}\n',
+  '{"type":"BOOKMARK","object":{"metadata":{}}}\n',
+])("a line that is no event is malformed: %s", async (junk) => {
+  expect((await read((response) => response.end(junk))).error).toMatchObject({ code: "Malformed" });
+});
+
+test("silence ends the watch, and every byte puts that off", async () => {
+  holdTime();
+  const server = await ScriptedServer.start([(response) => void (feed = (text) => response.write(text))]);
+  let feed: ((text: string) => void) | undefined;
+  const client = new KubeClient(fixedAccess(server.url));
+  const events: unknown[] = [];
+  const reading = (async () => {
+    for await (const event of client.resource(ConfigMap).watch({ signal, idleMs: 90_000 })) events.push(event);
+  })();
+  const ended = reading.catch((error: unknown) => error);
+  await until(() => feed !== undefined);
+  for (let count = 1; count <= 3; count++) {
+    feed?.(added(`a${count}`));
+    await until(() => events.length === count);
+    await vi.advanceTimersByTimeAsync(89_999);
+  }
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await ended).toMatchObject({ code: "Timeout", message: expect.stringContaining("has been silent for 90 s") });
+  await until(() => server.connections.size === 0);
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+async function onEachEvent(maps: ResourceClient<ConfigMap>, signal: AbortSignal, act: () => void): Promise<void> {
+  const watch = maps.watch({ signal });
+  while (!(await watch.next()).done) act();
+}
+
+test("a watch has a connection of its own, gone when the reader leaves, the signal aborts or the client closes", async () => {
+  await using server = await ScriptedServer.start([(response) => response.write(added("a"))]);
+  const client = new KubeClient(fixedAccess(server.url), { maxSockets: 1 });
+  const maps = client.resource(ConfigMap);
+
+  for await (const event of maps.watch({ signal })) {
+    expect(event.type).toBe("ADDED");
+    break;
+  }
+  await until(() => server.connections.size === 0);
+
+  const stop = new AbortController();
+  const reason = new Error("enough");
+  await expect(onEachEvent(maps, stop.signal, () => stop.abort(reason))).rejects.toBe(reason);
+  await until(() => server.connections.size === 0);
+
+  const watches = [1, 2, 3].map(() => onEachEvent(maps, signal, () => client.close()));
+  for (const outcome of await Promise.allSettled(watches)) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "Unreachable" } });
+  }
+  await until(() => server.connections.size === 0);
+});
