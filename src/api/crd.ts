@@ -8,7 +8,6 @@ export interface StructuralSchema {
   description?: string;
   type?: "object" | "array" | "string" | "integer" | "boolean";
   format?: string;
-  anyOf?: { type: string }[];
   enum?: readonly string[];
   pattern?: string;
   minLength?: number;
@@ -138,11 +137,7 @@ function ownKeywords(schema: Schema): StructuralSchema {
       return { type: "boolean" };
     case "int-or-string":
     default:
-      return {
-        anyOf: [{ type: "integer" }, { type: "string" }],
-        "x-kubernetes-int-or-string": true,
-        ...pick(schema, "pattern", "maxLength"),
-      };
+      return { "x-kubernetes-int-or-string": true, ...pick(schema, "pattern", "maxLength") };
   }
 }
 

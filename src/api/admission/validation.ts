@@ -1,0 +1,47 @@
+import type { CustomKind } from "../define-kind.ts";
+import { Correlation } from "./correlation.ts";
+import { invalid, type FieldError, type FieldErrorReason } from "./field-error.ts";
+import { brokenRules, hasRules } from "./rules.ts";
+import { SchemaValidation } from "./schema-validation.ts";
+import { duplicates } from "./uniqueness.ts";
+
+export interface Write {
+  /** The object that is there already; an object that is created has none. */
+  readonly old?: object;
+  /** A write of `/status` is judged on the status, and on the rules of the whole. */
+  readonly subresource?: "status";
+}
+
+/** After one of these a rule could trip over a value that is not even of its type. */
+const blocking: ReadonlySet<FieldErrorReason> = new Set<FieldErrorReason>([
+  "FieldValueTypeInvalid",
+  "FieldValueRequired",
+  "FieldValueNotSupported",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+]);
+
+/** Everything that is wrong with an object whose defaults are filled and whose unknown fields are gone. */
+export function validate(kind: CustomKind, object: object, { old, subresource }: Write = {}): FieldError[] {
+  const { schema } = kind;
+  const correlation = old && new Correlation(object, old, schema);
+  const errors =
+    subresource === "status" ? statusErrors(kind, object, correlation) : new SchemaValidation("").errors(schema, object, correlation);
+
+  // Duplicates that were there before are forgiven, all of them.
+  if (!old || duplicates(schema, old, "").length === 0) errors.push(...duplicates(schema, object, ""));
+
+  if (!hasRules(schema)) return errors;
+  if (errors.some(({ reason }) => blocking.has(reason))) {
+    const unchecked =
+      "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+    return [...errors, invalid("", null, unchecked)];
+  }
+  return [...errors, ...brokenRules(schema, object, old, correlation)];
+}
+
+function statusErrors(kind: CustomKind, object: object, correlation: Correlation | undefined): FieldError[] {
+  const schema = kind.schema.properties["status"];
+  if (!schema || !("status" in object)) return [];
+  return new SchemaValidation("status").errors(schema, object.status, correlation?.key("status"));
+}
