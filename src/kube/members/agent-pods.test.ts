@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { DaemonSet } from "../../api/core/daemon-set.ts";
+import type { Pod } from "../../api/core/pod.ts";
+import type { Cache, Change } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { AgentPods, isSettled } from "./agent-pods.ts";
+
+const numbers = { currentNumberScheduled: 3, desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberReady: 3, numberMisscheduled: 0 };
+const daemonSet = (status: Partial<NonNullable<DaemonSet["status"]>> = {}): DaemonSet => ({
+  metadata: { name: "agent", namespace: "plumbline-system", generation: 4 },
+  spec: { selector: {}, template: {} },
+  status: { observedGeneration: 4, ...numbers, ...status },
+});
+const pod = (node: string, owner = "agent"): Pod => ({
+  metadata: { name: `agent-${node}`, ownerReferences: [{ apiVersion: "apps/v1", kind: "DaemonSet", name: owner, uid: "1" }] },
+  spec: { nodeName: node, containers: [] },
+});
+
+test.each([
+  ["everything is there, new and ready", daemonSet(), true],
+  [
+    "nobody wants a Pod",
+    daemonSet({ ...numbers, currentNumberScheduled: 0, desiredNumberScheduled: 0, updatedNumberScheduled: 0, numberReady: 0 }),
+    true,
+  ],
+  ["its controller has not seen the newest spec", daemonSet({ observedGeneration: 3 }), false],
+  ["a Pod is not ready", daemonSet({ numberReady: 2 }), false],
+  ["a Pod is of the old form", daemonSet({ updatedNumberScheduled: 2 }), false],
+  ["a Pod is missing", daemonSet({ currentNumberScheduled: 2 }), false],
+  ["it is being deleted", { ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: "2026-11-15T10:30:00Z" } }, false],
+  ["it does not exist", undefined, false],
+])("a DaemonSet of which %s: settled is %s", (_what, held, settled) => {
+  expect(isSettled(held)).toBe(settled);
+});
+
+/** The parts of a cache that are looked at, with a hand to change them. */
+class Shelf<T extends DaemonSet | Pod> {
+  objects: T[] = [];
+  tell: (change: Change<T>) => void = () => {};
+  connection: (state: "connected" | "lost") => void = () => {};
+  readonly cache = {
+    get: () => this.objects[0],
+    list: () => this.objects,
+    subscribe: (listener: (change: Change<T>) => void) => {
+      this.tell = listener;
+    },
+    onConnection: (listener: (state: "connected" | "lost") => void) => {
+      this.connection = listener;
+    },
+  } as unknown as Cache<T>;
+}
+
+let daemonSets: Shelf<DaemonSet>;
+let pods: Shelf<Pod>;
+let agents: AgentPods;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  daemonSets = new Shelf();
+  pods = new Shelf();
+  daemonSets.objects = [daemonSet()];
+  const client = {} as unknown as KubeClient;
+  agents = new AgentPods({ client, namespace: "plumbline-system", name: "agent", daemonSets: daemonSets.cache, pods: pods.cache });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("absence counts from when the last Pod went, and not while one is there", () => {
+  pods.objects = [pod("a")];
+  vi.advanceTimersByTime(10_000);
+  expect(agents.absenceMs("a")).toBeUndefined();
+  pods.objects = [];
+  pods.tell({ type: "deleted", object: pod("a") });
+  vi.advanceTimersByTime(5_000);
+  expect(agents.absenceMs("a")).toBe(5_000);
+  expect(agents.absenceMs("b")).toBe(15_000);
+});
+
+test("a Pod that came and went between two looks starts it over", () => {
+  vi.advanceTimersByTime(10_000);
+  pods.tell({ type: "added", object: pod("a"), initial: false });
+  pods.tell({ type: "deleted", object: pod("a") });
+  expect(agents.absenceMs("a")).toBe(0);
+});
+
+test("Pods of others do not count", () => {
+  vi.advanceTimersByTime(10_000);
+  pods.objects = [pod("a", "other")];
+  pods.tell({ type: "added", object: pod("a", "other"), initial: false });
+  expect(agents.absenceMs("a")).toBe(10_000);
+});
+
+test("nothing is absent while the DaemonSet is not settled", () => {
+  vi.advanceTimersByTime(10_000);
+  daemonSets.objects = [daemonSet({ numberReady: 2 })];
+  expect(agents.absenceMs("a")).toBeUndefined();
+});
+
+test("a lost view, of Pods or of the DaemonSet, and a new term start it over", () => {
+  for (const startOver of [() => pods.connection("lost"), () => daemonSets.connection("connected"), () => agents.begin()]) {
+    vi.advanceTimersByTime(10_000);
+    startOver();
+    vi.advanceTimersByTime(1_000);
+    expect(agents.absenceMs("a")).toBe(1_000);
+  }
+});

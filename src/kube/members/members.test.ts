@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { ConfigMap } from "../../api/core/config-map.ts";
+import { type Members, MembersError, parseMembers, printMembers } from "./members.ts";
+
+const members: Members = {
+  live: ["a", "b"],
+  indexes: { a: { index: 0 }, b: { index: 2 } },
+  freed: [{ index: 1, at: "2026-11-15T10:30:00.000Z" }],
+};
+
+const written = (changes: Record<string, string> = {}): ConfigMap => ({
+  metadata: { name: "plumbline-members", namespace: "plumbline-system" },
+  data: { ...printMembers(members), ...changes },
+});
+
+function complaint(configMap: ConfigMap): string {
+  try {
+    parseMembers(configMap);
+  } catch (error) {
+    if (error instanceof MembersError) return error.message;
+    throw error;
+  }
+  return "none";
+}
+
+test("what the controller writes, agents read", () => {
+  expect(parseMembers(written())).toEqual(members);
+});
+
+test("keys and fields of a newer version are left alone", () => {
+  const newer = written({ zones: "{}", indexes: '{"a":{"index":0,"zone":"east"}}' });
+  expect(parseMembers(newer).indexes).toEqual({ a: { index: 0, zone: "east" } });
+});
+
+test.each([
+  ["live", "[1]", "data.live is not a list of node names"],
+  ["live", "a,b", "data.live is not JSON"],
+  ["indexes", "[]", "data.indexes does not give each node an index of its own"],
+  ["indexes", '{"a":{"index":-1}}', "data.indexes does not give each node an index of its own"],
+  ["indexes", '{"a":{"index":1},"b":{"index":1}}', "data.indexes does not give each node an index of its own"],
+  ["indexes", '{"a":null}', "data.indexes does not give each node an index of its own"],
+  ["freed", '[{"index":1,"at":"yesterday"}]', "data.freed is not a list of indexes with the times they were freed"],
+])("%s as %s is refused, naming the field and what to do", (key, text, problem) => {
+  expect(complaint(written({ [key]: text }))).toBe(
+    `ConfigMap plumbline-members: ${problem}; restore it, or delete the object to assign all node indexes anew`,
+  );
+});
+
+test("a missing key is refused, since it would read as nobody", () => {
+  expect(complaint({ metadata: { name: "plumbline-members" } })).toContain("data.live is missing");
+});
