@@ -233,6 +233,7 @@ test("a part that fails while ending is told at the end", async () => {
 test("a part that does not end holds the others up only for its time, and is named", async () => {
   const all = manager();
   all.add({ name: "deaf", run: () => new Promise(() => {}) });
+  all.add({ name: "webhook", run: aborted });
   all.add(part("writer"), { stage: "writers" });
   const run = settled(all.run(stop.signal));
   await soon();

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import type { ObjectReference } from "../api/core/event.ts";
+import { EventCorrelator, type EventText, eventOf, recurrenceOf } from "./event-correlator.ts";
+
+const start = Date.parse("2026-11-15T10:00:00.789Z");
+const at = (seconds: number) => new Date(start + seconds * 1000);
+const lamp = (name: string): ObjectReference => ({ apiVersion: "lamps/v1", kind: "Lamp", namespace: "hall", name, uid: `uid-${name}` });
+const lit = (message: string): EventText => ({ type: "Normal", reason: "Lit", message });
+
+test("the same again is the same Event, counted up", () => {
+  const correlator = new EventCorrelator();
+  const first = correlator.correlate(lamp("a"), lit("burns red"), at(0));
+  const second = correlator.correlate(lamp("a"), lit("burns red"), at(60));
+  expect(second).toBe(first);
+  expect(second).toMatchObject({ count: 2, first: at(0), last: at(60), message: "burns red" });
+});
+
+test.for<[string, ObjectReference, EventText]>([
+  ["another message", lamp("a"), lit("burns blue")],
+  ["another reason", lamp("a"), { ...lit("burns red"), reason: "Dimmed" }],
+  ["another type", lamp("a"), { ...lit("burns red"), type: "Warning" }],
+  ["another object", lamp("b"), lit("burns red")],
+  ["a namesake created later", { ...lamp("a"), uid: "newer" }, lit("burns red")],
+])("%s makes another Event", ([, object, text]) => {
+  const correlator = new EventCorrelator();
+  const first = correlator.correlate(lamp("a"), lit("burns red"), at(0));
+  const other = correlator.correlate(object, text, at(1));
+  expect(other?.count).toBe(1);
+  expect(other?.name).not.toBe(first?.name);
+});
+
+test("after ten different messages of one reason the further ones become one Event", () => {
+  const correlator = new EventCorrelator();
+  const names = new Set<string | undefined>();
+  for (let n = 1; n <= 10; n++) names.add(correlator.correlate(lamp("a"), lit(`step ${n}`), at(n))?.name);
+  expect(names.size).toBe(10);
+  const combined = correlator.correlate(lamp("a"), lit("step 11"), at(11));
+  expect(combined).toMatchObject({ count: 1, message: "(combined from similar events): step 11" });
+  expect(correlator.correlate(lamp("a"), lit("step 12"), at(12))).toBe(combined);
+  expect(combined).toMatchObject({ count: 2, message: "(combined from similar events): step 12" });
+  expect(correlator.correlate(lamp("a"), lit("step 3"), at(13))).toMatchObject({ count: 2, message: "step 3" });
+});
+
+test("ten quiet minutes later messages are told one by one again", () => {
+  const correlator = new EventCorrelator();
+  for (let n = 1; n <= 11; n++) correlator.correlate(lamp("a"), lit(`step ${n}`), at(n));
+  expect(correlator.correlate(lamp("a"), lit("step 12"), at(11 + 601))).toMatchObject({ message: "step 12" });
+});
+
+test("one object may say 25 things at once and one more every five minutes, others are not affected", () => {
+  const correlator = new EventCorrelator();
+  const said = (object: ObjectReference, seconds: number) => correlator.correlate(object, lit("flickers"), at(seconds)) !== undefined;
+  expect(Array.from({ length: 30 }, () => said(lamp("a"), 0)).filter(Boolean)).toHaveLength(25);
+  expect(said(lamp("b"), 0)).toBe(true);
+  expect(said(lamp("a"), 299)).toBe(false);
+  expect(said(lamp("a"), 300)).toBe(true);
+  expect(said(lamp("a"), 301)).toBe(false);
+  expect(said(lamp("a"), 900)).toBe(true);
+});
+
+test("what was dropped is in the count of the next one that is told", () => {
+  const correlator = new EventCorrelator();
+  for (let n = 0; n < 30; n++) correlator.correlate(lamp("a"), lit("flickers"), at(0));
+  expect(correlator.correlate(lamp("a"), lit("flickers"), at(300))?.count).toBe(31);
+});
+
+test("it remembers the 4096 latest and forgets the others", () => {
+  const correlator = new EventCorrelator();
+  correlator.correlate(lamp("old"), lit("burns red"), at(0));
+  correlator.correlate(lamp("used"), lit("burns red"), at(0));
+  for (let n = 0; n < 4095; n++) {
+    if (n === 4000) correlator.correlate(lamp("used"), lit("burns red"), at(1));
+    correlator.correlate(lamp(`lamp-${n}`), lit("burns red"), at(1));
+  }
+  expect(correlator.correlate(lamp("used"), lit("burns red"), at(2))?.count).toBe(3);
+  expect(correlator.correlate(lamp("old"), lit("burns red"), at(2))?.count).toBe(1);
+});
+
+test("an Event says what happened to which object and who says so", () => {
+  const series = new EventCorrelator().correlate(lamp("a"), { type: "Warning", reason: "Broken", message: "no current" }, at(0));
+  if (!series) throw new Error("dropped");
+  expect(eventOf(series, "plumbline-agent", "node-1")).toEqual({
+    metadata: { name: expect.stringMatching(/^a\.[0-9a-f]{16}$/) as string, namespace: "hall" },
+    involvedObject: lamp("a"),
+    type: "Warning",
+    reason: "Broken",
+    message: "no current",
+    count: 1,
+    firstTimestamp: "2026-11-15T10:00:00Z",
+    lastTimestamp: "2026-11-15T10:00:00Z",
+    source: { component: "plumbline-agent" },
+    reportingComponent: "plumbline-agent",
+    reportingInstance: "node-1",
+  });
+  expect(recurrenceOf({ ...series, count: 7, last: at(61) })).toEqual({
+    message: "no current",
+    count: 7,
+    lastTimestamp: "2026-11-15T10:01:01Z",
+  });
+});
+
+test("what lives in no namespace has its Events in default", () => {
+  const node: ObjectReference = { apiVersion: "v1", kind: "Node", name: "node-1", uid: "uid" };
+  const series = new EventCorrelator().correlate(node, lit("up"), at(0));
+  expect(series).toMatchObject({ namespace: "default", object: node });
+  expect(series?.object).not.toHaveProperty("namespace");
+});
+
+test.for(["system:node", `${"long-".repeat(50)}end`, "Upper", "a."])("the Event of an object named %s has a valid name", (name) => {
+  const series = new EventCorrelator().correlate({ ...lamp("a"), name }, lit("burns"), at(0));
+  expect(series?.name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+  expect(series?.name.length).toBeLessThanOrEqual(253);
+});
+
+test("a message too long for an Event is cut", () => {
+  const series = new EventCorrelator().correlate(lamp("a"), lit("x".repeat(5000)), at(0));
+  expect(series?.message).toHaveLength(1024);
+  expect(series?.message.endsWith("x…")).toBe(true);
+});

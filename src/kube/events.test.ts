@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Event } from "../api/core/event.ts";
+import type { KubeObject } from "../api/kind.ts";
+import type { KubeClient } from "./client/client.ts";
+import { KubeError, type KubeErrorCode } from "./client/error.ts";
+import { EventRecorder } from "./events.ts";
+import { createLog } from "./log.ts";
+import { events } from "./metrics.ts";
+
+let recorder: EventRecorder;
+let held: Map<string, Event>;
+let calls: string[];
+let broken: KubeErrorCode | undefined;
+let loseAnswers: boolean;
+let before: Record<string, number>;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  held = new Map();
+  calls = [];
+  broken = undefined;
+  loseAnswers = false;
+  before = {};
+  before = await outcomes();
+  const client = { resource: () => ({ create, patch }) } as unknown as KubeClient;
+  recorder = new EventRecorder({ client, component: "plumbline-controller", instance: "pod-1", log: createLog({ level: "silent" }) });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function create(event: Event): Promise<void> {
+  calls.push("create");
+  if (broken) throw new KubeError(broken, "broken");
+  if (held.has(event.metadata.name)) throw new KubeError("AlreadyExists", "there is one");
+  held.set(event.metadata.name, event);
+  if (loseAnswers) throw new KubeError("Unreachable", "connection reset");
+}
+
+async function patch(ref: { name: string; namespace: string }, change: Partial<Event>): Promise<void> {
+  calls.push("patch");
+  if (broken) throw new KubeError(broken, "broken");
+  const event = held.get(ref.name);
+  if (!event || event.metadata.namespace !== ref.namespace) throw new KubeError("NotFound", "gone");
+  held.set(ref.name, { ...event, ...change });
+}
+
+async function outcomes(): Promise<Record<string, number>> {
+  const { values } = await events.get();
+  return Object.fromEntries(
+    values
+      .map(({ labels, value }) => [String(labels.outcome), value - (before[String(labels.outcome)] ?? 0)])
+      .filter(([, value]) => value !== 0),
+  );
+}
+
+const lamp = (name: string): KubeObject => ({
+  apiVersion: "lamps/v1",
+  kind: "Lamp",
+  metadata: { name, namespace: "hall", uid: `uid-${name}`, resourceVersion: "7" },
+});
+const soon = () => vi.advanceTimersByTimeAsync(0);
+const messages = () => [...held.values()].map(({ message, count }) => `${message} x${count}`);
+const red = { type: "Normal", reason: "Lit", message: "burns red" } as const;
+
+test("an Event is created with what it is about", async () => {
+  recorder.record(lamp("a"), red);
+  await soon();
+  expect([...held.values()]).toMatchObject([
+    {
+      metadata: { namespace: "hall" },
+      involvedObject: { apiVersion: "lamps/v1", kind: "Lamp", namespace: "hall", name: "a", uid: "uid-a", resourceVersion: "7" },
+      type: "Normal",
+      reason: "Lit",
+      message: "burns red",
+      count: 1,
+      source: { component: "plumbline-controller" },
+      reportingInstance: "pod-1",
+    },
+  ]);
+});
+
+test("the same again is a patch of the count", async () => {
+  recorder.record(lamp("a"), red);
+  await soon();
+  recorder.record(lamp("a"), red);
+  await soon();
+  expect(calls).toEqual(["create", "patch"]);
+  expect(messages()).toEqual(["burns red x2"]);
+  expect(await outcomes()).toEqual({ created: 1, counted: 1 });
+});
+
+test("repeated while it waits, it is written once with the whole count", async () => {
+  for (let n = 0; n < 5; n++) recorder.record(lamp("a"), red);
+  await soon();
+  expect(calls).toEqual(["create"]);
+  expect(messages()).toEqual(["burns red x5"]);
+});
+
+test("recorded in the moment a round ends, it is still written", async () => {
+  for (let ticks = 0; ticks < 12; ticks++) {
+    held.clear();
+    recorder.record(lamp(`a-${ticks}`), red);
+    for (let n = 0; n < ticks; n++) await Promise.resolve();
+    recorder.record(lamp(`b-${ticks}`), red);
+    await soon();
+    expect(held.size).toBe(2);
+  }
+});
+
+test("an Event that the server has forgotten is created again, with its count", async () => {
+  recorder.record(lamp("a"), red);
+  await soon();
+  held.clear();
+  recorder.record(lamp("a"), red);
+  await soon();
+  expect(messages()).toEqual(["burns red x2"]);
+});
+
+test("a create whose answer was lost is not told twice", async () => {
+  loseAnswers = true;
+  recorder.record(lamp("a"), red);
+  await soon();
+  loseAnswers = false;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(messages()).toEqual(["burns red x1"]);
+  expect(await outcomes()).toEqual({ created: 1 });
+});
+
+test("while the server is away Events wait, and come in order when it is back", async () => {
+  broken = "Unreachable";
+  recorder.record(lamp("a"), red);
+  recorder.record(lamp("b"), red);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(held.size).toBe(0);
+  broken = undefined;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([...held.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["a", "b"]);
+});
+
+test("attempts are spaced out and end some time", async () => {
+  broken = "ServerError";
+  recorder.record(lamp("a"), red);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(calls.length).toBeLessThanOrEqual(4);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(calls).toHaveLength(12);
+  expect(await outcomes()).toEqual({ failed: 1 });
+});
+
+test("a refusal is not tried again and does not hold up the next", async () => {
+  broken = "Forbidden";
+  recorder.record(lamp("a"), red);
+  await soon();
+  broken = undefined;
+  recorder.record(lamp("b"), red);
+  await soon();
+  expect(calls).toEqual(["create", "create"]);
+  expect(await outcomes()).toEqual({ failed: 1, created: 1 });
+});
+
+test("no more than a thousand wait, and more than its share of one object is dropped", async () => {
+  broken = "Unreachable";
+  for (let n = 0; n < 1010; n++) recorder.record(lamp(`lamp-${n}`), red);
+  for (let n = 0; n < 30; n++) recorder.record(lamp("lamp-5"), red);
+  expect(await outcomes()).toEqual({ dropped: 10 + 6 });
+  broken = undefined;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(held.size).toBe(1000);
+});
+
+test("at the end what waits is written first", async () => {
+  const stop = new AbortController();
+  const run = recorder.run(stop.signal);
+  for (let n = 0; n < 50; n++) recorder.record(lamp(`lamp-${n}`), red);
+  stop.abort();
+  await soon();
+  await run;
+  expect(held.size).toBe(50);
+  recorder.record(lamp("late"), red);
+  await soon();
+  expect(held.size).toBe(50);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a server that is away does not hold up the end, and what is lost is counted", async () => {
+  broken = "Unreachable";
+  const stop = new AbortController();
+  const run = recorder.run(stop.signal);
+  recorder.record(lamp("a"), red);
+  recorder.record(lamp("b"), red);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(3000);
+  await run;
+  expect(await outcomes()).toEqual({ dropped: 2 });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("flush ends with its signal and leaves the recorder at work", async () => {
+  broken = "Unreachable";
+  recorder.record(lamp("a"), red);
+  await recorder.flush(AbortSignal.abort());
+  broken = undefined;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(held.size).toBe(1);
+});

@@ -1,0 +1,134 @@
+import { Event, type ObjectReference } from "../api/core/event.ts";
+import type { KubeObject } from "../api/kind.ts";
+import type { KubeClient } from "./client/client.ts";
+import { isKubeError } from "./client/error.ts";
+import { pause } from "./client/pause.ts";
+import type { ResourceClient } from "./client/resource-client.ts";
+import { backoffMs } from "./controller/backoff.ts";
+import type { Runnable } from "./controller/controller.ts";
+import { aborted } from "./controller/ending.ts";
+import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
+import type { Log } from "./log.ts";
+import { events } from "./metrics.ts";
+
+export interface EventRecorderOptions {
+  client: KubeClient;
+  /** Who says it, as kubectl describe shows under From: `plumbline-controller`. */
+  component: string;
+  /** Which of them: the pod or node name. */
+  instance: string;
+  log: Log;
+}
+
+/** Events not yet written; further ones are dropped until some are. */
+const WAITING = 1000;
+const ATTEMPTS = 12;
+const RETRY = { minMs: 250, maxMs: 30_000 };
+const FLUSH_MS = 3_000;
+
+/**
+ * Tells the users of an object what happened to it. Fire and forget: nothing here ever fails or holds up a reconcile. Record transitions only;
+ * what is repeated on every reconcile is a condition.
+ */
+export class EventRecorder implements Runnable {
+  readonly name = "events";
+  readonly #events: ResourceClient<Event>;
+  readonly #options: EventRecorderOptions;
+  readonly #log: Log;
+  readonly #correlator = new EventCorrelator();
+  readonly #waiting = new Set<Series>();
+  readonly #life = new AbortController();
+  #writing: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#events = options.client.resource(Event);
+    this.#log = options.log;
+  }
+
+  record(object: KubeObject, text: EventText): void {
+    const series = this.#correlator.correlate(referenceTo(object), text, new Date());
+    if (!series || this.#life.signal.aborted || (this.#waiting.size >= WAITING && !this.#waiting.has(series))) {
+      events.inc({ outcome: "dropped" });
+      return;
+    }
+    this.#waiting.add(series);
+    this.#writing ??= this.#writeAll();
+  }
+
+  /** Until everything recorded so far is written, or the signal aborts. */
+  async flush(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#writing, aborted(signal)]);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), FLUSH_MS);
+    await this.flush(limit.signal);
+    clearTimeout(timer);
+    this.#life.abort();
+    await this.#writing;
+    if (this.#waiting.size > 0) this.#log.info({ events: this.#waiting.size }, "events not written before the end");
+    events.inc({ outcome: "dropped" }, this.#waiting.size);
+  }
+
+  async #writeAll(): Promise<void> {
+    // What is recorded in one go is written in one go; and a set also visits what is added meanwhile.
+    await Promise.resolve();
+    for (const series of this.#waiting) {
+      this.#waiting.delete(series);
+      try {
+        events.inc({ outcome: await this.#writeWithPatience(series) });
+      } catch (error) {
+        if (this.#life.signal.aborted) {
+          this.#waiting.add(series);
+          break;
+        }
+        events.inc({ outcome: "failed" });
+        this.#log.debug({ error, reason: series.reason, object: series.object }, "event not written");
+      }
+    }
+    // In the same tick as the last look at the set, so that nothing is added to a round that is over.
+    this.#writing = undefined;
+  }
+
+  /** The server may be away for a while; that says nothing against the Event. */
+  async #writeWithPatience(series: Series): Promise<"created" | "counted"> {
+    for (let failures = 1; ; failures++) {
+      try {
+        return await this.#write(series);
+      } catch (error) {
+        const passing = isKubeError(error, "Unreachable", "Timeout", "ServerError", "TooManyRequests");
+        if (!passing || failures === ATTEMPTS) throw error;
+        await pause(backoffMs(failures, RETRY), this.#life.signal);
+      }
+    }
+  }
+
+  async #write(series: Series): Promise<"created" | "counted"> {
+    const { signal } = this.#life;
+    if (series.stored) {
+      try {
+        await this.#events.patch(series, recurrenceOf(series), { signal });
+        return "counted";
+      } catch (error) {
+        // The server forgets Events after an hour.
+        if (!isKubeError(error, "NotFound")) throw error;
+      }
+    }
+    try {
+      await this.#events.create(eventOf(series, this.#options.component, this.#options.instance), { signal });
+    } catch (error) {
+      // The name is random: the one that exists is ours, from an attempt whose answer was lost.
+      if (!isKubeError(error, "AlreadyExists")) throw error;
+    }
+    series.stored = true;
+    return "created";
+  }
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return JSON.parse(JSON.stringify({ apiVersion, kind, name, namespace, uid, resourceVersion })) as ObjectReference;
+}
