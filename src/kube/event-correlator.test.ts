@@ -41,6 +41,14 @@ test("after ten different messages of one reason the further ones become one Eve
   expect(correlator.correlate(lamp("a"), lit("step 3"), at(13))).toMatchObject({ count: 2, message: "step 3" });
 });
 
+test("messages that keep coming are many of a kind however long it takes", () => {
+  const correlator = new EventCorrelator();
+  for (let n = 1; n <= 10; n++) correlator.correlate(lamp("a"), lit(`step ${n}`), at(n * 300));
+  expect(correlator.correlate(lamp("a"), lit("step 11"), at(11 * 300))).toMatchObject({
+    message: "(combined from similar events): step 11",
+  });
+});
+
 test("ten quiet minutes later messages are told one by one again", () => {
   const correlator = new EventCorrelator();
   for (let n = 1; n <= 11; n++) correlator.correlate(lamp("a"), lit(`step ${n}`), at(n));
@@ -68,7 +76,7 @@ test("it remembers the 4096 latest and forgets the others", () => {
   const correlator = new EventCorrelator();
   correlator.correlate(lamp("old"), lit("burns red"), at(0));
   correlator.correlate(lamp("used"), lit("burns red"), at(0));
-  for (let n = 0; n < 4095; n++) {
+  for (let n = 0; n < 4200; n++) {
     if (n === 4000) correlator.correlate(lamp("used"), lit("burns red"), at(1));
     correlator.correlate(lamp(`lamp-${n}`), lit("burns red"), at(1));
   }

@@ -30,7 +30,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function create(event: Event): Promise<void> {
+async function create(event: Event, { signal }: { signal: AbortSignal }): Promise<void> {
+  signal.throwIfAborted();
   calls.push("create");
   if (broken) throw new KubeError(broken, "broken");
   if (held.has(event.metadata.name)) throw new KubeError("AlreadyExists", "there is one");
