@@ -59,12 +59,12 @@ describe("the first free address", () => {
   test("hands out a whole pool, and then what was given back", () => {
     const pool = parsePrefix("10.0.0.0/22");
     let taken = new IntervalSet();
-    const handedOut: string[] = [];
-    for (let free = taken.firstFree(pool); free; free = taken.firstFree(pool)) {
-      taken = taken.with(free);
-      handedOut.push(String(free));
-    }
-    expect(handedOut).toEqual(Array.from({ length: 1024 }, (_, index) => String(pool.nth(index))));
+    const handedOut = Array.from({ length: 1025 }, () => {
+      const free = taken.firstFree(pool);
+      if (free) taken = taken.with(free);
+      return free;
+    });
+    expect(handedOut).toEqual([...Array.from({ length: 1024 }, (_, index) => pool.nth(index)), undefined]);
     expect(String(taken.without(parseAddress("10.0.2.77")).firstFree(pool))).toBe("10.0.2.77");
   });
 });

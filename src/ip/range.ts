@@ -24,7 +24,7 @@ export class Range implements Span {
 
   /** Address number `index`, counted from 0. */
   nth(index: bigint | number): Address {
-    const address = index >= 0 ? this.first.plus(BigInt(index)) : undefined;
+    const address = this.first.plus(BigInt(index));
     if (address && this.contains(address)) return address;
     throw new IpError("OutOfRange", this.toString(), `there is no address number ${index}: they are numbered 0 to ${this.count - 1n}`);
   }

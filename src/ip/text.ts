@@ -13,7 +13,7 @@ export function parseIPv4(text: string): bigint {
 function parseOctet(octet: string, position: number, text: string): number {
   if (octet === "") throw new IpError("EmptyPart", text, `octet ${position} is empty`);
   if (/^0./.test(octet)) throw new IpError("LeadingZero", text, `octet ${position} has a leading zero`);
-  if (octet.length > 3 || Number(octet) > 255) throw new IpError("TooLarge", text, `octet ${position} is more than 255`);
+  if (Number(octet) > 255) throw new IpError("TooLarge", text, `octet ${position} is more than 255`);
   return Number(octet);
 }
 
