@@ -1,0 +1,51 @@
+import { stripVTControlCharacters } from "node:util";
+import { expect, test } from "vitest";
+import { createLog } from "./log.ts";
+
+function logged(pretty: boolean, log: (log: ReturnType<typeof createLog>) => void): string[] {
+  const lines: string[] = [];
+  log(createLog({ pretty, write: (line) => lines.push(line) }));
+  return lines;
+}
+
+const json = (log: (log: ReturnType<typeof createLog>) => void) =>
+  logged(false, log).map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test("a line is JSON with level, time, message and its fields", () => {
+  expect(json((log) => log.child({ controller: "lamp" }).info({ key: "hall/a" }, "lit"))).toEqual([
+    { level: "info", time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string, controller: "lamp", key: "hall/a", msg: "lit" },
+  ]);
+});
+
+test("debug is left out unless asked for", () => {
+  expect(json((log) => log.debug("detail"))).toEqual([]);
+  const lines: string[] = [];
+  createLog({ level: "debug", write: (line) => lines.push(line) }).debug("detail");
+  expect(lines).toHaveLength(1);
+});
+
+test("an error that was foreseen has its code and causes, one that was not has its stack", () => {
+  const foreseen = Object.assign(new Error("not there"), { code: "NotFound" });
+  const [line] = json((log) => log.warn({ error: new TypeError("a bug", { cause: foreseen }) }, "reconcile failed"));
+  expect(line?.["error"]).toEqual({
+    type: "TypeError",
+    message: "a bug",
+    stack: expect.stringContaining("log.test.ts") as string,
+    cause: { type: "Error", message: "not there", code: "NotFound" },
+  });
+});
+
+test("what is thrown without being an error is logged as it is", () => {
+  expect(json((log) => log.warn({ error: "a string" }, "reconcile failed"))).toMatchObject([{ error: "a string" }]);
+});
+
+test("on a terminal a line is for people: time, level, message, fields, the error at the end", () => {
+  const foreseen = Object.assign(new Error("not there"), {
+    code: "NotFound",
+    cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }),
+  });
+  const [line] = logged(true, (log) => log.warn({ error: foreseen, key: "hall/a", retryInMs: 10 }, "reconcile failed"));
+  expect(stripVTControlCharacters(line ?? "")).toMatch(
+    /^\d\d:\d\d:\d\d\.\d{3} WARN {2}reconcile failed key=hall\/a retryInMs=10 Error: not there caused by Error: reset\n$/,
+  );
+});
