@@ -7,7 +7,10 @@ export async function within<T>(ms: number, signal: AbortSignal, call: (signal: 
   const limited = new AbortController();
   const onAbort = () => limited.abort(signal.reason);
   signal.addEventListener("abort", onAbort);
-  const timer = setTimeout(() => limited.abort(new KubeError("Timeout", `The API server did not answer within ${ms / 1000} s`)), ms);
+  const timer = setTimeout(
+    () => limited.abort(new KubeError("Timeout", `The API server did not answer within ${Math.round(ms)} ms`)),
+    Math.max(0, ms),
+  );
   try {
     return await call(limited.signal);
   } finally {
