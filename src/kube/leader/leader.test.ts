@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
 import { isKubeError } from "../client/error.ts";
+import { pause } from "../client/pause.ts";
 import { createLog } from "../log.ts";
 import { LeaderElector, type LeaderOptions } from "./leader.ts";
 import { LeasesInMemory } from "./leases-in-memory.ts";
 import type { Takeover } from "./observed-lease.ts";
-import { pause } from "./pause.ts";
 
 const log = createLog({ level: "silent" });
 let server: LeasesInMemory;

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { Lease } from "../../api/core/lease.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, KubeError } from "../client/error.ts";
+import { pause } from "../client/pause.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { leaderFencedWrites, leaderRenewals, leaderTransitions, leading } from "../metrics.ts";
 import { microTime } from "./micro-time.ts";
 import { type ObservedLease, observeLease, type Takeover, takeoverOf } from "./observed-lease.ts";
-import { pause } from "./pause.ts";
 import { within } from "./within.ts";
 
 export interface LeaderOptions {
@@ -91,8 +91,7 @@ export class LeaderElector {
    */
   async settle(signal: AbortSignal): Promise<void> {
     this.assertLeading();
-    await pause(this.#settledAt - performance.now(), signal);
-    signal.throwIfAborted();
+    await pause(Math.max(0, this.#settledAt - performance.now()), signal);
     this.assertLeading();
   }
 
@@ -128,7 +127,7 @@ export class LeaderElector {
       } catch (error) {
         if (!signal.aborted) this.#log.warn({ error }, "could not try for the Lease");
       }
-      await pause(jittered(this.#retryMs), signal);
+      await pause(about(this.#retryMs), signal).catch(ended);
     }
     return undefined;
   }
@@ -151,8 +150,8 @@ export class LeaderElector {
   /** Returns why the Lease was lost; nothing when renewing was no longer needed. */
   async #keepRenewing(over: AbortSignal): Promise<KubeError | undefined> {
     for (;;) {
-      const left = this.#renewedAt + this.#renewMs - performance.now();
-      await pause(Math.min(jittered(this.#retryMs), left), over);
+      const left = Math.max(0, this.#renewedAt + this.#renewMs - performance.now());
+      await pause(Math.min(about(this.#retryMs), left), over).catch(ended);
       if (over.aborted) return undefined;
       if (!this.isLeader) return this.#loss("could not be renewed in time");
       try {
@@ -253,6 +252,10 @@ export class LeaderElector {
 
 const never = new AbortController().signal;
 
-function jittered(ms: number): number {
+/** A pause that was cut short: the loop sees why. */
+const ended = () => {};
+
+/** So that those who lost together do not all come back at one moment. */
+function about(ms: number): number {
   return ms * (0.8 + Math.random() * 0.4);
 }

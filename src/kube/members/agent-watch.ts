@@ -1,11 +1,11 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
+import { pause } from "../client/pause.ts";
 import { backoffMs } from "../controller/backoff.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { aborted } from "../controller/ending.ts";
 import type { Source } from "../controller/source.ts";
-import { pause } from "../leader/pause.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { janitorDoubts } from "../metrics.ts";

@@ -2,11 +2,11 @@ import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
+import { pause } from "../client/pause.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import { backoffMs } from "../controller/backoff.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { microTime } from "../leader/micro-time.ts";
-import { pause } from "../leader/pause.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
@@ -51,7 +51,7 @@ export function heartbeat({ client, log, durationMs = 30_000, renewMs = 10_000, 
         }
         // Never later than the interval: who fell silent together must also expire together.
         const wait = failures === 0 ? renewMs * (0.8 + Math.random() * 0.2) : backoffMs(failures, { minMs: renewMs / 20, maxMs: renewMs });
-        await pause(wait, signal);
+        await pause(wait, signal).catch(() => {});
       }
     },
   };
