@@ -31,7 +31,10 @@ function program(): Command {
   plumbline.addCommand(crdsCommand());
   plumbline.addCommand(versionCommand());
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
-  onEvery(plumbline, (command) => command.exitOverride().showHelpAfterError("(--help shows what is possible)").showSuggestionAfterError());
+  onEvery(plumbline, (command) => {
+    const usage = command.createHelp().commandUsage(command);
+    command.exitOverride().showSuggestionAfterError().showHelpAfterError(`Usage: ${usage}\n--help shows what is possible.`);
+  });
   return plumbline;
 }
 

@@ -25,8 +25,9 @@ test("up prints the kubeconfig of a server that answers, a second up the same on
   const up = await lab("up", "--no-kwok");
   expect(up).toMatchObject({ code: 0 });
   const kubeconfig = up.stdout.trim();
-  await using client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
+  const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
   const version = await client.request<{ gitVersion: string }>("GET", "/version", { signal: AbortSignal.timeout(10_000) });
+  client.close();
   expect(version.gitVersion).toBe("v1.37.1");
 
   expect((await lab("up")).stdout.trim()).toBe(kubeconfig);

@@ -1,0 +1,99 @@
+import { hostname } from "node:os";
+import { ConfigMap } from "../api/core/config-map.ts";
+import { DaemonSet } from "../api/core/daemon-set.ts";
+import { Lease } from "../api/core/lease.ts";
+import { Node } from "../api/core/node.ts";
+import { Pod } from "../api/core/pod.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { agentSelector } from "../kube/members/agent-lease.ts";
+import { AgentPods } from "../kube/members/agent-pods.ts";
+import { AgentWatch } from "../kube/members/agent-watch.ts";
+import { janitor, reportedNodes, type ReportedKind } from "../kube/members/janitor.ts";
+import { MembersError, membersName, parseMembers } from "../kube/members/members.ts";
+import { membersPublisher } from "../kube/members/members-publisher.ts";
+import { WriteBudget } from "../kube/status/budget.ts";
+import { silentRouter } from "../router/silent.ts";
+
+export interface ControllerPartsOptions {
+  manager: Manager;
+  /** Fenced where there is an election: everything here writes as leader. */
+  client: KubeClient;
+  log: Log;
+  namespace: string;
+  routerNamespace: string;
+  /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
+  agents?: string;
+  /** Returns when no write of an earlier leader can arrive any more. */
+  settle: (signal: AbortSignal) => Promise<void>;
+  /** How long an agent may be silent. */
+  silenceMs?: number;
+}
+
+/** What the controller does for every domain: who is alive, and what becomes of the reports of those who are not. */
+export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
+  const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
+  const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
+  const nodes = manager.cache(Node, { transform: nameOnly });
+  const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
+  const kinds = [reportedByRouters(manager, options.routerNamespace)] as ReportedKind[];
+
+  const agents = new AgentWatch({
+    client,
+    namespace,
+    leases,
+    reported: () => reportedNodes(kinds),
+    published: (signal) => lastPublished(client, namespace, signal),
+    onDoubt: ({ expired, of }) =>
+      events.record(
+        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: membersName, namespace } },
+        {
+          type: "Warning",
+          reason: "AgentsInDoubt",
+          message: `${expired} of ${of} agents fell silent at once, so this controller's own view may be to blame; it looks once more before it marks them`,
+        },
+      ),
+    log,
+    ...(options.silenceMs === undefined ? {} : { durationMs: options.silenceMs }),
+  });
+
+  const pods = options.agents === undefined ? {} : { pods: agentPods(manager, client, namespace, options.agents) };
+  const parts = { client, namespace, agents, nodes, log };
+  manager.add(agents, { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, members, settle }), { leaderOnly: true });
+  manager.add(janitor({ ...parts, kinds, leases, budget: new WriteBudget(), ...pods }), { leaderOnly: true });
+  manager.add(events, { stage: "writers", leaderOnly: true });
+}
+
+function reportedByRouters(manager: Manager, namespace: string): ReportedKind<RouterNodeConfigurationStatus> {
+  return {
+    kind: RouterNodeConfigurationStatus,
+    cache: manager.cache(RouterNodeConfigurationStatus, { namespace }),
+    nodeOf: (status) => status.metadata.name,
+    unknown: (status, silence, now) => silentRouter(status, silence, now),
+  };
+}
+
+function agentPods(manager: Manager, client: KubeClient, namespace: string, name: string): AgentPods {
+  const daemonSets = manager.cache(DaemonSet, { namespace, fieldSelector: `metadata.name=${name}` });
+  return new AgentPods({ client, namespace, name, daemonSets, pods: manager.cache(Pod, { namespace }) });
+}
+
+/** Uncached, because a new leader must not decide on what it saw as a bystander. */
+async function lastPublished(client: KubeClient, namespace: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set(parseMembers(await client.resource(ConfigMap).get(membersName, { namespace, signal })).live);
+  } catch (error) {
+    // One that a person broke tells as little as one that is missing; the publisher complains about it.
+    if (isKubeError(error, "NotFound") || error instanceof MembersError) return undefined;
+    throw error;
+  }
+}
+
+function nameOnly(node: Node): Node {
+  return { ...node, status: {} };
+}

@@ -1,0 +1,107 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { plumbline } from "../support/command-line.ts";
+
+async function refusal(path: string): Promise<string> {
+  const { code, stdout, stderr } = await plumbline(["controller", "--kubeconfig", path, "--health-address", "127.0.0.1:0"]);
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+  return stderr.trim();
+}
+
+test("an unknown command is answered with the nearest name", async () => {
+  expect(await plumbline(["contoller"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr:
+      "error: unknown command 'contoller'\n(Did you mean controller?)\nUsage: plumbline [options] [command]\n--help shows what is possible.\n",
+  });
+});
+
+test("an unknown flag is answered with the nearest name", async () => {
+  const { code, stderr } = await plumbline(["controller", "--health-adress", ":1"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("error: unknown option '--health-adress'\n(Did you mean --health-address?)");
+});
+
+test("a value that is not possible is refused with those that are", async () => {
+  const { code, stderr } = await plumbline(["controller", "--log-level", "loud"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("It is one of error, warn, info, debug.");
+});
+
+test("a kind that does not exist is refused with those that do", async () => {
+  expect(await plumbline(["crds", "l4vni"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There is no kind l4vni; there are ") as string,
+  });
+});
+
+test("no command at all shows what is possible", async () => {
+  const { code, stderr } = await plumbline([]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("Usage: plumbline [options] [command]");
+});
+
+describe("with an API server that does not do as asked", () => {
+  let api: SuiteApiServer;
+  let directory: string;
+  beforeAll(async () => {
+    [api, directory] = await Promise.all([apiServer("bad-input"), mkdtemp(join(tmpdir(), "plumbline-bad-input-"))]);
+  });
+  afterAll(async () => {
+    await api.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  interface Kubeconfig {
+    clusters: { cluster: Record<string, string> }[];
+    users: { user: Record<string, string> }[];
+  }
+  async function kubeconfig(identity: "admin" | "nobody", change: (config: Kubeconfig) => void): Promise<string> {
+    const config = parse(await readFile(await api.server.kubeconfig(identity), "utf8")) as Kubeconfig;
+    change(config);
+    const path = join(directory, `${Math.random()}.kubeconfig`);
+    await writeFile(path, stringify(config));
+    return path;
+  }
+
+  test("a missing kubeconfig is named", async () => {
+    const path = join(directory, "missing");
+    expect(await refusal(path)).toContain(path);
+  });
+
+  test("a kubeconfig that is not one is named", async () => {
+    const path = join(directory, "broken");
+    await writeFile(path, "clusters: [");
+    expect(await refusal(path)).toContain(path);
+  });
+
+  test("a server that is not there is named", async () => {
+    const path = await kubeconfig("admin", ({ clusters }) =>
+      clusters.forEach(({ cluster }) => (cluster["server"] = "https://127.0.0.1:1")),
+    );
+    expect(await refusal(path)).toMatch(/127\.0\.0\.1:1\b.*(refused|running)/);
+  });
+
+  test("a certificate that we do not trust is named", async () => {
+    const path = await kubeconfig("admin", ({ clusters }) =>
+      clusters.forEach(({ cluster }) => delete cluster["certificate-authority-data"]),
+    );
+    expect(await refusal(path)).toMatch(/certificate/i);
+  });
+
+  test("a token that the server does not know is said to be refused", async () => {
+    const path = await kubeconfig("admin", ({ users }) => users.forEach(({ user }) => (user["token"] = "nonsense")));
+    expect(await refusal(path)).toMatch(/credentials|token|[Uu]nauthorized/);
+  });
+
+  test("a missing right is named", async () => {
+    const path = await kubeconfig("nobody", () => undefined);
+    expect(await refusal(path)).toMatch(/plumbline:nobody.*leases/);
+  });
+});
