@@ -43,8 +43,17 @@ function brokenBelow(schema: Schema, value: unknown, old: unknown, path: string,
 }
 
 function holds(rule: Rule, value: unknown, old: unknown, ratchet: Ratchet): boolean {
-  if ("transition" in rule) return old === undefined || old === null || rule.transition(value, old);
-  return rule.check(value) || ((ratchet.current ?? ratchet.nearest)?.unchanged ?? false);
+  if ("transition" in rule) return old === undefined || old === null || succeeds(() => rule.transition(value, old));
+  return succeeds(() => rule.check(value)) || ((ratchet.current ?? ratchet.nearest)?.unchanged ?? false);
+}
+
+/** A rule may trip over an object from before the schema, whose faults are forgiven; the server then says no, and so do we. */
+function succeeds(predicate: () => boolean): boolean {
+  try {
+    return predicate();
+  } catch {
+    return false;
+  }
 }
 
 function complaint(rule: Rule, value: unknown, path: string): FieldError {
