@@ -8,6 +8,8 @@ import { createLog } from "./log.ts";
 import { events } from "./metrics.ts";
 
 let recorder: EventRecorder;
+let stop: AbortController;
+let run: Promise<void>;
 let held: Map<string, Event>;
 let calls: string[];
 let broken: KubeErrorCode | undefined;
@@ -24,9 +26,14 @@ beforeEach(async () => {
   before = await outcomes();
   const client = { resource: () => ({ create, patch }) } as unknown as KubeClient;
   recorder = new EventRecorder({ client, component: "plumbline-controller", instance: "pod-1", log: createLog({ level: "silent" }) });
+  stop = new AbortController();
+  run = recorder.run(stop.signal);
 });
 
-afterEach(() => {
+afterEach(async () => {
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(3000);
+  await run;
   vi.useRealTimers();
 });
 
@@ -172,23 +179,16 @@ test("no more than a thousand wait, and more than its share of one object is dro
 });
 
 test("at the end what waits is written first", async () => {
-  const stop = new AbortController();
-  const run = recorder.run(stop.signal);
   for (let n = 0; n < 50; n++) recorder.record(lamp(`lamp-${n}`), red);
   stop.abort();
   await soon();
   await run;
-  expect(held.size).toBe(50);
-  recorder.record(lamp("late"), red);
-  await soon();
   expect(held.size).toBe(50);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("a server that is away does not hold up the end, and what is lost is counted", async () => {
   broken = "Unreachable";
-  const stop = new AbortController();
-  const run = recorder.run(stop.signal);
   recorder.record(lamp("a"), red);
   recorder.record(lamp("b"), red);
   stop.abort();
@@ -196,13 +196,22 @@ test("a server that is away does not hold up the end, and what is lost is counte
   await run;
   expect(await outcomes()).toEqual({ dropped: 2 });
   expect(vi.getTimerCount()).toBe(0);
+  broken = undefined;
+  stop = new AbortController();
+  run = recorder.run(stop.signal);
+  await soon();
+  expect(held.size).toBe(0);
 });
 
-test("flush ends with its signal and leaves the recorder at work", async () => {
-  broken = "Unreachable";
-  recorder.record(lamp("a"), red);
-  await recorder.flush(AbortSignal.abort());
-  broken = undefined;
+test("what is recorded between two runs waits for the second", async () => {
+  stop.abort();
+  await soon();
+  await run;
+  recorder.record(lamp("between"), red);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(held.size).toBe(1);
+  expect(calls).toEqual([]);
+  stop = new AbortController();
+  run = recorder.run(stop.signal);
+  await soon();
+  expect([...held.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["between"]);
 });

@@ -6,7 +6,7 @@ import { pause } from "./client/pause.ts";
 import type { ResourceClient } from "./client/resource-client.ts";
 import { backoffMs } from "./controller/backoff.ts";
 import type { Runnable } from "./controller/controller.ts";
-import { aborted } from "./controller/ending.ts";
+import { aborted, endsWithin } from "./controller/ending.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
 import type { Log } from "./log.ts";
 import { events } from "./metrics.ts";
@@ -37,7 +37,8 @@ export class EventRecorder implements Runnable {
   readonly #log: Log;
   readonly #correlator = new EventCorrelator();
   readonly #waiting = new Set<Series>();
-  readonly #life = new AbortController();
+  /** Aborts what is being written; there is one only while it runs. */
+  #life: AbortController | undefined;
   #writing: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
@@ -46,42 +47,45 @@ export class EventRecorder implements Runnable {
     this.#log = options.log;
   }
 
+  /** What is recorded before it runs, or between two terms of a leader, waits. */
   record(object: KubeObject, text: EventText): void {
     const series = this.#correlator.correlate(referenceTo(object), text, new Date());
-    if (!series || this.#life.signal.aborted || (this.#waiting.size >= WAITING && !this.#waiting.has(series))) {
+    if (!series || (this.#waiting.size >= WAITING && !this.#waiting.has(series))) {
       events.inc({ outcome: "dropped" });
       return;
     }
     this.#waiting.add(series);
-    this.#writing ??= this.#writeAll();
+    this.#write();
   }
 
-  /** Until everything recorded so far is written, or the signal aborts. */
-  async flush(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#writing, aborted(signal)]);
-  }
-
+  /** Writes until the signal aborts, and then what is left, within a deadline. */
   async run(signal: AbortSignal): Promise<void> {
+    const life = new AbortController();
+    this.#life = life;
+    this.#write();
     await aborted(signal);
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), FLUSH_MS);
-    await this.flush(limit.signal);
-    clearTimeout(timer);
-    this.#life.abort();
+    await endsWithin(FLUSH_MS, this.#writing ?? Promise.resolve());
+    this.#life = undefined;
+    life.abort();
     await this.#writing;
     if (this.#waiting.size > 0) this.#log.info({ events: this.#waiting.size }, "events not written before the end");
     events.inc({ outcome: "dropped" }, this.#waiting.size);
+    this.#waiting.clear();
   }
 
-  async #writeAll(): Promise<void> {
+  #write(): void {
+    if (this.#life) this.#writing ??= this.#writeAll(this.#life.signal);
+  }
+
+  async #writeAll(signal: AbortSignal): Promise<void> {
     // What is recorded in one go is written in one go; and a set also visits what is added meanwhile.
     await Promise.resolve();
     for (const series of this.#waiting) {
       this.#waiting.delete(series);
       try {
-        events.inc({ outcome: await this.#writeWithPatience(series) });
+        events.inc({ outcome: await this.#writeWithPatience(series, signal) });
       } catch (error) {
-        if (this.#life.signal.aborted) {
+        if (signal.aborted) {
           this.#waiting.add(series);
           break;
         }
@@ -94,20 +98,19 @@ export class EventRecorder implements Runnable {
   }
 
   /** The server may be away for a while; that says nothing against the Event. */
-  async #writeWithPatience(series: Series): Promise<"created" | "counted"> {
+  async #writeWithPatience(series: Series, signal: AbortSignal): Promise<"created" | "counted"> {
     for (let failures = 1; ; failures++) {
       try {
-        return await this.#write(series);
+        return await this.#writeOnce(series, signal);
       } catch (error) {
         const passing = isKubeError(error, "Unreachable", "Timeout", "ServerError", "TooManyRequests");
         if (!passing || failures === ATTEMPTS) throw error;
-        await pause(backoffMs(failures, RETRY), this.#life.signal);
+        await pause(backoffMs(failures, RETRY), signal);
       }
     }
   }
 
-  async #write(series: Series): Promise<"created" | "counted"> {
-    const { signal } = this.#life;
+  async #writeOnce(series: Series, signal: AbortSignal): Promise<"created" | "counted"> {
     if (series.stored) {
       try {
         await this.#events.patch(series, recurrenceOf(series), { signal });
