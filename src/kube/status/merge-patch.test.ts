@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isObject, mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
+import { applied } from "./api-model.ts";
+import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
 
 test("only what changed is in the patch, what is gone is null, lists are replaced as one", () => {
   const held = { a: 1, gone: { x: 1 }, list: [1, 2], inner: { keep: true, drop: 1, deep: { n: 1 } } };
@@ -27,17 +28,6 @@ test("a picture loses undefined and null, at any depth, and is a copy", () => {
   expect(copy).toStrictEqual({ list: [{ d: 0 }, ""], inner: {} });
   expect(copy.list).not.toBe(picture.list);
 });
-
-/** RFC 7396 section 2, word for word. */
-function applied(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name];
-    else result[name] = applied(result[name], value);
-  }
-  return result;
-}
 
 const { tree } = fc.letrec<{ tree: JsonObject; value: unknown }>((tie) => ({
   tree: fc.dictionary(fc.constantFrom("a", "b", "c", "d"), tie("value"), { maxKeys: 4 }),

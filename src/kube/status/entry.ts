@@ -1,0 +1,140 @@
+import type { KubeObject } from "../../api/kind.ts";
+import type { Change } from "../cache/cache.ts";
+import { compareResourceVersions } from "../client/resource-version.ts";
+import { backoffMs } from "../controller/backoff.ts";
+import type { WriteClass } from "./budget.ts";
+import type { Picture, StatusOf, Step } from "./plan.ts";
+import type { Waker } from "./recovery.ts";
+
+/** Whoever keeps undoing what we write is answered ever more slowly, until there has been peace for a minute. */
+const REPAIR = { minMs: 100, maxMs: 30_000 };
+const PEACE_MS = 60_000;
+
+/** One object that is reported: what it should say, what the cluster is known to hold, and where its writing stands. */
+export class Entry<T extends KubeObject> {
+  readonly key: string;
+  picture: Picture<T> | undefined;
+  /** Set while the object is to be deleted: whether it is still ours. */
+  mine: ((object: T) => boolean) | undefined;
+
+  driving = false;
+  /** Something changed since the driver last looked. */
+  stirred = false;
+  /** A picture was given since the last write. */
+  told = false;
+  /** What is known may be wrong: the next step starts with a read. */
+  doubt = false;
+  pending = false;
+  /** Requests that failed since the last one that did not. */
+  failures = 0;
+  /** While waiting for the budget. */
+  turn: { writeClass: WriteClass; giveUp: AbortController } | undefined;
+
+  readonly #same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean;
+  /** What the server answered last, while the cache has not caught up with it. No object: it said that there is none. */
+  #known: { object: T | undefined; resourceVersion: string } | undefined;
+  /** The object was deleted, or the cache was read anew, since the last request was sent: its answer may be history when it comes. */
+  #overtaken = false;
+  #sent: StatusOf<T> | undefined;
+  #repairs = 0;
+  #repairedAt = -Infinity;
+  #nextRepairAt = -Infinity;
+  #pause: { waker: Waker; wake: () => void } | undefined;
+
+  constructor(key: string, same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean) {
+    this.key = key;
+    this.#same = same;
+  }
+
+  /** Nothing is to be done, and nothing is known that the cache does not know too. */
+  get spent(): boolean {
+    return !this.picture && !this.mine && !this.#known;
+  }
+
+  /** What the cluster holds, as far as we know. */
+  held(cached: T | undefined): T | undefined {
+    const known = this.#known;
+    if (!known) return cached;
+    const order = cached ? compareResourceVersions(versionOf(cached), known.resourceVersion) : -1;
+    if (order < 0 || (order === 0 && !known.object)) return known.object;
+    this.#known = undefined;
+    return cached;
+  }
+
+  /** A request is sent, from which we shall learn. */
+  ask(): void {
+    this.#overtaken = false;
+  }
+
+  /** The server answered with the object. */
+  learn(object: T): void {
+    this.#known = { object, resourceVersion: versionOf(object) };
+    this.doubt ||= this.#overtaken;
+  }
+
+  /** The server answered that there is no such object: whatever is older than what we know of it is history. */
+  learnMissing(cached: T | undefined): void {
+    const versions = [this.#known?.resourceVersion ?? "0", versionOf(cached)].sort(compareResourceVersions);
+    this.#known = { object: undefined, resourceVersion: versions[1] ?? "0" };
+  }
+
+  /** The cache saw a change. Where that does not tell whether it came before or after our own last request, we doubt. */
+  hear(change: Change<T>, cached: T | undefined): void {
+    if (change.type !== "deleted" || cached) return;
+    this.#overtaken = true;
+    if (!this.#known) return;
+    if (compareResourceVersions(versionOf(change.object), this.#known.resourceVersion) > 0) this.#known = undefined;
+    else this.doubt ||= this.#known.object !== undefined;
+  }
+
+  /** The cache is whole again. If it does not show our own last request, the object may have been deleted unseen. */
+  hearAll(cached: T | undefined): void {
+    this.#overtaken = true;
+    this.held(cached);
+    if (!this.picture && !this.mine) this.#known = undefined;
+    this.doubt ||= this.#known?.object !== undefined;
+  }
+
+  /** Milliseconds to wait before this step, because it repairs what was repaired a moment ago. */
+  patience(step: Step<T>): number {
+    return this.#isRepair(step) ? this.#nextRepairAt - performance.now() : 0;
+  }
+
+  /** Takes note of a step that succeeded. Returns how often in a row the same had to be repaired. */
+  succeed(step: Step<T>): number {
+    if (this.#isRepair(step)) {
+      const now = performance.now();
+      this.#repairs = now - this.#repairedAt > PEACE_MS ? 1 : this.#repairs + 1;
+      this.#repairedAt = now;
+      this.#nextRepairAt = now + backoffMs(this.#repairs, REPAIR);
+    }
+    if (step.do === "patch-status") this.#sent = step.next;
+    this.failures = 0;
+    this.told = false;
+    return this.#repairs;
+  }
+
+  #isRepair(step: Step<T>): boolean {
+    if (step.do === "patch") return true;
+    if (this.#sent === undefined || step.do === "delete") return false;
+    return step.do === "create" || (step.news !== "first" && this.#same(this.#sent, step.next));
+  }
+
+  async pause(ms: number, waker: Waker): Promise<void> {
+    if (ms <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#pause = { waker, wake: resolve };
+    await promise;
+    clearTimeout(timer);
+    this.#pause = undefined;
+  }
+
+  wake(waker: Waker | "end"): void {
+    if (waker === "end" || this.#pause?.waker === waker) this.#pause?.wake();
+  }
+}
+
+function versionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? "0";
+}

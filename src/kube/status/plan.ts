@@ -1,0 +1,152 @@
+import { applyDefaults } from "../../api/admission/defaulting.ts";
+import type { CustomKind } from "../../api/define-kind.ts";
+import { parseKey, type Condition, type Kind, type KubeObject, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
+import type { Manifest } from "../client/resource-client.ts";
+import { flipped, withTransitionTimes, type ConditionReport } from "./conditions.ts";
+import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
+import { sameStatus } from "./same-status.ts";
+
+export type StatusOf<T> = T extends { status?: infer S } ? Exclude<S, undefined> : never;
+
+/** A status as a reconciler sees it. When a condition last flipped, and what a stamp adds, is the writer's business. */
+export type StatusReport<S> = { [K in keyof S]: K extends "conditions" ? readonly ConditionReport[] : S[K] };
+
+/** What the cluster should hold of one object. */
+export interface Picture<T extends KubeObject> {
+  /** The whole status; or, where others write into the same status, what becomes of the one that is held. */
+  status: StatusReport<StatusOf<T>> | ((held: StatusOf<T> | undefined) => StatusReport<StatusOf<T>>);
+  /** Given for objects that are ours: a missing one is created, and these labels, annotations and owners are kept. */
+  create?: Creation;
+}
+
+export interface Creation {
+  metadata?: Pick<ObjectMeta, "labels" | "annotations" | "ownerReferences">;
+  /** Only what a new object starts with. */
+  spec?: object;
+}
+
+export interface StatusRules<T extends KubeObject> {
+  kind: Kind<T>;
+  /** Whether the change is news that goes before refreshes. By default: a condition came, went or flipped. */
+  transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
+  /** Adds the times that tell when something changed. Must give back the held ones while it did not. */
+  stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
+}
+
+export type News = "first" | "transition" | "refresh";
+
+export type Step<T extends KubeObject> =
+  | { do: "create"; news: "first"; object: Manifest<T> }
+  | { do: "patch"; news: "refresh"; patch: { metadata: Partial<ObjectMeta> }; resourceVersion: string }
+  | { do: "patch-status"; news: News; patch: { status: JsonObject }; resourceVersion: string; next: StatusOf<T> }
+  | { do: "delete"; news: "transition"; uid: string; resourceVersion: string };
+
+/** The next request that brings the cluster closer to the picture, or undefined when it already shows it or the object is not there yet. */
+export function plan<T extends KubeObject>(
+  key: string,
+  picture: Picture<T>,
+  held: T | undefined,
+  rules: StatusRules<T>,
+  date: Date,
+): Step<T> | undefined {
+  if (!held) return picture.create && { do: "create", news: "first", object: newObject(key, picture.create) };
+  const resourceVersion = held.metadata.resourceVersion ?? "";
+  const metadata = picture.create?.metadata && metadataPatch(held.metadata, picture.create.metadata);
+  if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };
+
+  const before = statusOf(held);
+  const now = `${date.toISOString().slice(0, 19)}Z`;
+  const next = nextStatus(picture, before, rules, now);
+  if (sameOfKind(rules.kind)(before, next)) return undefined;
+  const patch = { status: mergePatch(before ?? {}, next as JsonObject) };
+  return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next };
+}
+
+/** The request that takes the object away, unless it is gone, going or somebody else's by now. */
+export function planDeletion<T extends KubeObject>(held: T | undefined, mine: (object: T) => boolean): Step<T> | undefined {
+  if (!held || held.metadata.deletionTimestamp || !mine(held)) return undefined;
+  const { uid = "", resourceVersion = "" } = held.metadata;
+  return { do: "delete", news: "transition", uid, resourceVersion };
+}
+
+/** Whether two statuses of the kind say the same. */
+export function sameOfKind<T extends KubeObject>(kind: Kind<T>): (held: StatusOf<T> | undefined, next: StatusOf<T>) => boolean {
+  const schema = isCustom(kind) ? kind.schema.properties.status : undefined;
+  return (held, next) => sameStatus(held ?? {}, next, schema);
+}
+
+/** Whether the object still has the labels and annotations that we gave it. */
+export function carries(held: ObjectMeta, given: NonNullable<Creation["metadata"]>): boolean {
+  return changedEntries(held.labels, given.labels).length === 0 && changedEntries(held.annotations, given.annotations).length === 0;
+}
+
+function newObject<T extends KubeObject>(key: string, { metadata, spec }: Creation): Manifest<T> {
+  return { metadata: { ...parseKey(key), ...metadata }, ...(spec && { spec }) } as Manifest<T>;
+}
+
+function nextStatus<T extends KubeObject>(
+  { status }: Picture<T>,
+  held: StatusOf<T> | undefined,
+  { kind, stamp }: StatusRules<T>,
+  now: string,
+): StatusOf<T> {
+  const report = (typeof status === "function" ? withoutNulls(status(held)) : status) as object;
+  const timed =
+    "conditions" in report ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(held), now) } : report;
+  const stamped = stamp ? withoutNulls(stamp(timed as StatusOf<T>, held, now)) : timed;
+  // The server fills in the same; without them its answer would never equal the picture.
+  return (isCustom(kind) ? applyDefaults(kind, { status: stamped }).status : stamped) as StatusOf<T>;
+}
+
+function newsOf<T extends KubeObject>(
+  held: StatusOf<T> | undefined,
+  next: StatusOf<T>,
+  { transition = conditionFlipped }: StatusRules<T>,
+): News {
+  if (!held) return "first";
+  return transition(held, next) ? "transition" : "refresh";
+}
+
+function conditionFlipped(held: unknown, next: unknown): boolean {
+  return flipped(conditionsOf(held), conditionsOf(next));
+}
+
+function conditionsOf(status: unknown): Condition[] {
+  return (status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
+
+export function statusOf<T>(object: T): StatusOf<T> | undefined {
+  return (object as { status?: StatusOf<T> }).status;
+}
+
+function isCustom(kind: Kind): kind is CustomKind {
+  return "schema" in kind;
+}
+
+/** What must change so that the object carries what is ours. Labels, annotations and owners of others stay. */
+function metadataPatch(held: ObjectMeta, ours: NonNullable<Creation["metadata"]>): Partial<ObjectMeta> | undefined {
+  const patch: Partial<ObjectMeta> = {};
+  for (const field of ["labels", "annotations"] as const) {
+    const changed = changedEntries(held[field], ours[field]);
+    if (changed.length > 0) patch[field] = Object.fromEntries(changed);
+  }
+  const owners = ours.ownerReferences ?? [];
+  const present = held.ownerReferences ?? [];
+  if (!owners.every((owner) => present.some((other) => sameOwner(owner, other)))) {
+    patch.ownerReferences = [...present.filter((other) => !owners.some((owner) => sameName(owner, other))), ...owners];
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+}
+
+function changedEntries(held: Record<string, string> = {}, ours: Record<string, string> = {}): [string, string][] {
+  return Object.entries(ours).filter(([name, value]) => held[name] !== value);
+}
+
+function sameOwner(owner: OwnerReference, other: OwnerReference): boolean {
+  return sameName(owner, other) && owner.uid === other.uid && Boolean(owner.controller) === Boolean(other.controller);
+}
+
+/** An owner of this name with another uid is a predecessor of ours, long gone. */
+function sameName(owner: OwnerReference, other: OwnerReference): boolean {
+  return owner.apiVersion === other.apiVersion && owner.kind === other.kind && owner.name === other.name;
+}

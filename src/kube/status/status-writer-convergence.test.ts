@@ -1,0 +1,180 @@
+import * as fc from "fast-check";
+import { afterEach, expect, test, vi } from "vitest";
+import type { ConditionStatus } from "../../api/kind.ts";
+import type { Fault } from "./api-model.ts";
+import { pass, ready, Stage, type Report } from "./writer-stage.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KEYS = ["ns/a", "ns/b", "ns/c"] as const;
+type Key = (typeof KEYS)[number];
+
+type Event =
+  | { do: "set"; key: Key; status: ConditionStatus; message: string; times: number }
+  | { do: "forget" | "delete" | "foreign-edit" | "foreign-label" | "foreign-delete" | "foreign-create"; key: Key }
+  | { do: "fault"; fault: Fault }
+  | { do: "watch"; lagMs: number }
+  | { do: "latency"; ms: number }
+  | { do: "cut" | "relist" }
+  | { do: "pass"; ms: number };
+
+const key = fc.constantFrom(...KEYS);
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("set" as const),
+      key,
+      status: fc.constantFrom<ConditionStatus>("True", "False", "Unknown"),
+      message: fc.constantFrom("one", "two", "three"),
+      times: fc.constantFrom(1, 1, 3),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom("forget", "delete", "foreign-edit", "foreign-edit", "foreign-label", "foreign-delete", "foreign-create"),
+      key,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant("fault" as const), fault: fc.constantFrom<Fault>("lost", "answer-lost", "busy", "refused") }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("watch" as const), lagMs: fc.constantFrom(0, 1, 5, 200, 5000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("latency" as const), ms: fc.constantFrom(0, 1, 3, 50) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("cut" as const, "relist" as const) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.constantFrom(0, 1, 1, 2, 5, 30, 1000, 20_000) }) },
+);
+
+/** What the writer was last told of an object: to report this, to take it away, or nothing. */
+type Wish = Report | "gone" | undefined;
+
+async function play(stage: Stage, course: readonly Event[]): Promise<Map<Key, Wish>> {
+  const { api } = stage;
+  const wishes = new Map<Key, Wish>();
+  const writer = stage.start();
+  for (const event of course) {
+    switch (event.do) {
+      case "set":
+        for (let n = event.times; n > 0; n--) writer.set(event.key, ready(event.status, n > 1 ? `not yet ${n}` : event.message));
+        wishes.set(event.key, ready(event.status, event.message));
+        break;
+      case "forget":
+        writer.forget(event.key);
+        wishes.delete(event.key);
+        break;
+      case "delete":
+        writer.delete(event.key, () => true);
+        wishes.set(event.key, "gone");
+        break;
+      case "foreign-edit":
+        api.edit(event.key, () => ({ status: { conditions: [], failedResources: [] } }));
+        break;
+      case "foreign-label":
+        api.edit(event.key, ({ metadata }) => ({ metadata: { ...metadata, labels: { node: "theirs", theirs: "yes" } } }));
+        break;
+      case "foreign-delete":
+        api.remove(event.key);
+        break;
+      case "foreign-create":
+        if (!api.object(event.key)) api.add({ metadata: { namespace: "ns", name: event.key.slice(3) } });
+        break;
+      case "fault":
+        api.faults.push(event.fault);
+        break;
+      case "watch":
+        api.watchLagMs = Math.max(api.watchLagMs, event.lagMs);
+        break;
+      case "latency":
+        api.latencyMs = event.ms;
+        break;
+      case "cut":
+        api.cut();
+        break;
+      case "relist":
+        api.relist();
+        break;
+      case "pass":
+        await pass(event.ms);
+    }
+  }
+  return wishes;
+}
+
+const said = ({ status }: Report) =>
+  typeof status === "function" ? undefined : status.conditions?.map(({ status, message }) => ({ status, message }));
+
+/** What the cluster shows of the objects that the writer was told about. A deleted object may have been made anew by others since. */
+function shown(stage: Stage, wishes: Map<Key, Wish>) {
+  return [...wishes].map(([key, wish]) => {
+    const object = stage.api.object(key);
+    if (wish === "gone") return { key };
+    return {
+      key,
+      status: object?.status && {
+        ...object.status,
+        conditions: object.status.conditions?.map(({ status, message }) => ({ status, message })),
+      },
+      label: object?.metadata.labels?.node,
+    };
+  });
+}
+
+const wished = (wishes: Map<Key, Wish>) =>
+  [...wishes].map(([key, wish]) => (wish === "gone" || !wish ? { key } : { key, status: { conditions: said(wish) }, label: "n1" }));
+
+test("whatever happens in whatever order, in the end the cluster shows the newest pictures, and nothing more is sent", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
+      vi.useFakeTimers();
+      const stage = new Stage();
+      const wishes = await play(stage, course);
+      stage.api.faults.splice(0);
+      stage.api.latencyMs = 1;
+      stage.api.relist();
+      // Longer than the longest wait that a refused picture earns.
+      await pass(400_000);
+      expect(shown(stage, wishes)).toEqual(wished(wishes));
+
+      stage.api.take();
+      await pass(900_000);
+      stage.api.cut();
+      stage.api.relist();
+      await pass(900_000);
+      expect(stage.api.take()).toEqual([]);
+
+      stage.stop.abort();
+      await pass(60_000);
+      await stage.ended;
+      expect(stage.api.take()).toEqual([]);
+      expect(vi.getTimerCount()).toBe(0);
+    }),
+    { seed: 3, numRuns: 100 },
+  );
+});
+
+test("wherever it is told to stop, the final pictures are written before it ends, if the server answers", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
+      vi.useFakeTimers();
+      const stage = new Stage();
+      // What a foreign hand did a moment ago cannot be known yet, and what is refused now is not tried again.
+      const wishes = await play(
+        stage,
+        course.filter((event) => !event.do.startsWith("foreign") && !("fault" in event && event.fault === "refused")),
+      );
+      stage.api.faults.splice(0);
+      stage.api.latencyMs = 1;
+      stage.stop.abort();
+      await pass(5_000);
+      await stage.ended;
+      expect(shown(stage, wishes)).toEqual(wished(wishes));
+      await pass(60_000);
+      expect(vi.getTimerCount()).toBe(0);
+    }),
+    { seed: 3, numRuns: 100 },
+  );
+});

@@ -1,0 +1,196 @@
+import { expect, test } from "vitest";
+import { create, owner, pass, ready, type Report, useStage } from "./writer-stage.ts";
+
+const stage = useStage();
+
+test("an object of ours is created with its labels, annotations and owner, then gets its status", async () => {
+  stage().start().set("n1", ready("True", "fine"));
+  await pass();
+  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  expect(stage().api.object("n1")).toMatchObject({ metadata: { name: "n1", ...create.metadata } });
+  expect(stage().status()).toEqual({
+    conditions: [{ type: "Ready", status: "True", reason: "Because", message: "fine", lastTransitionTime: "2026-11-15T08:00:00Z" }],
+  });
+});
+
+test("the same picture again makes no request at all", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True"));
+  await pass();
+  stage().api.take();
+  for (let n = 0; n < 100; n++) {
+    reports.set("n1", ready("True"));
+    await pass();
+  }
+  expect(stage().api.take()).toEqual([]);
+});
+
+test("while the watch lags, the answer to the last write counts", async () => {
+  stage().api.watchLagMs = 60_000;
+  const reports = stage().start();
+  reports.set("n1", ready("True"));
+  await pass();
+  reports.set("n1", ready("True"));
+  await pass();
+  reports.set("n1", ready("False"));
+  await pass();
+  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1", "patchStatus n1"]);
+  await pass(120_000);
+  expect(stage().api.take()).toEqual([]);
+});
+
+test("only the fields that changed are sent", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "", { resources: [{ kind: "L3VNI", name: "red", generation: 1, state: "Applied" }], vnis: [] }));
+  await pass();
+  const patches: object[] = [];
+  const { patchStatus, ...others } = stage().api.resource();
+  const spying = { ...others, patchStatus: (...args: Parameters<typeof patchStatus>) => (patches.push(args[1]), patchStatus(...args)) };
+  stage().stop.abort();
+  await pass();
+  const second = stage().start({ client: { resource: () => spying } });
+  second.set("n1", ready("True", "", { resources: [{ kind: "L3VNI", name: "red", generation: 2, state: "Applied" }] }));
+  await pass();
+  expect(patches).toEqual([{ status: { resources: [{ kind: "L3VNI", name: "red", generation: 2, state: "Applied" }], vnis: null } }]);
+});
+
+test("defaults that the server fills in are no difference", async () => {
+  stage().api.store = (given) => {
+    const { sessions: [session] = [], ...rest } = given as { sessions?: object[] };
+    return { ...rest, sessions: [{ vrf: "default", ...session }] };
+  };
+  const report = { status: { sessions: [{ neighbor: "10.0.0.1", state: "Established" }] }, create } as unknown as Report;
+  const reports = stage().start();
+  reports.set("n1", report);
+  await pass();
+  expect(stage().api.take()).toEqual(["create n1", "patchStatus n1"]);
+  reports.set("n1", report);
+  await pass(60_000);
+  expect(stage().api.take()).toEqual([]);
+});
+
+const vnis = (macs: number) => ({ vnis: [{ vni: 100, type: "L2", vrf: "default", state: "Up", macs }] });
+
+test("traffic counters ride along, but cause no write", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "", vnis(1)));
+  await pass();
+  stage().api.take();
+  reports.set("n1", ready("True", "", vnis(2)));
+  await pass();
+  expect(stage().api.take()).toEqual([]);
+  reports.set("n1", ready("True", "changed", vnis(3)));
+  await pass();
+  expect(stage().status()?.vnis?.[0]?.macs).toBe(3);
+});
+
+const times = () =>
+  stage()
+    .status()
+    ?.conditions?.map((condition) => condition.lastTransitionTime);
+
+test("a transition time moves only when the status value flips", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "one"));
+  await pass(60_000);
+  reports.set("n1", ready("True", "two"));
+  await pass(60_000);
+  expect(stage().message()).toBe("two");
+  expect(times()).toEqual(["2026-11-15T08:00:00Z"]);
+  reports.set("n1", ready("False", "three"));
+  await pass();
+  expect(times()).toEqual(["2026-11-15T08:02:00Z"]);
+});
+
+test("a stamp adds its own time, by what the cluster holds", async () => {
+  const reports = stage().start({
+    stamp: (next, held, now) => {
+      const same = JSON.stringify(next.resources) === JSON.stringify(held?.resources);
+      return { ...next, lastUpdateTime: same && held?.lastUpdateTime ? held.lastUpdateTime : now };
+    },
+  });
+  reports.set("n1", ready("True", "one"));
+  await pass(60_000);
+  stage().api.take();
+  reports.set("n1", ready("True", "one"));
+  await pass(60_000);
+  expect(stage().api.take()).toEqual([]);
+  reports.set("n1", ready("True", "two"));
+  await pass(60_000);
+  expect(stage().status()?.lastUpdateTime).toBe("2026-11-15T08:00:00Z");
+  reports.set("n1", ready("True", "two", { resources: [] }));
+  await pass();
+  expect(stage().status()?.lastUpdateTime).toBe("2026-11-15T08:03:00Z");
+});
+
+test("a status that others write into is made from the one that is held", async () => {
+  stage().api.add({ metadata: { name: "n1" }, status: { failedResources: [], conditions: [] } });
+  await pass();
+  const reports = stage().start();
+  reports.set("n1", { status: (held) => ({ ...held, conditions: [{ type: "Ours", status: "True", reason: "R", message: "" }] }) });
+  await pass();
+  expect(stage().status()).toMatchObject({ failedResources: [], conditions: [{ type: "Ours" }] });
+  stage().api.edit("n1", (object) => ({ status: { ...object.status, vnis: [] } }));
+  await pass();
+  expect(stage().status()).toMatchObject({ failedResources: [], vnis: [], conditions: [{ type: "Ours" }] });
+});
+
+test("what a foreign hand changes in the status is changed back", async () => {
+  stage().start().set("n1", ready("True", "ours"));
+  await pass();
+  stage().api.edit("n1", () => ({ status: { conditions: [], failedResources: [] } }));
+  await pass();
+  expect(stage().message()).toBe("ours");
+  expect(stage().status()).not.toHaveProperty("failedResources");
+});
+
+test("labels, annotations and owners of ours are put back, those of others left alone", async () => {
+  const theirs = { apiVersion: "v1", kind: "Pod", name: "p", uid: "pod-uid" };
+  stage().start().set("n1", ready("True"));
+  await pass();
+  stage().api.edit("n1", ({ metadata }) => ({
+    metadata: {
+      ...metadata,
+      labels: { theirs: "yes", node: "other" },
+      annotations: {},
+      ownerReferences: [{ ...owner, uid: "older" }, theirs],
+    },
+  }));
+  await pass();
+  expect(stage().api.object("n1")?.metadata).toMatchObject({
+    labels: { theirs: "yes", node: "n1" },
+    annotations: { "plumbline.dev/node": "n1" },
+    ownerReferences: [theirs, owner],
+  });
+  stage().api.take();
+  await pass(60_000);
+  expect(stage().api.take()).toEqual([]);
+});
+
+test("an object of ours that is deleted is created again while the picture stands", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "ours"));
+  await pass();
+  stage().api.remove("n1");
+  await pass();
+  expect(stage().message()).toBe("ours");
+  reports.forget("n1");
+  await pass();
+  stage().api.remove("n1");
+  await pass(60_000);
+  expect(stage().api.object("n1")).toBeUndefined();
+});
+
+test("an object that is not ours is waited for, without a request", async () => {
+  stage()
+    .start()
+    .set("n1", { status: { vnis: [] } });
+  await pass(600_000);
+  expect(stage().api.take()).toEqual([]);
+  stage().api.add({ metadata: { name: "n1" } });
+  await pass();
+  expect(stage().status()).toEqual({ vnis: [] });
+  stage().api.remove("n1");
+  await pass(600_000);
+  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+});

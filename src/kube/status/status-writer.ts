@@ -1,0 +1,306 @@
+import { isDeepStrictEqual } from "node:util";
+import { keyOf, parseKey, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { Cache, Change } from "../cache/cache.ts";
+import { isKubeError } from "../client/error.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { aborted, endsWithin } from "../controller/ending.ts";
+import type { Log } from "../log.ts";
+import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
+import type { Leave, WriteBudget, WriteClass } from "./budget.ts";
+import { Entry } from "./entry.ts";
+import { withoutNulls } from "./merge-patch.ts";
+import { carries, plan, planDeletion, sameOfKind, statusOf, type Picture, type StatusOf, type StatusRules, type Step } from "./plan.ts";
+import { recovery, StatusAltered } from "./recovery.ts";
+
+type Requests<T extends KubeObject> = Pick<ResourceClient<T>, "get" | "create" | "patch" | "patchStatus" | "delete">;
+
+export interface StatusWriterOptions<T extends KubeObject> extends StatusRules<T> {
+  client: { resource(kind: Kind<T>): Requests<T> };
+  cache: Pick<Cache<T>, "get" | "synced" | "waitForSync" | "subscribe" | "onConnection">;
+  /** Shared by all writers of the process. */
+  budget: WriteBudget;
+  log: Log;
+}
+
+/** How long the final pictures are tried once the process is told to end. */
+const FLUSH_MS = 5_000;
+
+/** So many repairs in a row are more than a person with an editor. */
+const FIGHT = 3;
+
+/**
+ * Keeps the status of a kind's objects at what the reconcilers last said. It compares with what the cluster holds and writes only a difference, so
+ * it may be told the same as often as one likes; and what a foreign hand changes, it changes back.
+ */
+export class StatusWriter<T extends KubeObject> implements Runnable {
+  readonly name: string;
+  readonly #options: StatusWriterOptions<T>;
+  readonly #resource: Requests<T>;
+  readonly #same: (held: StatusOf<T> | undefined, next: StatusOf<T>) => boolean;
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #drives = new Set<Promise<void>>();
+  #over = new AbortController();
+  #phase: "waiting" | "writing" | "flushing" = "waiting";
+
+  constructor(options: StatusWriterOptions<T>) {
+    this.name = `status of ${options.kind.kind}`;
+    this.#options = options;
+    this.#resource = options.client.resource(options.kind);
+    this.#same = sameOfKind(options.kind);
+  }
+
+  /** What the object should say from now on. */
+  set(key: string, picture: Picture<T>): void {
+    const entry = this.#entry(key);
+    const { status } = picture;
+    const copy: Picture<T> = { ...picture, status: typeof status === "function" ? status : withoutNulls(status) };
+    const news = !isDeepStrictEqual(copy, entry.picture);
+    entry.picture = copy;
+    entry.mine = undefined;
+    entry.told = true;
+    this.#stir(entry, { news });
+  }
+
+  /** We no longer report the object. It stays as it is. */
+  forget(key: string): void {
+    const entry = this.#entry(key);
+    entry.picture = undefined;
+    entry.mine = undefined;
+    this.#stir(entry, { news: true });
+  }
+
+  /** The object goes, unless it is somebody else's by now: by default, unless it lost the labels and annotations that we gave it. */
+  delete(key: string, mine?: (object: T) => boolean): void {
+    const entry = this.#entry(key);
+    const given = entry.picture?.create?.metadata ?? {};
+    entry.mine = mine ?? ((object) => carries(object.metadata, given));
+    entry.picture = undefined;
+    this.#stir(entry, { news: true });
+  }
+
+  /** Until the signal aborts; then the final pictures are still written, within a few seconds. May run again, with nothing to report. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { cache } = this.#options;
+    this.#over = new AbortController();
+    const unsubscribe = cache.subscribe((change) => this.#hear(change));
+    const disconnect = cache.onConnection((state) => {
+      if (state === "connected") this.#reconnect();
+    });
+    try {
+      const end = aborted(signal);
+      await cache.waitForSync(signal).catch(() => end);
+      if (!signal.aborted) this.#enter("writing");
+      await end;
+      await this.#flush();
+    } finally {
+      unsubscribe();
+      disconnect();
+      for (const entry of this.#entries.values()) this.#markPending(entry, false);
+      this.#entries.clear();
+      this.#phase = "waiting";
+    }
+  }
+
+  async #flush(): Promise<void> {
+    this.#enter("flushing");
+    await endsWithin(FLUSH_MS, this.#idle());
+    this.#over.abort();
+    for (const entry of this.#entries.values()) {
+      entry.wake("end");
+      entry.turn?.giveUp.abort();
+    }
+    await this.#idle();
+    const unwritten = [...this.#entries.values()].filter(({ pending }) => pending).map(({ key }) => key);
+    if (unwritten.length > 0) this.#options.log.warn({ kind: this.#options.kind.kind, unwritten }, "final status not written");
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#drives.size > 0) await Promise.all(this.#drives);
+  }
+
+  #enter(phase: "writing" | "flushing"): void {
+    this.#phase = phase;
+    for (const entry of this.#entries.values()) {
+      // Without a whole view nothing is known: the server itself is asked.
+      entry.doubt ||= !this.#options.cache.synced;
+      entry.wake("end");
+      this.#stir(entry, { news: true });
+    }
+  }
+
+  #entry(key: string): Entry<T> {
+    const entry = this.#entries.get(key) ?? new Entry<T>(key, this.#same);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #hear(change: Change<T>): void {
+    const entry = this.#entries.get(keyOf(change.object));
+    if (!entry) return;
+    entry.hear(change, this.#options.cache.get(entry.key));
+    this.#stir(entry, { news: false });
+  }
+
+  #reconnect(): void {
+    for (const entry of this.#entries.values()) {
+      entry.hearAll(this.#options.cache.get(entry.key));
+      entry.wake("connection");
+      if (entry.doubt || entry.spent) this.#stir(entry, { news: false });
+    }
+  }
+
+  /** Has the entry looked at by its driver, of which there is never more than one. */
+  #stir(entry: Entry<T>, { news }: { news: boolean }): void {
+    entry.stirred = true;
+    if (news) entry.wake("picture");
+    if (entry.turn?.writeClass === "refresh" && this.#isTransition(entry)) entry.turn.giveUp.abort();
+    if (entry.driving || this.#phase === "waiting") return;
+    entry.driving = true;
+    const drive = Promise.resolve()
+      .then(() => this.#drive(entry))
+      .finally(() => this.#drives.delete(drive));
+    this.#drives.add(drive);
+  }
+
+  async #drive(entry: Entry<T>): Promise<void> {
+    while (entry.stirred && !this.#over.signal.aborted) {
+      entry.stirred = false;
+      try {
+        await this.#settle(entry);
+        this.#markPending(entry, false);
+      } catch (error) {
+        if (this.#over.signal.aborted) break;
+        entry.stirred = await this.#recover(entry, error);
+      }
+    }
+    entry.driving = false;
+    if (entry.spent) this.#entries.delete(entry.key);
+  }
+
+  /** Step by step, until the cluster shows the picture. */
+  async #settle(entry: Entry<T>): Promise<void> {
+    for (;;) {
+      this.#over.signal.throwIfAborted();
+      if (entry.doubt) await this.#look(entry);
+      const step = this.#next(entry);
+      if (!step) break;
+
+      this.#markPending(entry, true);
+      const patience = this.#phase === "flushing" ? 0 : entry.patience(step);
+      if (patience > 0) {
+        await entry.pause(patience, "picture");
+        continue;
+      }
+      const leave = await this.#turn(entry, this.#classOf(step));
+      if (!leave) continue;
+      // While it waited, picture or cluster may have changed, and with them what there is to say and how urgent it is.
+      const newest = entry.doubt ? undefined : this.#next(entry);
+      if (newest && this.#classOf(newest) === this.#classOf(step)) await this.#send(entry, newest).finally(() => leave.done());
+      else leave.unused();
+    }
+    if (!entry.picture) entry.mine = undefined;
+    if (entry.told) statusSuppressed.inc({ kind: this.#options.kind.kind });
+    entry.told = false;
+  }
+
+  #next(entry: Entry<T>): Step<T> | undefined {
+    const held = entry.held(this.#options.cache.get(entry.key));
+    if (entry.picture) return plan(entry.key, entry.picture, held, this.#options, new Date());
+    return entry.mine && planDeletion(held, entry.mine);
+  }
+
+  #isTransition(entry: Entry<T>): boolean {
+    try {
+      const step = this.#next(entry);
+      return step !== undefined && this.#classOf(step) === "transition";
+    } catch {
+      // A picture that cannot be planned fails again for the driver, and is reported there.
+      return false;
+    }
+  }
+
+  /** The last word does not wait behind the refreshes of quieter times. */
+  #classOf({ news }: Step<T>): WriteClass {
+    return news === "refresh" && this.#phase !== "flushing" ? "refresh" : "transition";
+  }
+
+  async #turn(entry: Entry<T>, writeClass: WriteClass): Promise<Leave | undefined> {
+    const giveUp = new AbortController();
+    entry.turn = { writeClass, giveUp };
+    try {
+      return await this.#options.budget.admit(writeClass, giveUp.signal);
+    } catch {
+      return undefined;
+    } finally {
+      entry.turn = undefined;
+    }
+  }
+
+  async #look(entry: Entry<T>): Promise<void> {
+    const { name, ...namespace } = parseKey(entry.key);
+    entry.doubt = false;
+    entry.ask();
+    try {
+      entry.learn(await this.#resource.get(name, { ...namespace, signal: this.#over.signal }));
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return entry.learnMissing(this.#options.cache.get(entry.key));
+      entry.doubt = true;
+      throw error;
+    }
+  }
+
+  async #send(entry: Entry<T>, step: Step<T>): Promise<void> {
+    const { kind, log } = this.#options;
+    await this.#request(entry, step);
+    const repairs = entry.succeed(step);
+    if (step.do !== "delete") statusWrites.inc({ kind: kind.kind, class: step.news });
+    if (repairs === FIGHT) log.warn({ kind: kind.kind, key: entry.key }, "another writer keeps changing this object");
+  }
+
+  async #request(entry: Entry<T>, step: Step<T>): Promise<void> {
+    const ref = parseKey(entry.key);
+    const { signal } = this.#over;
+    entry.ask();
+    switch (step.do) {
+      case "create":
+        return entry.learn(await this.#resource.create(step.object, { signal }));
+      case "patch":
+        return entry.learn(await this.#resource.patch(ref, step.patch, { resourceVersion: step.resourceVersion, signal }));
+      case "patch-status": {
+        const answer = await this.#resource.patchStatus(ref, step.patch, { resourceVersion: step.resourceVersion, signal });
+        entry.learn(answer);
+        StatusAltered.unless(this.#same(statusOf(answer), step.next), entry.key);
+        return;
+      }
+      case "delete":
+        await this.#resource.delete(ref, { uid: step.uid, resourceVersion: step.resourceVersion, signal });
+        entry.learnMissing(this.#options.cache.get(entry.key));
+    }
+  }
+
+  /** Waits as long as the failure deserves. False: there is no point in trying again. */
+  async #recover(entry: Entry<T>, error: unknown): Promise<boolean> {
+    const { kind, log } = this.#options;
+    entry.failures += 1;
+    const { code, look, hopeless, pauses } = recovery(error, entry.failures);
+    entry.doubt ||= look;
+    if (code === "Conflict") statusConflicts.inc({ kind: kind.kind });
+    else statusErrors.inc({ kind: kind.kind, code });
+    if (hopeless) log.error({ kind: kind.kind, key: entry.key, error }, "status refused");
+    else if (entry.failures === 1 && !look) log.warn({ kind: kind.kind, key: entry.key, error }, "status not written, trying again");
+
+    if (hopeless && this.#phase === "flushing") return false;
+    for (const { ms, waker } of pauses) {
+      await entry.pause(ms, waker);
+      if (this.#phase === "flushing") break;
+    }
+    return true;
+  }
+
+  #markPending(entry: Entry<T>, pending: boolean): void {
+    if (entry.pending === pending) return;
+    entry.pending = pending;
+    statusPending.inc({ kind: this.#options.kind.kind }, pending ? 1 : -1);
+  }
+}
