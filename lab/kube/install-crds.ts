@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CustomResourceDefinition, crdOf } from "../../src/api/crd.ts";
+import type { CustomKind } from "../../src/api/define-kind.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+
+/** Applies the definitions of these kinds and returns when the server serves them. */
+export async function installCrds(client: KubeClient, kinds: readonly CustomKind[], signal: AbortSignal): Promise<void> {
+  const crds = client.resource(CustomResourceDefinition);
+  const names = await Promise.all(
+    kinds.map(async (kind) => (await crds.apply(crdOf(kind), { fieldManager: "plumbline-lab", force: true, signal })).metadata.name),
+  );
+  for (const name of names) {
+    while (!(await isServed(client, name, signal))) await sleep(50, undefined, { signal });
+  }
+}
+
+async function isServed(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
+  const { status } = await client.resource(CustomResourceDefinition).get(name, { signal });
+  return status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ?? false;
+}
