@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { fitting } from "../../../test/api/generate.ts";
+import { CUSTOM_KINDS } from "../kinds.ts";
+import { IPAddressPool } from "../metallb/ip-address-pool.ts";
+import { admit } from "./admit.ts";
+
+const meta = { apiVersion: "metallb.io/v1beta1", kind: "IPAddressPool", metadata: { name: "a" } };
+const spec = { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false };
+
+test("what is created has its defaults, and neither status nor unknown fields", () => {
+  expect(admit(IPAddressPool, { ...meta, spec: { addresses: ["192.0.2.0/24"], adresses: [] }, status: { services: 3 } })).toEqual({
+    object: { ...meta, spec },
+    errors: [],
+    unknownFields: ["spec.adresses"],
+  });
+});
+
+test("a change of the main resource keeps the status that is there", () => {
+  const old = { ...meta, spec, status: { services: 3 } };
+  expect(admit(IPAddressPool, { ...meta, spec: { ...spec, autoAssign: false }, status: { services: 9 } }, { old }).object).toEqual({
+    ...meta,
+    spec: { ...spec, autoAssign: false },
+    status: { services: 3 },
+  });
+});
+
+test("a write of the status changes the status and nothing else", () => {
+  const old = { ...meta, spec, status: { services: 3 } };
+  const write = { old, subresource: "status" } as const;
+  expect(admit(IPAddressPool, { ...meta, spec: { addresses: 5 }, status: { services: 9 } }, write)).toEqual({
+    object: { ...meta, spec, status: { services: 9 } },
+    errors: [],
+    unknownFields: [],
+  });
+  expect(admit(IPAddressPool, { ...meta, spec }, write).object).toEqual({ ...meta, spec });
+});
+
+test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a %s that was admitted is admitted again as it is", (_, kind) => {
+  fc.assert(
+    fc.property(fitting(kind.schema), (parts) => {
+      const { object, errors } = admit(kind, parts as object);
+      fc.pre(errors.length === 0);
+      expect(admit(kind, object, { old: object })).toEqual({ object, errors: [], unknownFields: [] });
+    }),
+    { seed: 3, numRuns: 100 },
+  );
+});

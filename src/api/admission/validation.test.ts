@@ -1,0 +1,175 @@
+import { expect, test } from "vitest";
+import { Specimen } from "../../../test/api/specimen.ts";
+import { defineKind, type CustomKind } from "../define-kind.ts";
+import { L3VNI } from "../openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";
+import { rule } from "../rule.ts";
+import { s } from "../schema.ts";
+import { admit } from "./admit.ts";
+import type { Write } from "./validation.ts";
+
+/** The errors as a person reads them. */
+function complaints(kind: CustomKind, parts: object, write: Write = {}): string[] {
+  const { errors } = admit(kind, { metadata: { name: "a" }, ...parts }, write);
+  return errors.map(({ field, message }) => `${field}: ${message}`);
+}
+
+const unchecked =
+  "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+const vni = { vrf: "red", vni: 100 };
+const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.0.2.0/24" } };
+
+test("an object in order has no errors", () => {
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession } })).toEqual([]);
+});
+
+test.each<[object, string[]]>([
+  [{ ...vni, vni: 0 }, ["spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1"]],
+  [{ ...vni, vni: 16_777_216 }, ["spec.vni: Invalid value: 16777216: spec.vni in body should be less than or equal to 16777215"]],
+  [{ vni: 100 }, ["spec.vrf: Required value", unchecked]],
+  [{ ...vni, vrf: "1red" }, ["spec.vrf: Invalid value: \"1red\": spec.vrf in body should match '^[a-zA-Z][a-zA-Z0-9_-]*$'"]],
+  [{ ...vni, vrf: "abcdefghijklmnop" }, ["spec.vrf: Too long: may not be more than 15 bytes", unchecked]],
+  [{ ...vni, vrf: 5 }, ['spec.vrf: Invalid value: "integer": spec.vrf in body must be of type string: "integer"', unchecked]],
+  [{ ...vni, vni: "100" }, ['spec.vni: Invalid value: "string": spec.vni in body must be of type integer: "string"', unchecked]],
+  [{ ...vni, vni: true }, ['spec.vni: Invalid value: "": spec.vni in body must be of type int32: ""', unchecked]],
+  [
+    { ...vni, vni: 1.5 },
+    [
+      'spec.vni: Invalid value: "float64": spec.vni in body must be of type int32: "float64"',
+      '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.vni',
+      unchecked,
+    ],
+  ],
+  [
+    { ...vni, importRTs: [null] },
+    ['spec.importRTs[0]: Invalid value: "null": spec.importRTs[0] in body must be of type string: "null"', unchecked],
+  ],
+  [
+    { ...vni, importRTs: Array.from({ length: 101 }, () => "1:1") },
+    ["spec.importRTs: Too many: 101: must have at most 100 items", unchecked],
+  ],
+  [
+    { ...vni, nodeSelector: { matchLabels: { zone: 5 } } },
+    [
+      'spec.nodeSelector.matchLabels.zone: Invalid value: "integer": spec.nodeSelector.matchLabels.zone in body must be of type string: "integer"',
+      unchecked,
+    ],
+  ],
+  [{ ...vni, hostsession: { ...hostsession, hostasn: 64_514 } }, ["spec.hostsession: Invalid value: hostasn must differ from asn"]],
+  [
+    { ...vni, vni: 0, hostsession: { ...hostsession, hostasn: 64_514 } },
+    [
+      "spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
+      "spec.hostsession: Invalid value: hostasn must differ from asn",
+    ],
+  ],
+])("L3VNI spec %j is refused in the server's words", (spec, expected) => {
+  expect(complaints(L3VNI, { spec })).toEqual(expected);
+});
+
+test("a rule about a change is asked only when there is something to compare with", () => {
+  const other = { ...hostsession, localcidr: { ipv4: "198.51.100.0/24" } };
+  const old = { spec: { ...vni, hostsession } };
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } })).toEqual([]);
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([]);
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([
+    "spec.hostsession.localcidr: Invalid value: localcidr is immutable; delete the object and create it anew to change it",
+  ]);
+});
+
+const ready = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T10:30:00Z" };
+
+test.each<[object, string[]]>([
+  [{ conditions: [ready, { ...ready, status: "False" }] }, ['status.conditions[1]: Duplicate value: {"type":"Ready"}']],
+  [
+    { conditions: [{ ...ready, status: "Maybe" }] },
+    ['status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"'],
+  ],
+  [
+    { conditions: [{ ...ready, reason: "" }] },
+    ['status.conditions[0].reason: Invalid value: "": conditions[0].reason in body should be at least 1 chars long'],
+  ],
+  [
+    { lastUpdateTime: "yesterday" },
+    ['status.lastUpdateTime: Invalid value: "yesterday": lastUpdateTime in body must be of type date-time: "yesterday"'],
+  ],
+  [
+    {
+      sessions: [
+        { neighbor: "10.0.0.1", state: "Idle" },
+        { neighbor: "10.0.0.1", vrf: "default", state: "Idle" },
+      ],
+    },
+    ['status.sessions[1]: Duplicate value: {"neighbor":"10.0.0.1","vrf":"default"}'],
+  ],
+  [{ failedResources: [{ kind: "L3VNI", name: "a" }] }, ["status.failedResources[0].reason: Required value"]],
+])("status %j is refused in the server's words", (status, expected) => {
+  expect(complaints(RouterNodeConfigurationStatus, { status }, { old: { metadata: {} }, subresource: "status" })).toEqual(expected);
+});
+
+test.each<[object, string[]]>([
+  [{ count: 4 }, ["spec.count: Invalid value: 4: not four"]],
+  [{ buckets: { b: { size: 3 } } }, ["spec.buckets[b].size: Invalid value: size must be even"]],
+  [{ choice: { type: "a", b: true } }, ["spec.choice.a: Required value: a is needed"]],
+  [{ choice: { type: "b", a: true, b: true } }, ["spec.choice: Forbidden: one of a and b"]],
+  [{ name: "none" }, ['spec.name: Duplicate value: "none"']],
+  [{ tags: ["a", "b", "a"] }, ['spec.tags[2]: Duplicate value: "a"']],
+  [{ ports: [] }, ["spec.ports: Invalid value: 0: spec.ports in body should have at least 1 items"]],
+  [{ labels: { a: "", b: "", c: "", d: "" } }, ["spec.labels: Too many: 4: must have at most 3 items", unchecked]],
+  [{ hold: "soon" }, [expect.stringMatching(/^spec.hold: Invalid value: "soon": spec.hold in body should match /) as string]],
+])("a broken rule or bound names its field: %j", (part, expected) => {
+  expect(complaints(Specimen, { spec: { name: "ab", ...part } })).toEqual(expected);
+});
+
+test.each(["0", "1h30m", "-1.5s", ".5ms", "+2us", "3µs"])("%s is a duration", (hold) => {
+  expect(complaints(Specimen, { spec: { name: "ab", hold } })).toEqual([]);
+});
+
+test.each(["", "1", "1d", "h", "1h 30m", "1m-1s", "."])("%j is no duration", (hold) => {
+  expect(complaints(Specimen, { spec: { name: "ab", hold } })).toHaveLength(1);
+});
+
+const port = (name: string, weight: number, protocol = "TCP") => ({ name, number: 1, weight, protocol });
+
+test("an item is compared with the old one of the same keys, wherever it stood", () => {
+  const old = { spec: { name: "ab", ports: [port("a", 1), port("b", 5)] } };
+  const update = (...ports: object[]) => complaints(Specimen, { spec: { name: "ab", ports } }, { old });
+  expect(update(port("b", 5), port("a", 1))).toEqual([]);
+  expect(update(port("b", 6), port("a", 1))).toEqual(["spec.ports[0]: Invalid value: weight only falls"]);
+  expect(update(port("b", 6, "UDP"))).toEqual([]);
+});
+
+test("an update is not blamed for faults that it leaves alone, and is for those it touches", () => {
+  const old = { metadata: {}, spec: { name: "ab", count: 9, tags: ["toolong"], labels: { a: "toolong", b: "x" } } };
+  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  expect(update({ mode: "off" })).toEqual([]);
+  expect(update({ count: 8 })).toEqual(["spec.count: Invalid value: 8: spec.count in body should be less than or equal to 5"]);
+  expect(update({ labels: { a: "toolong", b: "y" } })).toEqual([]);
+  expect(update({ tags: ["toolong", "b"] })).toEqual(["spec.tags[0]: Too long: may not be more than 4 bytes", unchecked]);
+});
+
+test("duplicates that were there before are forgiven", () => {
+  const old = { metadata: {}, spec: { name: "ab", tags: ["a", "a"] } };
+  expect(complaints(Specimen, { spec: { name: "ab", tags: ["a", "a", "b"] } }, { old })).toEqual([]);
+});
+
+test("a rule that trips over a forgiven fault says no instead of throwing", () => {
+  const pair = s.object(
+    { inner: s.object({ size: s.int({ doc: "A size." }) }, { doc: "The inner one." }) },
+    {
+      doc: "A pair.",
+      rules: [
+        rule({
+          cel: "self.inner.size >= oldSelf.inner.size",
+          message: "size only grows",
+          transition: (self, old) => self.inner.size >= old.inner.size,
+        }),
+      ],
+    },
+  );
+  const spec = s.object({ pair, lit: s.optional(s.bool({ doc: "Lit?" })) }, { doc: "What is wanted." });
+  const Pair = defineKind({ group: "x.example", version: "v1", kind: "Pair", plural: "pairs", scope: "Cluster", doc: "A pair.", spec });
+  expect(complaints(Pair, { spec: { pair: {}, lit: true } }, { old: { spec: { pair: {} } } })).toEqual([
+    "spec.pair: Invalid value: size only grows",
+  ]);
+});
