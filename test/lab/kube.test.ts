@@ -23,7 +23,7 @@ const lab = (...args: string[]) => plumbline(["lab", "kube", ...args], { XDG_RUN
 
 test("up prints the kubeconfig of a server that answers, a second up the same one, and down leaves nothing", async () => {
   const up = await lab("up", "--no-kwok");
-  expect(up).toMatchObject({ code: 0 });
+  expect(up).toMatchObject({ code: 0, stderr: expect.stringContaining("Starting etcd") as string });
   const kubeconfig = up.stdout.trim();
   const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
   const version = await client.request<{ gitVersion: string }>("GET", "/version", { signal: AbortSignal.timeout(10_000) });
