@@ -4,7 +4,7 @@ import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../..
 import { isKubeError, KubeError } from "./error.ts";
 import { notJson, refusalOf } from "./refusal.ts";
 import type { Call, Transport } from "./transport.ts";
-import { type WatchEvent, watchStream } from "./watch-stream.ts";
+import { type WatchEvent, WatchStream } from "./watch-stream.ts";
 
 export interface ObjectRef {
   name: string;
@@ -178,8 +178,8 @@ export class ResourceClient<T extends KubeObject> {
     await this.#write({ verb: "delete", method: "DELETE", path: this.#path(ref), body, repeatable: guarded }, { signal });
   }
 
-  /** One watch, until the server ends it or something breaks. */
-  async *watch(options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
+  /** One watch, until the server ends it or something breaks. Its objects come without managedFields. */
+  watch(options: WatchOptions): AsyncIterableIterator<WatchEvent<T>, undefined> {
     const { access } = this.#transport;
     const { plural: resource } = this.#kind;
     const { signal, idleMs = IDLE_MS, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = options;
@@ -192,11 +192,14 @@ export class ResourceClient<T extends KubeObject> {
       resourceVersion,
       ...(sendInitialEvents ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" } : {}),
     };
-    const response = await this.#transport.stream({ verb: "watch", resource, ...asked, query, signal, repeatable: true });
-    options.onOpen?.();
-    yield* watchStream<T>(response, {
+    return new WatchStream<T>({
       signal,
       idleMs,
+      open: async () => {
+        const response = await this.#transport.stream({ verb: "watch", resource, ...asked, query, signal, repeatable: true });
+        options.onOpen?.();
+        return response;
+      },
       error: {
         silent: () =>
           new KubeError("Timeout", `The watch of ${resource} at ${access.server} has been silent for ${idleMs / 1000} s`, asked),

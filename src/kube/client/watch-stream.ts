@@ -2,13 +2,15 @@
 
 import type { IncomingMessage } from "node:http";
 import type { KubeObject } from "../../api/kind.ts";
-import { type KubeError, type Status } from "./error.ts";
+import type { KubeError, Status } from "./error.ts";
+import { withoutManagedFields } from "./managed-fields.ts";
 
 export type WatchEvent<T> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T }
   | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean };
 
 export interface StreamOptions {
+  open(): Promise<IncomingMessage>;
   signal: AbortSignal;
   /** Silence that ends the stream. */
   idleMs: number;
@@ -22,69 +24,137 @@ export interface StreamOptions {
 }
 
 const NEWLINE = 10;
+/** Events that may wait for the reader before the server has to. */
+const AHEAD = 256;
+
+interface Reader<T> {
+  resolve: (result: IteratorResult<WatchEvent<T>, undefined>) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * The events of one watch. It parses in the socket's data handler and hands over what is ready without a further turn: ten thousand
+ * objects come in ten thousand chunks, and an iterator over the response would pay several promises for each.
+ */
+export class WatchStream<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
+  readonly #options: StreamOptions;
+  readonly #onAbort = (): void => this.#end(this.#options.signal.reason, "at once");
+  #response: IncomingMessage | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+  #ready: WatchEvent<T>[] = [];
+  #taken = 0;
+  /** The pieces of a line whose end has not come yet. */
+  #begun: Buffer[] = [];
+  #ended: { error: unknown } | undefined;
+  #reader: Reader<T> | undefined;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
+    if (!this.#response && !this.#ended) await this.#open();
+    const event = this.#ready[this.#taken];
+    if (event) {
+      this.#taken += 1;
+      if (this.#taken === this.#ready.length) this.#drained();
+      return { done: false, value: event };
+    }
+    if (!this.#ended) return new Promise((resolve, reject) => (this.#reader = { resolve, reject }));
+    if (this.#ended.error !== undefined) throw this.#ended.error;
+    return { done: true, value: undefined };
+  }
+
+  async return(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
+    this.#end(undefined, "at once");
+    return { done: true, value: undefined };
+  }
+
+  async #open(): Promise<void> {
+    const { signal, idleMs, error } = this.#options;
+    let response: IncomingMessage;
+    try {
+      response = await this.#options.open();
+    } catch (failure) {
+      this.#ended = { error: failure };
+      throw failure;
+    }
+    this.#response = response;
+    this.#watchdog = setTimeout(() => this.#end(error.silent()), idleMs);
+    signal.addEventListener("abort", this.#onAbort);
+    response.on("data", (chunk: Buffer) => this.#receive(chunk));
+    response.on("end", () => this.#end(this.#begun.length > 0 ? error.cut(new Error("the stream ended within a line")) : undefined));
+    response.on("error", (cause) => this.#end(error.cut(cause)));
+    response.on("close", () => this.#end(error.cut(new Error("the connection was closed"))));
+    if (signal.aborted) this.#onAbort();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#watchdog?.refresh();
+    let start = 0;
+    try {
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+        if (this.#begun.length === 0) {
+          this.#parse(chunk, start, end);
+        } else {
+          const line = Buffer.concat([...this.#begun, chunk.subarray(start, end)]);
+          this.#begun = [];
+          this.#parse(line, 0, line.length);
+        }
+        start = end + 1;
+      }
+    } catch (error) {
+      return this.#end(error);
+    }
+    if (start < chunk.length) this.#begun.push(chunk.subarray(start));
+    if (this.#ready.length > AHEAD) this.#response?.pause();
+    this.#handOver();
+  }
+
+  #parse(bytes: Buffer, start: number, end: number): void {
+    if (start === end) return;
+    this.#ready.push(parseEvent<T>(withoutManagedFields(bytes, start, end), this.#options.error));
+  }
+
+  /** Whoever waits gets the next event, or learns of the end. */
+  #handOver(): void {
+    const reader = this.#reader;
+    if (!reader || (this.#taken === this.#ready.length && !this.#ended)) return;
+    this.#reader = undefined;
+    this.next().then(reader.resolve, reader.reject);
+  }
+
+  #drained(): void {
+    this.#ready = [];
+    this.#taken = 0;
+    this.#response?.resume();
+  }
+
+  /** What came before the end is still read, unless it has to end at once. */
+  #end(error: unknown, how?: "at once"): void {
+    if (how === "at once") {
+      this.#ready = [];
+      this.#taken = 0;
+    }
+    if (this.#ended) return;
+    this.#ended = { error };
+    clearTimeout(this.#watchdog);
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#response?.destroy();
+    this.#handOver();
+  }
+}
 
 interface Line {
   type?: unknown;
   object?: KubeObject & Status;
 }
 
-export async function* watchStream<T extends KubeObject>(
-  response: IncomingMessage,
-  options: StreamOptions,
-): AsyncGenerator<WatchEvent<T>, void> {
-  const { signal, error } = options;
-  let failure: unknown;
-  const stop = (reason: unknown): void => {
-    failure ??= reason;
-    response.destroy();
-  };
-  const onAbort = (): void => stop(signal.reason);
-  const watchdog = setTimeout(() => stop(error.silent()), options.idleMs);
-  signal.addEventListener("abort", onAbort);
-
-  try {
-    if (signal.aborted) throw signal.reason;
-    for await (const line of lines(response, () => watchdog.refresh())) {
-      yield parse<T>(line, error);
-      if (failure) throw failure;
-    }
-    if (failure) throw failure;
-  } catch (cause) {
-    if (failure) throw failure;
-    throw (cause as NodeJS.ErrnoException).code === "ECONNRESET" || cause instanceof CutLine ? error.cut(cause) : cause;
-  } finally {
-    clearTimeout(watchdog);
-    signal.removeEventListener("abort", onAbort);
-    response.destroy();
-  }
-}
-
-class CutLine extends Error {}
-
-/** Whole lines; a line that spans chunks is put together once, when its end has come. */
-async function* lines(response: IncomingMessage, heard: () => void): AsyncGenerator<string, void> {
-  let begun: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    heard();
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      let line: string;
-      if (begun.length === 0) {
-        line = chunk.toString("utf8", start, end);
-      } else {
-        begun.push(chunk.subarray(start, end));
-        line = Buffer.concat(begun).toString("utf8");
-        begun = [];
-      }
-      start = end + 1;
-      if (line !== "") yield line;
-    }
-    if (start < chunk.length) begun.push(chunk.subarray(start));
-  }
-  if (begun.length > 0) throw new CutLine("the stream ended within a line");
-}
-
-function parse<T extends KubeObject>(line: string, error: StreamOptions["error"]): WatchEvent<T> {
+function parseEvent<T extends KubeObject>(line: string, error: StreamOptions["error"]): WatchEvent<T> {
   let event: Line | null;
   try {
     event = JSON.parse(line) as Line | null;
