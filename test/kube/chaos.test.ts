@@ -1,0 +1,208 @@
+import { readFile } from "node:fs/promises";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { complaints, COPIES, copier, copyCache, createNamespaces, sourceCache, SOURCES } from "./fixtures/copier.ts";
+
+const CYCLES = 30 * Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0) / 3);
+const WRITERS = 3;
+const SOURCES_PER_WRITER = 20;
+
+let api: SuiteApiServer;
+let wire: Wire;
+const never = new AbortController().signal;
+
+beforeAll(async () => {
+  api = await apiServer("chaos", { audit: true });
+  wire = await Wire.to(api.server.port);
+});
+
+afterAll(async () => {
+  await wire.close();
+  await api.stop();
+});
+
+/** The way to the server, which can be cut. */
+class Wire {
+  readonly #server = createServer((socket) => this.#join(socket));
+  readonly #sockets = new Set<Socket>();
+  readonly #port: number;
+
+  private constructor(port: number) {
+    this.#port = port;
+  }
+
+  static async to(port: number): Promise<Wire> {
+    const wire = new Wire(port);
+    await new Promise<void>((resolve) => wire.#server.listen(0, "127.0.0.1", resolve));
+    return wire;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Resets every connection, as a rebooting router does. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #join(client: Socket): void {
+    const server = connect(this.#port, "127.0.0.1");
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(from);
+      from.pipe(to);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+    }
+  }
+}
+
+/** The same course of "chance" in every run. */
+function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** One disturbance; when it returns the server is well again. Every fifth is a new server process, since a start takes four seconds. */
+async function disturb(cycle: number, random: () => number): Promise<void> {
+  const { server } = api;
+  switch (cycle % 5) {
+    case 0:
+      wire.cut();
+      await sleep(200 + random() * 500);
+      wire.cut();
+      return;
+    case 1:
+      server.pause();
+      await sleep(300 + random() * 1500);
+      server.resume();
+      return;
+    case 2:
+      // Long enough for calls to run into their deadline while the server sleeps, and to be carried out when it wakes.
+      server.pause();
+      await sleep(2500);
+      server.resume();
+      return;
+    case 3:
+      server.pause();
+      await sleep(random() * 500);
+      wire.cut();
+      await sleep(random() * 500);
+      server.resume();
+      return;
+    default:
+      await server.kill();
+      await sleep(random() * 500);
+      await server.restart();
+  }
+}
+
+/** Creates, changes and deletes its sources until told to stop. An answer that did not come is no answer: it looks no further. */
+async function write(writer: number, client: KubeClient, revision: () => number, signal: AbortSignal): Promise<void> {
+  const configMaps = client.resource(ConfigMap);
+  const random = chance(writer + 1);
+  while (!signal.aborted) {
+    const name = `source-${writer}-${Math.floor(random() * SOURCES_PER_WRITER)}`;
+    const data = { revision: String(revision()) };
+    try {
+      if (random() < 0.15) await configMaps.delete({ name, namespace: SOURCES }, { signal: never });
+      else await configMaps.patch({ name, namespace: SOURCES }, { data }, { signal: never });
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      if (error.code === "NotFound") {
+        await configMaps.create({ metadata: { name, namespace: SOURCES }, data }, { signal: never }).catch(() => undefined);
+      }
+    }
+    await sleep(20 + random() * 60);
+  }
+}
+
+/** Creates and deletes of copies that the server has carried out, by name. */
+async function carriedOut(verb: "create" | "delete"): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const line of (await readFile(api.server.auditLog, "utf8")).split("\n")) {
+    // A server that is killed may leave half a line.
+    if (!line.endsWith("}")) continue;
+    const entry = JSON.parse(line) as {
+      verb: string;
+      objectRef?: { namespace?: string; name?: string };
+      responseStatus?: { code?: number };
+    };
+    const { namespace, name = "" } = entry.objectRef ?? {};
+    const code = entry.responseStatus?.code ?? 0;
+    if (entry.verb === verb && namespace === COPIES && code >= 200 && code < 300) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+test(
+  `after ${CYCLES} cycles of the server killed, paused, cut off and restarted nothing is lost and nothing is doubled`,
+  { timeout: CYCLES * 10_000 },
+  async () => {
+    const access = { ...api.access, server: `https://127.0.0.1:${wire.port}` };
+    const client = new KubeClient(access, { deadlineMs: 2000 });
+    const witness = new KubeClient(api.access);
+    await createNamespaces(witness);
+
+    const stop = new AbortController();
+    const sources = new Cache(client, ConfigMap, sourceCache);
+    const copies = new Cache(client, ConfigMap, copyCache);
+    sources.start(stop.signal);
+    copies.start(stop.signal);
+    const copying = copier({ client, sources, copies, log: createLog({ level: "silent" }), workers: 4 }).run(stop.signal);
+
+    let last = 0;
+    const stopWriting = new AbortController();
+    const writing = Array.from({ length: WRITERS }, (_, writer) => write(writer, client, () => ++last, stopWriting.signal));
+
+    const random = chance(3);
+    for (let cycle = 0; cycle < CYCLES; cycle++) {
+      await disturb(cycle, random);
+      await sleep(random() * 1500);
+    }
+
+    stopWriting.abort();
+    await Promise.all(writing);
+    await vi.waitFor(async () => expect(await complaints(witness, never)).toEqual([]), { timeout: 60_000, interval: 500 });
+
+    const held = await witness.resource(ConfigMap).list({ namespace: SOURCES, signal: never });
+    expect(held.items.length).toBeGreaterThan(WRITERS);
+    expect(last).toBeGreaterThan(CYCLES);
+    await vi.waitFor(() => expect(new Map(sources.list().map(identity))).toEqual(new Map(held.items.map(identity))), { timeout: 60_000 });
+    for (const verb of ["create", "delete"] as const) {
+      const counts = await carriedOut(verb);
+      expect(counts.size).toBeGreaterThan(0);
+      expect([...counts].filter(([, count]) => count > 1)).toEqual([]);
+    }
+
+    stop.abort();
+    await copying;
+    client.close();
+    witness.close();
+  },
+);
+
+function identity({ metadata }: ConfigMap): [string | undefined, string | undefined] {
+  return [metadata.uid, metadata.resourceVersion];
+}
