@@ -1,0 +1,106 @@
+import type { FieldError } from "../api/admission/field-error.ts";
+import type { Kind } from "../api/kind.ts";
+import type { StatusDetails } from "../kube/client/error.ts";
+
+/** The embedded API says no, in the words a Kubernetes API server would use. */
+export class ApiFault extends Error {
+  override readonly name = "ApiFault";
+  /** The HTTP status. */
+  readonly code: number;
+  /** The word for programs; a real server has none for a few of its errors. */
+  readonly reason: string | undefined;
+  readonly details: StatusDetails | undefined;
+
+  constructor(code: number, reason: string | undefined, message: string, details?: StatusDetails, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  /** The `Status` object that goes over the wire. */
+  toStatus(): object {
+    const { message, reason, details, code } = this;
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      ...(reason !== undefined && { reason }),
+      ...(details && { details }),
+      code,
+    };
+  }
+}
+
+/** `configmaps`, `l3vnis.openpe.openperouter.github.io`. */
+export function resourceName({ plural, group }: Pick<Kind, "plural" | "group">): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}
+
+const groupOf = ({ group }: Pick<Kind, "group">) => (group === "" ? {} : { group });
+const resourceDetails = (kind: Kind, name: string): StatusDetails => ({ ...(name && { name }), ...groupOf(kind), kind: kind.plural });
+
+export function notFound(kind: Kind, name: string): ApiFault {
+  return new ApiFault(404, "NotFound", `${resourceName(kind)} "${name}" not found`, resourceDetails(kind, name));
+}
+
+export function alreadyExists(kind: Kind, name: string): ApiFault {
+  return new ApiFault(409, "AlreadyExists", `${resourceName(kind)} "${name}" already exists`, resourceDetails(kind, name));
+}
+
+export function conflict(kind: Kind, name: string, why: string): ApiFault {
+  const message = `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`;
+  return new ApiFault(409, "Conflict", message, resourceDetails(kind, name));
+}
+
+/** What a delete's preconditions answer with: the kind stands where otherwise the resource does. */
+export function preconditionFailed({ kind, group }: Kind, name: string, why: string): ApiFault {
+  return conflict({ kind, group, plural: kind, version: "", scope: "Cluster" }, name, why);
+}
+
+export function forbidden(kind: Kind, name: string, why: string, more: Pick<StatusDetails, "causes"> = {}): ApiFault {
+  const message = `${resourceName(kind)} "${name}" is forbidden: ${why}`;
+  return new ApiFault(403, "Forbidden", message, { ...resourceDetails(kind, name), ...more });
+}
+
+/** `subject` is what the server blames: most often the kind and its group, for options of a request the options' kind. */
+export function invalid(subject: { kind: string; group: string }, name: string, errors: readonly FieldError[]): ApiFault {
+  const { kind, group } = subject;
+  const message = `${group === "" ? kind : `${kind}.${group}`} "${name}" is invalid: ${aggregate(errors)}`;
+  const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }));
+  return new ApiFault(422, "Invalid", message, { ...(name && { name }), ...groupOf(subject), ...(kind && { kind }), causes });
+}
+
+function aggregate(errors: readonly FieldError[]): string {
+  const texts = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))];
+  return texts.length === 1 ? `${texts[0]}` : `[${texts.join(", ")}]`;
+}
+
+export function badRequest(message: string): ApiFault {
+  return new ApiFault(400, "BadRequest", message);
+}
+
+export function methodNotAllowed(kind: Kind, verb: string): ApiFault {
+  const message = `${verb} is not supported on resources of kind "${resourceName(kind)}"`;
+  return new ApiFault(405, "MethodNotAllowed", message, { ...groupOf(kind), kind: kind.plural });
+}
+
+/** The state that was asked for is no longer kept. */
+export function expired(message: string): ApiFault {
+  return new ApiFault(410, "Expired", message);
+}
+
+/** The state that was asked for is not there yet. */
+export function tooLargeResourceVersion(asked: number, current: number): ApiFault {
+  return new ApiFault(504, "Timeout", `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    retryAfterSeconds: 1,
+  });
+}
+
+/** Something is broken on our side; `why` is a sentence for the user. */
+export function internalError(why: string, cause?: unknown): ApiFault {
+  return new ApiFault(500, "InternalError", `Internal error occurred: ${why}`, { causes: [{ message: why }] }, cause);
+}

@@ -1,0 +1,163 @@
+import { isObject } from "../../api/admission/value.ts";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { CronJob } from "../../api/core/cron-job.ts";
+import { DaemonSet } from "../../api/core/daemon-set.ts";
+import { Deployment } from "../../api/core/deployment.ts";
+import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { Event } from "../../api/core/event.ts";
+import { Job } from "../../api/core/job.ts";
+import { Lease } from "../../api/core/lease.ts";
+import { Namespace } from "../../api/core/namespace.ts";
+import { Node } from "../../api/core/node.ts";
+import { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
+import { Pod } from "../../api/core/pod.ts";
+import { Secret } from "../../api/core/secret.ts";
+import { Service } from "../../api/core/service.ts";
+import { StatefulSet } from "../../api/core/stateful-set.ts";
+import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
+import type { Kind } from "../../api/kind.ts";
+import { at, same, textAt, without } from "../objects/json.ts";
+import { labelComplaints, subdomainComplaints } from "../objects/syntax.ts";
+import { checkData, checkSecret, completeSecret } from "./data-kinds.ts";
+import type { Rules, ServedKind, StoredObject } from "./served-kind.ts";
+import { completeService } from "./service-defaults.ts";
+
+const HOUR_MS = 3_600_000;
+
+const plain: Rules = {
+  nameComplaints: subdomainComplaints,
+  hasStatus: false,
+  statusCarriesMetadata: true,
+  unconditionalUpdate: true,
+  createOnUpdate: false,
+  returnsDeleted: false,
+  orphansDependents: false,
+};
+
+const specChanged = (next: StoredObject, held: StoredObject) => !same(next["spec"], held["spec"]);
+const nothing = () => ({});
+
+const withStatus: Rules = { ...plain, hasStatus: true, initialStatus: nothing };
+const workload: Rules = { ...withStatus, raisesGeneration: specChanged };
+
+const text =
+  (...path: string[]) =>
+  (object: StoredObject) =>
+    textAt(object, ...path);
+const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, text(...name.split("."))]));
+
+const namespaceRules: Rules = {
+  ...withStatus,
+  nameComplaints: labelComplaints,
+  returnsDeleted: true,
+  initialStatus: () => ({ phase: "Active" }),
+  complete: (object) => {
+    const labels = { ...object.metadata.labels, "kubernetes.io/metadata.name": object.metadata.name };
+    return { ...object, metadata: { ...object.metadata, labels }, spec: object["spec"] ?? { finalizers: ["kubernetes"] } };
+  },
+  selectableFields: { ...texts("status.phase"), name: text("metadata", "name") },
+};
+
+const podRules: Rules = {
+  ...workload,
+  returnsDeleted: true,
+  initialStatus: () => ({ phase: "Pending" }),
+  selectableFields: {
+    ...texts("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    ...texts("status.phase", "status.podIP", "status.nominatedNodeName"),
+    "spec.hostNetwork": (object) => String(at(object, "spec", "hostNetwork") === true),
+  },
+};
+
+const eventFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+const eventRules: Rules = {
+  ...plain,
+  createOnUpdate: true,
+  expiresAfterMs: HOUR_MS,
+  selectableFields: {
+    ...texts(...eventFields.map((name) => `involvedObject.${name}`), "reason", "type"),
+    reportingComponent: (object) => textAt(object, "reportingComponent") || textAt(object, "source", "component"),
+    source: (object) => textAt(object, "source", "component") || textAt(object, "reportingComponent"),
+  },
+};
+
+const endpointSliceRules: Rules = {
+  ...plain,
+  raisesGeneration: (next, held) =>
+    !same(without(next, "metadata"), without(held, "metadata")) || !same(next.metadata.labels ?? {}, held.metadata.labels ?? {}),
+};
+
+const daemonSetStatus = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+
+const core = (kind: Kind, doc: string, rules: Rules = plain, more: { categories?: string[]; listKind?: string } = {}): ServedKind => ({
+  ...kind,
+  singular: kind.kind.toLowerCase(),
+  listKind: `${kind.kind}List`,
+  categories: [],
+  versions: [{ name: kind.version }],
+  doc,
+  rules,
+  ...more,
+});
+const all = { categories: ["all"] };
+
+/** The kinds of Kubernetes itself that we read and write. Their objects are kept as they are written. */
+export const CORE_KINDS: readonly ServedKind[] = [
+  core(Namespace, "A scope for names.", namespaceRules),
+  core(Node, "A machine that agents run on.", {
+    ...withStatus,
+    statusFromManifest: true,
+    initialStatus: (object) => (isObject(object["status"]) ? object["status"] : {}),
+    selectableFields: { "spec.unschedulable": (object) => String(at(object, "spec", "unschedulable") === true) },
+  }),
+  core(ConfigMap, "Configuration as keys and texts.", { ...plain, check: checkData }),
+  core(Secret, "Keys and values that are not for everyone's eyes.", {
+    ...plain,
+    complete: completeSecret,
+    check: checkSecret,
+    selectableFields: texts("type"),
+  }),
+  core(
+    Service,
+    "A stable address in front of pods.",
+    {
+      ...withStatus,
+      nameComplaints: labelComplaints,
+      createOnUpdate: true,
+      returnsDeleted: true,
+      initialStatus: () => ({ loadBalancer: {} }),
+      complete: completeService,
+      selectableFields: texts("spec.clusterIP", "spec.type"),
+    },
+    all,
+  ),
+  core(Pod, "Containers that run together on a node.", podRules, all),
+  core(Event, "Something that happened to an object.", eventRules),
+  core(PersistentVolumeClaim, "A request for storage.", {
+    ...withStatus,
+    returnsDeleted: true,
+    initialStatus: () => ({ phase: "Pending" }),
+  }),
+  core(EndpointSlice, "The addresses behind a Service.", endpointSliceRules),
+  core(Lease, "Who holds something, and until when.", { ...plain, unconditionalUpdate: false, createOnUpdate: true }),
+  core(
+    Deployment,
+    "Pods that are replaced one after the other.",
+    {
+      ...workload,
+      raisesGeneration: (next, held) => specChanged(next, held) || !same(next.metadata.annotations ?? {}, held.metadata.annotations ?? {}),
+    },
+    all,
+  ),
+  core(DaemonSet, "A pod on every node.", { ...workload, initialStatus: () => daemonSetStatus }, all),
+  core(StatefulSet, "Pods with names and storage of their own.", { ...workload, initialStatus: () => ({ replicas: 0 }) }, all),
+  core(Job, "Pods that run to an end.", { ...workload, orphansDependents: true }, all),
+  core(CronJob, "Jobs at certain times.", workload, all),
+  core(VolumeAttachment, "A volume that is, or shall be, attached to a node.", {
+    ...withStatus,
+    statusCarriesMetadata: false,
+    unconditionalUpdate: false,
+    returnsDeleted: true,
+    initialStatus: () => ({ attached: false }),
+  }),
+];

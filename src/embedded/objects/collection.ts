@@ -1,0 +1,78 @@
+import type { ServedKind } from "../kinds/served-kind.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { Entry } from "./entry.ts";
+import { History, type Change } from "./history.ts";
+
+/** All objects of one kind. */
+export class Collection {
+  readonly kind: ServedKind;
+  readonly history: History;
+  readonly #entries = new Map<string, Entry>();
+  readonly #watchers = new Set<(change: Change) => void>();
+  /** Made when asked for; only objects that come or go make it stale. */
+  #sortedKeys: string[] | undefined;
+
+  constructor(kind: ServedKind, revision: number) {
+    this.kind = kind;
+    this.history = new History(revision);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** Puts back what was there before a restart; nobody is told. */
+  restore(entry: Entry): void {
+    this.#entries.set(keyOf(entry.object), entry);
+    this.#sortedKeys = undefined;
+  }
+
+  apply(change: Change): void {
+    const key = keyOf(change.entry.object);
+    if (change.type === "DELETED") this.#entries.delete(key);
+    else this.#entries.set(key, change.entry);
+    if (change.type !== "MODIFIED") this.#sortedKeys = undefined;
+    this.history.record(change);
+    for (const watcher of this.#watchers) watcher(change);
+  }
+
+  /** Sorted by key, as a server lists them. */
+  list(namespace?: string): Entry[] {
+    const keys = this.#keys();
+    const prefix = namespace === undefined ? "" : `${namespace}/`;
+    const entries: Entry[] = [];
+    for (let at = firstFrom(keys, prefix); at < keys.length; at++) {
+      const key = keys[at] ?? "";
+      if (!key.startsWith(prefix)) break;
+      const entry = this.#entries.get(key);
+      if (entry) entries.push(entry);
+    }
+    return entries;
+  }
+
+  /** Called in the tick of every change; must not throw and must not write. */
+  watch(watcher: (change: Change) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  #keys(): string[] {
+    this.#sortedKeys ??= [...this.#entries.keys()].sort((a, b) => (a < b ? -1 : 1));
+    return this.#sortedKeys;
+  }
+}
+
+function firstFrom(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? "") < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,19 @@
+export type PropagationPolicy = "Background" | "Foreground" | "Orphan";
+
+/** Held by the collector until the dependents are freed. */
+export const ORPHAN = "orphan";
+/** Held by the collector until the dependents are gone. */
+export const FOREGROUND = "foregroundDeletion";
+
+/** The finalizers that hold an object once it is to be deleted. */
+export function deletionFinalizers(held: readonly string[], orphansByDefault: boolean, policy: PropagationPolicy | undefined): string[] {
+  const others = held.filter((name) => name !== ORPHAN && name !== FOREGROUND);
+  const asked = policy ?? earlierChoice(held) ?? (orphansByDefault ? "Orphan" : "Background");
+  if (asked === "Orphan") return [...others, ORPHAN];
+  return asked === "Foreground" ? [...others, FOREGROUND] : others;
+}
+
+function earlierChoice(finalizers: readonly string[]): PropagationPolicy | undefined {
+  if (finalizers.includes(ORPHAN)) return "Orphan";
+  return finalizers.includes(FOREGROUND) ? "Foreground" : undefined;
+}

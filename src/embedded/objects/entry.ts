@@ -1,0 +1,24 @@
+import type { StoredObject } from "../kinds/served-kind.ts";
+
+/** An object at one revision. Its JSON is made once, for the disk, for every answer and for every watcher alike. */
+export class Entry {
+  readonly object: StoredObject;
+  readonly revision: number;
+  #json: Buffer | undefined;
+
+  constructor(object: StoredObject, revision: number) {
+    this.object = object;
+    this.revision = revision;
+  }
+
+  get json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this.object));
+    return this.#json;
+  }
+
+  /** The same object as of a later revision: what a watcher is told of something that has gone. */
+  at(revision: number): Entry {
+    const metadata = { ...this.object.metadata, resourceVersion: String(revision) };
+    return new Entry({ ...this.object, metadata }, revision);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Entry } from "./entry.ts";
+
+export interface Change {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  /** Of something deleted, its last form at the revision of the deletion. */
+  readonly entry: Entry;
+  /** What it replaced. */
+  readonly previous?: Entry;
+}
+
+/** What a few thousand changes weigh that nobody may ever ask for. */
+const BOUNDS = { changes: 4096, bytes: 16 * 1024 * 1024 };
+
+/** The last changes of a collection, so that a watch can go on where it broke off. */
+export class History {
+  readonly #bounds: { changes: number; bytes: number };
+  #changes: Change[] = [];
+  #dropped = 0;
+  #bytes = 0;
+  /** Every change after this revision is here. */
+  #horizon: number;
+
+  constructor(revision: number, bounds = BOUNDS) {
+    this.#horizon = revision;
+    this.#bounds = bounds;
+  }
+
+  get horizon(): number {
+    return this.#horizon;
+  }
+
+  record(change: Change): void {
+    this.#changes.push(change);
+    this.#bytes += change.entry.json.length;
+    while (this.#changes.length - this.#dropped > this.#bounds.changes || this.#bytes > this.#bounds.bytes) this.#dropOldest();
+  }
+
+  /** The changes after a revision, or undefined where some of them are no longer kept. */
+  since(revision: number): Change[] | undefined {
+    if (revision < this.#horizon) return undefined;
+    let start = this.#changes.length;
+    while (start > this.#dropped && (this.#changes[start - 1]?.entry.revision ?? 0) > revision) start -= 1;
+    return this.#changes.slice(start);
+  }
+
+  #dropOldest(): void {
+    const oldest = this.#changes[this.#dropped];
+    if (!oldest) return;
+    this.#horizon = oldest.entry.revision;
+    this.#bytes -= oldest.entry.json.length;
+    this.#dropped += 1;
+    if (this.#dropped < 1024) return;
+    this.#changes = this.#changes.slice(this.#dropped);
+    this.#dropped = 0;
+  }
+}

@@ -1,0 +1,55 @@
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+
+/** Whether two JSON values say the same; the order of an object's fields does not count. */
+export function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => same(item, b[at]));
+  if (!isObject(a) || !isObject(b)) return false;
+  let fields = 0;
+  for (const name in a) {
+    if (a[name] === undefined) continue;
+    if (!Object.hasOwn(b, name) || !same(a[name], b[name])) return false;
+    fields += 1;
+  }
+  for (const name in b) if (b[name] !== undefined) fields -= 1;
+  return fields === 0;
+}
+
+/** RFC 7386: the target with the patch applied. What the patch does not touch is shared with the target. */
+export function merged(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const fields = new Map(Object.entries(isObject(target) ? target : {}));
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) fields.delete(name);
+    else fields.set(name, merged(fields.get(name), value));
+  }
+  // A field may be called __proto__: assigning it would not make a field.
+  return Object.fromEntries(fields);
+}
+
+/** The object without some of its fields. */
+export function without(object: object, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+}
+
+/** Reads a field that may lie deep, or not be there. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) {
+    if (!isObject(found) || !Object.hasOwn(found, name)) return undefined;
+    found = found[name];
+  }
+  return found;
+}
+
+/** The text at a path, or nothing. */
+export function textAt(value: unknown, ...path: readonly string[]): string {
+  const found = at(value, ...path);
+  return typeof found === "string" ? found : "";
+}
+
+/** The objects of the list at a path. */
+export function objectsAt(value: unknown, ...path: readonly string[]): JsonObject[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found.filter(isObject) : [];
+}

@@ -1,0 +1,105 @@
+import { forbidden, invalid, required, tooLong, type FieldError } from "../../api/admission/field-error.ts";
+import type { ObjectMeta, OwnerReference } from "../../api/kind.ts";
+import type { ServedKind } from "../kinds/served-kind.ts";
+import type { WrittenMeta } from "./metadata.ts";
+import { labelComplaints, labelValueComplaints, qualifiedNameComplaints } from "./syntax.ts";
+
+const ANNOTATIONS_MAX = 256 * 1024;
+
+/** What is wrong with the metadata of an object that is created. Its name has been generated where that was asked for. */
+export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldError[] {
+  const { name = "", generateName = "" } = metadata;
+  const { nameComplaints } = kind.rules;
+  // A dash at the end is fine where five letters will follow it.
+  const prefix = generateName.length > 1 && generateName.endsWith("-") ? `${generateName.slice(0, -2)}a` : generateName;
+  return [
+    ...(generateName ? complaints("metadata.generateName", generateName, nameComplaints(prefix)) : []),
+    ...(name ? complaints("metadata.name", name, nameComplaints(name)) : [required("metadata.name", "name or generateName is required")]),
+    ...namespaceErrors(metadata, kind),
+    ...contentErrors(metadata),
+    ...finalizerErrors(metadata.finalizers ?? []),
+  ];
+}
+
+/** What is wrong with the metadata that shall replace `held`. The server's own checks overlap, and so do their complaints. */
+export function metadataUpdateErrors(metadata: WrittenMeta, held: ObjectMeta, kind: ServedKind): FieldError[] {
+  const common = [...contentErrors(metadata), ...finalizerErrors(metadata.finalizers ?? [])];
+  const change = [...changeErrors(metadata, held), ...contentErrors(metadata)];
+  if (kind.custom) return [...common, ...change, ...change];
+  return [...new Map([...common, ...change].map((error) => [`${error.field}: ${error.message}`, error])).values()];
+}
+
+function namespaceErrors({ namespace }: WrittenMeta, { scope }: ServedKind): FieldError[] {
+  if (scope === "Cluster") return namespace ? [forbidden("metadata.namespace", "not allowed on this type")] : [];
+  if (!namespace) return [required("metadata.namespace")];
+  return complaints("metadata.namespace", namespace, labelComplaints(namespace));
+}
+
+function contentErrors({ labels = {}, annotations = {}, ownerReferences = [] }: WrittenMeta): FieldError[] {
+  return [
+    ...Object.entries(labels).flatMap(([key, value]) => labelErrors(key, value)),
+    ...Object.keys(annotations).flatMap((key) => complaints("metadata.annotations", key, qualifiedNameComplaints(key.toLowerCase()))),
+    ...(sizeOf(annotations) > ANNOTATIONS_MAX ? [tooLong("metadata.annotations", ANNOTATIONS_MAX)] : []),
+    ...ownerErrors(ownerReferences),
+  ];
+}
+
+function labelErrors(key: string, value: string): FieldError[] {
+  const keyErrors = complaints("metadata.labels", key, qualifiedNameComplaints(key));
+  return keyErrors.concat(complaints("metadata.labels", value, labelValueComplaints(value)));
+}
+
+const complaints = (field: string, value: string, texts: readonly string[]) => texts.map((text) => invalid(field, value, text));
+
+function sizeOf(texts: Record<string, string>): number {
+  return Object.entries(texts).reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+}
+
+function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
+  const errors = owners.flatMap((owner, at) => errorsOfOwner(owner, `metadata.ownerReferences[${at}]`));
+  const [first, second] = owners.filter(({ controller }) => controller).map(({ kind, name }) => `${kind}/${name}`);
+  if (first !== undefined && second !== undefined) {
+    const why = `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
+    errors.push(invalid("metadata.ownerReferences", owners, why));
+  }
+  return errors;
+}
+
+function errorsOfOwner(owner: OwnerReference, path: string): FieldError[] {
+  const errors = (["apiVersion", "kind", "name", "uid"] as const)
+    .filter((field) => owner[field] === "")
+    .map((field) => required(`${path}.${field}`, "must not be empty"));
+  if (owner.apiVersion.split("/").length > 2) {
+    errors.push(invalid(`${path}.apiVersion`, owner.apiVersion, "must be <group>/<version> or <version>"));
+  }
+  if (owner.apiVersion === "v1" && owner.kind === "Event") {
+    errors.push(invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"));
+  }
+  return errors;
+}
+
+function finalizerErrors(finalizers: readonly string[]): FieldError[] {
+  const errors = finalizers.flatMap((name) => complaints("metadata.finalizers", name, qualifiedNameComplaints(name)));
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    errors.push(invalid("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
+  }
+  return errors;
+}
+
+function changeErrors(metadata: WrittenMeta, held: ObjectMeta): FieldError[] {
+  const fixed = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] as const;
+  const added = (metadata.finalizers ?? []).filter((name) => !held.finalizers?.includes(name)).sort();
+  return [
+    ...(held.deletionTimestamp && added.length > 0
+      ? [
+          forbidden(
+            "metadata.finalizers",
+            `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((name) => JSON.stringify(name)).join(", ")}}`,
+          ),
+        ]
+      : []),
+    ...fixed
+      .filter((field) => metadata[field] !== held[field])
+      .map((field) => invalid(`metadata.${field}`, metadata[field] ?? null, "field is immutable")),
+  ];
+}

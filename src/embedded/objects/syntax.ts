@@ -1,0 +1,105 @@
+/** What names, labels and annotations may look like. Each check gives its complaints, in the API server's words. */
+
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomain = `${label}(\\.${label})*`;
+const label1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const word = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const value = `(${word})?`;
+
+const whole = (pattern: string) => new RegExp(`^${pattern}$`);
+const subdomainPattern = whole(subdomain);
+const labelPattern = whole(label);
+const label1035Pattern = whole(label1035);
+const wordPattern = whole(word);
+const valuePattern = whole(value);
+
+const tooLong = (max: number) => `must be no more than ${max} bytes`;
+
+function mismatch(rule: string, pattern: string, ...examples: string[]): string {
+  return `${rule} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${pattern}')`;
+}
+
+export function subdomainComplaints(text: string): string[] {
+  const complaints = Buffer.byteLength(text) > 253 ? [tooLong(253)] : [];
+  if (!subdomainPattern.test(text)) {
+    complaints.push(
+      mismatch(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        subdomain,
+        "example.com",
+      ),
+    );
+  }
+  return complaints;
+}
+
+export function labelComplaints(text: string): string[] {
+  const complaints = Buffer.byteLength(text) > 63 ? [tooLong(63)] : [];
+  if (labelPattern.test(text)) return complaints;
+  const dots = subdomainPattern.test(text);
+  complaints.push(
+    dots
+      ? "must not contain dots"
+      : mismatch(
+          "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+          label,
+          "my-name",
+          "123-abc",
+        ),
+  );
+  return complaints;
+}
+
+export function label1035Complaints(text: string): string[] {
+  const complaints = Buffer.byteLength(text) > 63 ? [tooLong(63)] : [];
+  if (!label1035Pattern.test(text)) {
+    complaints.push(
+      mismatch(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        label1035,
+        "my-name",
+        "abc-123",
+      ),
+    );
+  }
+  return complaints;
+}
+
+const qualifiedRule = mismatch(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  word,
+  "MyName",
+  "my.name",
+  "123-abc",
+);
+
+/** A label key, an annotation key or a finalizer: a name, with or without a domain before it. */
+export function qualifiedNameComplaints(text: string): string[] {
+  const parts = text.split("/");
+  if (parts.length > 2)
+    return [`a valid label key ${qualifiedRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  const [prefix, name = ""] = parts.length === 2 ? parts : [undefined, parts[0]];
+  const complaints: string[] = [];
+  if (prefix === "") complaints.push("prefix part must be non-empty");
+  else if (prefix !== undefined) complaints.push(...subdomainComplaints(prefix).map((complaint) => `prefix part ${complaint}`));
+  if (name === "") complaints.push("name part must be non-empty");
+  else if (Buffer.byteLength(name) > 63) complaints.push(`name part ${tooLong(63)}`);
+  if (!wordPattern.test(name)) complaints.push(`name part ${qualifiedRule}`);
+  return complaints;
+}
+
+export function labelValueComplaints(text: string): string[] {
+  const complaints = Buffer.byteLength(text) > 63 ? [tooLong(63)] : [];
+  if (!valuePattern.test(text)) {
+    complaints.push(
+      mismatch(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+        value,
+        "MyValue",
+        "my_value",
+        "12345",
+      ),
+    );
+  }
+  return complaints;
+}

@@ -1,0 +1,333 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { invalid as invalidField } from "../api/admission/field-error.ts";
+import { isObject, type JsonObject } from "../api/admission/value.ts";
+import { keyOf, type ObjectMeta } from "../api/kind.ts";
+import { alreadyExists, badRequest, forbidden, invalid, notFound, resourceName } from "./fault.ts";
+import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
+import { prepareCreate, prepareUpdate, type Half, type Prepared } from "./objects/admission.ts";
+import { Collection } from "./objects/collection.ts";
+import { deletionFinalizers, type PropagationPolicy } from "./objects/deletion.ts";
+import type { Declaration, Source } from "./objects/declaration.ts";
+import { Entry } from "./objects/entry.ts";
+import type { Change } from "./objects/history.ts";
+import { same, textAt } from "./objects/json.ts";
+import { Undecodable } from "./objects/metadata.ts";
+import { checkPreconditions, checkUid } from "./objects/preconditions.ts";
+import { now } from "./objects/time.ts";
+
+export interface Ref {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** One change, for the disk. */
+export interface LedgerEntry {
+  readonly revision: number;
+  readonly resource: string;
+  readonly key: string;
+  /** Undefined when the object is gone. */
+  readonly entry: Entry | undefined;
+  /** Null when the object's file is gone; undefined when nothing changed about it. */
+  readonly declaration: Declaration | null | undefined;
+}
+
+/** Where changes are written before they count. Throws an ApiFault when they cannot be. */
+export interface Ledger {
+  append(change: LedgerEntry): void;
+}
+
+/** What was there when the process last ended. */
+export interface Restored {
+  readonly revision: number;
+  readonly objects: Iterable<{ resource: string; object: StoredObject; declaration?: Declaration }>;
+}
+
+export type FieldValidation = "Ignore" | "Warn" | "Strict";
+
+export interface WriteOptions {
+  readonly dryRun?: boolean;
+  /** What becomes of fields that the kind does not have. */
+  readonly fieldValidation?: FieldValidation;
+  /** Given with the object: the file that it now stands in, or null when it no longer stands in one. */
+  readonly declaration?: Declaration | null;
+}
+
+export interface UpdateOptions extends WriteOptions {
+  readonly half?: Half;
+  /** A patch finds the object it changes; anything else brings it whole, and may create it. */
+  readonly patch?: boolean;
+}
+
+export interface DeleteOptions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagationPolicy?: PropagationPolicy;
+  readonly dryRun?: boolean;
+  /** Also what stands in a file: the file is gone. */
+  readonly undeclared?: boolean;
+}
+
+export interface Outcome {
+  readonly entry: Entry;
+  readonly created: boolean;
+  readonly warnings: readonly string[];
+}
+
+const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
+const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+/**
+ * All objects and everything an API server does with them, HTTP aside. Every operation happens in one tick: it is on disk, in memory
+ * and told to the watchers, or it throws an ApiFault and nothing has happened.
+ */
+export class Store {
+  readonly kinds: readonly ServedKind[];
+  readonly #collections = new Map<string, Collection>();
+  readonly #declarations = new Map<string, Declaration>();
+  readonly #listeners = new Set<(kind: ServedKind, change: Change) => void>();
+  readonly #ledger: Ledger | undefined;
+  #revision: number;
+
+  constructor(kinds: readonly ServedKind[], options: { ledger?: Ledger; restored?: Restored } = {}) {
+    const { ledger, restored = { revision: 0, objects: [] } } = options;
+    this.kinds = kinds;
+    this.#ledger = ledger;
+    this.#revision = restored.revision;
+    for (const kind of kinds) this.#collections.set(resourceName(kind), new Collection(kind, restored.revision));
+    for (const { resource, object, declaration } of restored.objects) {
+      const entry = new Entry(object, Number(object.metadata.resourceVersion));
+      this.#collections.get(resource)?.restore(entry);
+      if (declaration) this.#declarations.set(`${resource}/${keyOf(object)}`, declaration);
+    }
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  kindOf(apiVersion: string, name: string): ServedKind | undefined {
+    const [version = "", group = ""] = apiVersion.split("/").reverse();
+    return this.kinds.find((kind) => kind.kind === name && kind.group === group && kind.versions.some((served) => served.name === version));
+  }
+
+  collection(kind: ServedKind): Collection {
+    const collection = this.#collections.get(resourceName(kind));
+    if (!collection) throw new Error(`${kind.kind} is not served`);
+    return collection;
+  }
+
+  find(kind: ServedKind, ref: Ref): Entry | undefined {
+    return this.collection(kind).get(keyOf({ metadata: ref }));
+  }
+
+  get(kind: ServedKind, ref: Ref): Entry {
+    const entry = this.find(kind, ref);
+    if (!entry) throw notFound(kind, ref.name);
+    return entry;
+  }
+
+  /** What the object's file says, where it stands in one. */
+  declarationOf(kind: ServedKind, ref: Ref): Declaration | undefined {
+    return this.#declarations.get(`${resourceName(kind)}/${keyOf({ metadata: ref })}`);
+  }
+
+  /** Every object that stands in a file. */
+  *declared(): Generator<{ kind: ServedKind; entry: Entry; declaration: Declaration }> {
+    for (const collection of this.#collections.values()) {
+      for (const entry of collection.list()) {
+        const declaration = this.declarationOf(collection.kind, entry.object.metadata);
+        if (declaration) yield { kind: collection.kind, entry, declaration };
+      }
+    }
+  }
+
+  /** The manifest stands elsewhere now. Not worth the disk: every start reads the files anyway. */
+  moved(kind: ServedKind, ref: Ref, source: Source): void {
+    const declaration = this.declarationOf(kind, ref);
+    if (declaration) this.#declarations.set(`${resourceName(kind)}/${keyOf({ metadata: ref })}`, { ...declaration, source });
+  }
+
+  /** Told of every change in its tick; must not throw and must not write. */
+  subscribe(listener: (kind: ServedKind, change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: WriteOptions = {}): Outcome {
+    if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
+    const fresh = {
+      namespace,
+      uid: randomUUID(),
+      now: now(),
+      // Prefix and suffix together fit a DNS label.
+      generateName: (prefix: string) =>
+        `${prefix.slice(0, 58)}${Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join("")}`,
+    };
+    const { prepared, warnings } = this.#prepare(kind, options, undefined, () => prepareCreate(kind, body, fresh));
+    const { object } = prepared;
+    if (this.find(kind, object.metadata)) throw alreadyExists(kind, object.metadata.name);
+    if (options.dryRun) return { entry: new Entry(object, this.#revision), created: true, warnings };
+    return { entry: this.#commit(kind, "ADDED", object, undefined, options.declaration), created: true, warnings };
+  }
+
+  /** Replaces an object by what `make` makes of it. */
+  update(kind: ServedKind, ref: Ref, make: (held: StoredObject | undefined) => JsonObject, options: UpdateOptions = {}): Outcome {
+    const held = this.find(kind, ref);
+    if (!held) {
+      if (options.patch || !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
+      return this.create(kind, ref.namespace, make(undefined), options);
+    }
+    const body = make(held.object);
+    if (!options.patch) checkUid(kind, body, held.object.metadata);
+    const half = options.half ?? "main";
+    const shown = options.patch ? body : undefined;
+    const { prepared, warnings } = this.#prepare(kind, options, shown, () => prepareUpdate(kind, body, held.object, half));
+    const outcome = (entry: Entry): Outcome => ({ entry, created: false, warnings });
+    const { object } = prepared;
+
+    if (options.dryRun) return outcome(new Entry(object, held.revision));
+    if (isFinished(kind, object.metadata)) {
+      this.#commit(kind, "DELETED", object, held, options.declaration);
+      // The answer is the object as it was written, not as it was last seen by the watchers.
+      return outcome(new Entry(object, held.revision));
+    }
+    if (!same(object, held.object)) return outcome(this.#commit(kind, "MODIFIED", object, held, options.declaration));
+    if (options.declaration !== undefined) this.#declare(kind, held, options.declaration);
+    return outcome(held);
+  }
+
+  /** Removes an object, or marks it for removal while finalizers hold it. */
+  delete(kind: ServedKind, ref: Ref, options: DeleteOptions = {}): { entry: Entry; deleted: boolean } {
+    const held = this.get(kind, ref);
+    checkPreconditions(kind, held.object.metadata, options);
+    if (!options.undeclared) this.#checkUndeclared(kind, ref);
+    if (isNamespace(kind)) return this.#deleteNamespace(kind, held, options);
+
+    const current = held.object.metadata;
+    const finalizers = deletionFinalizers(current.finalizers ?? [], kind.rules.orphansDependents, options.propagationPolicy);
+    if (finalizers.length === 0) {
+      if (options.dryRun) return { entry: held, deleted: true };
+      return { entry: this.#commit(kind, "DELETED", held.object, held, null), deleted: true };
+    }
+    const metadata: ObjectMeta = {
+      ...current,
+      ...(!current.deletionTimestamp && current.generation !== undefined && { generation: current.generation + 1 }),
+      deletionTimestamp: current.deletionTimestamp ?? now(),
+      deletionGracePeriodSeconds: 0,
+      finalizers,
+    };
+    return { entry: this.#mark({ ...held.object, metadata }, kind, held, options), deleted: false };
+  }
+
+  /** Removes a namespace that has nothing in it any more. */
+  finishNamespace(kind: ServedKind, held: Entry): void {
+    this.#commit(kind, "DELETED", held.object, held, null);
+  }
+
+  #deleteNamespace(kind: ServedKind, held: Entry, options: DeleteOptions): { entry: Entry; deleted: boolean } {
+    const { name, deletionTimestamp } = held.object.metadata;
+    if (IMMORTAL.has(name)) throw forbidden(kind, name, "this namespace may not be deleted");
+    if (deletionTimestamp) return { entry: held, deleted: false };
+    if (!options.undeclared) this.#checkContentUndeclared(kind, name);
+    const metadata = { ...held.object.metadata, deletionTimestamp: now() };
+    const status = { ...(isObject(held.object["status"]) ? held.object["status"] : {}), phase: "Terminating" };
+    return { entry: this.#mark({ ...held.object, metadata, status }, kind, held, options), deleted: false };
+  }
+
+  #mark(object: StoredObject, kind: ServedKind, held: Entry, { dryRun }: DeleteOptions): Entry {
+    if (same(object, held.object)) return held;
+    return dryRun ? new Entry(object, held.revision) : this.#commit(kind, "MODIFIED", object, held, null);
+  }
+
+  /** On disk, in memory, told. */
+  #commit(
+    kind: ServedKind,
+    type: Change["type"],
+    object: StoredObject,
+    previous: Entry | undefined,
+    declaration: Declaration | null | undefined,
+  ): Entry {
+    const revision = this.#revision + 1;
+    const collection = this.collection(kind);
+    const metadata = { ...object.metadata, resourceVersion: String(revision) };
+    const entry = new Entry({ ...object, metadata }, revision);
+    const key = keyOf(object);
+    const resource = resourceName(kind);
+    this.#ledger?.append({ revision, resource, key, entry: type === "DELETED" ? undefined : entry, declaration });
+    this.#revision = revision;
+    this.#remember(`${resource}/${key}`, declaration);
+    const change: Change = { type, entry, ...(previous && { previous }) };
+    collection.apply(change);
+    for (const listener of this.#listeners) listener(kind, change);
+    return entry;
+  }
+
+  /** The file of an object changed, and the object did not. */
+  #declare(kind: ServedKind, entry: Entry, declaration: Declaration | null): void {
+    const resource = resourceName(kind);
+    const key = keyOf(entry.object);
+    this.#ledger?.append({ revision: entry.revision, resource, key, entry, declaration });
+    this.#remember(`${resource}/${key}`, declaration);
+  }
+
+  #remember(id: string, declaration: Declaration | null | undefined): void {
+    if (declaration) this.#declarations.set(id, declaration);
+    else if (declaration === null) this.#declarations.delete(id);
+  }
+
+  /** `patched` is what a patch has made; a body that came whole is worded differently. */
+  #prepare(
+    kind: ServedKind,
+    { fieldValidation = "Warn" }: WriteOptions,
+    patched: JsonObject | undefined,
+    prepare: () => Prepared,
+  ): { prepared: Prepared; warnings: string[] } {
+    const undecodable = (why: string) =>
+      patched
+        ? invalid({ kind: "", group: "" }, "", [invalidField("patch", JSON.stringify(patched), why)])
+        : badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+    try {
+      const prepared = prepare();
+      const warnings = prepared.unknownFields.map((field) => `unknown field "${field}"`);
+      if (fieldValidation === "Strict" && warnings.length > 0) throw undecodable(`strict decoding error: ${warnings.join(", ")}`);
+      return { prepared, warnings: fieldValidation === "Warn" ? warnings : [] };
+    } catch (error) {
+      throw error instanceof Undecodable ? undecodable(error.message) : error;
+    }
+  }
+
+  #checkNamespace(kind: ServedKind, name: string, body: JsonObject): void {
+    const namespaces = this.kindOf("v1", "Namespace");
+    if (!namespaces) return;
+    const namespace = this.get(namespaces, { name });
+    if (!namespace.object.metadata.deletionTimestamp) return;
+    const why = `unable to create new content in namespace ${name} because it is being terminated`;
+    const cause = { reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" };
+    throw forbidden(kind, textAt(body, "metadata", "name"), why, { causes: [cause] });
+  }
+
+  #checkUndeclared(kind: ServedKind, ref: Ref): void {
+    const declaration = this.declarationOf(kind, ref);
+    if (!declaration || declaration.source.applied) return;
+    const { path, line } = declaration.source;
+    throw forbidden(kind, ref.name, `it stands in ${path}:${line}; remove it there`);
+  }
+
+  #checkContentUndeclared(kind: ServedKind, namespace: string): void {
+    for (const { kind: within, entry, declaration } of this.declared()) {
+      const { metadata } = entry.object;
+      if (metadata.namespace !== namespace || declaration.source.applied) continue;
+      const { path, line } = declaration.source;
+      throw forbidden(kind, namespace, `${within.kind} ${metadata.name} in it stands in ${path}:${line}; remove it there`);
+    }
+  }
+}
+
+export function isNamespace({ group, kind }: ServedKind): boolean {
+  return group === "" && kind === "Namespace";
+}
+
+/** Nothing holds it any more. A namespace is held by what is in it. */
+function isFinished(kind: ServedKind, { deletionTimestamp, finalizers }: ObjectMeta): boolean {
+  return deletionTimestamp !== undefined && !finalizers?.length && !isNamespace(kind);
+}
