@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { fitting } from "../../../test/api/generate.ts";
 import { CUSTOM_KINDS } from "../kinds.ts";
 import { IPAddressPool } from "../metallb/ip-address-pool.ts";
+import { L3VNI } from "../openpe/l3vni.ts";
 import { admit } from "./admit.ts";
 
 const meta = { apiVersion: "metallb.io/v1beta1", kind: "IPAddressPool", metadata: { name: "a" } };
@@ -14,6 +15,10 @@ test("what is created has its defaults, and neither status nor unknown fields", 
     errors: [],
     unknownFields: ["spec.adresses"],
   });
+});
+
+test("an L3VNI speaks VXLAN on the usual port unless it says otherwise", () => {
+  expect(admit(L3VNI, { spec: { vrf: "red", vni: 100 } }).object.spec.vxlanport).toBe(4789);
 });
 
 test("a change of the main resource keeps the status that is there", () => {

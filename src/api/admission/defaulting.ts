@@ -21,10 +21,10 @@ function absent(value: object, schema: Schema | undefined): (readonly [string, u
   if (schema?.type !== "object") return [];
   return Object.entries(schema.properties)
     .filter(([name, field]) => field.default !== undefined && !Object.hasOwn(value, name))
-    .map(([name, field]) => [name, withDefaults(structuredClone(field.default), field)]);
+    .map(([name, field]) => [name, withDefaults(field.default, field)]);
 }
 
 function member(value: unknown, schema: Schema | undefined): unknown {
   const left = value === null && schema?.default !== undefined && !schema.nullable;
-  return withDefaults(left ? structuredClone(schema.default) : value, schema);
+  return withDefaults(left ? schema.default : value, schema);
 }

@@ -16,11 +16,17 @@ function complaints(kind: CustomKind, parts: object, write: Write = {}): string[
 
 const unchecked =
   "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+const immutable = "spec.hostsession.localcidr: Invalid value: localcidr is immutable; delete the object and create it anew to change it";
 const vni = { vrf: "red", vni: 100 };
 const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.0.2.0/24" } };
 
-test("an object in order has no errors", () => {
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession } })).toEqual([]);
+test.each<[CustomKind, object]>([
+  [L3VNI, { ...vni, hostsession }],
+  [L3VNI, { vrf: "abcdefghijklmno", vni: 16_777_215, vxlanport: 65_535 }],
+  [L3VNI, { vrf: "a", vni: 1, vxlanport: 1, hostsession: { ...hostsession, asn: 1, hostasn: 4_294_967_295 } }],
+  [Specimen, { name: "éééééééé", labels: { a: "", b: "", c: "" }, tags: ["a", "b", "c"] }],
+])("an object in order has no errors, at the bounds too: %o %j", (kind, spec) => {
+  expect(complaints(kind, { spec })).toEqual([]);
 });
 
 test.each<[object, string[]]>([
@@ -72,9 +78,9 @@ test("a rule about a change is asked only when there is something to compare wit
   const old = { spec: { ...vni, hostsession } };
   expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } })).toEqual([]);
   expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([]);
-  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([
-    "spec.hostsession.localcidr: Invalid value: localcidr is immutable; delete the object and create it anew to change it",
-  ]);
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([immutable]);
+  const wider = { ...hostsession, localcidr: { ...hostsession.localcidr, ipv6: "2001:db8::/64" } };
+  expect(complaints(L3VNI, { spec: { ...vni, hostsession: wider } }, { old })).toEqual([immutable]);
 });
 
 const ready = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T10:30:00Z" };
@@ -114,6 +120,7 @@ test.each<[object, string[]]>([
   [{ choice: { type: "b", a: true, b: true } }, ["spec.choice: Forbidden: one of a and b"]],
   [{ name: "none" }, ['spec.name: Duplicate value: "none"']],
   [{ tags: ["a", "b", "a"] }, ['spec.tags[2]: Duplicate value: "a"']],
+  [{ tags: ["a", "a", "a"] }, ['spec.tags[1]: Duplicate value: "a"']],
   [{ ports: [] }, ["spec.ports: Invalid value: 0: spec.ports in body should have at least 1 items"]],
   [{ labels: { a: "", b: "", c: "", d: "" } }, ["spec.labels: Too many: 4: must have at most 3 items", unchecked]],
   [{ hold: "soon" }, [expect.stringMatching(/^spec.hold: Invalid value: "soon": spec.hold in body should match /) as string]],
@@ -146,6 +153,26 @@ test("an update is not blamed for faults that it leaves alone, and is for those 
   expect(update({ count: 8 })).toEqual(["spec.count: Invalid value: 8: spec.count in body should be less than or equal to 5"]);
   expect(update({ labels: { a: "toolong", b: "y" } })).toEqual([]);
   expect(update({ tags: ["toolong", "b"] })).toEqual(["spec.tags[0]: Too long: may not be more than 4 bytes", unchecked]);
+});
+
+test("a list from which something was taken is not the one that was forgiven, nor is such an object", () => {
+  const ports = ["a", "b", "c", "d", "e", "f"].map((name) => port(name, 1));
+  const old = { metadata: {}, spec: { name: "ab", ports, choice: { a: true, b: true } } };
+  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  expect(update({ ports: ports.slice(1) })).toEqual(["spec.ports: Too many: 5: must have at most 4 items", unchecked]);
+  expect(update({ choice: { a: true } })).toEqual(["spec.choice.type: Required value", unchecked]);
+});
+
+test("a rule that was broken before is forgiven as long as what it is about stays", () => {
+  const old = { metadata: {}, spec: { name: "ab", count: 4, buckets: { b: { size: 3 } } } };
+  const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
+  expect(update({ mode: "off" })).toEqual([]);
+  expect(update({ buckets: { b: { size: 3 }, c: { size: 4 } } })).toEqual([]);
+  expect(update({ buckets: { b: { size: 5 } } })).toEqual(["spec.buckets[b].size: Invalid value: size must be even"]);
+});
+
+test("a list in the place of a time is let through, as the server lets it", () => {
+  expect(complaints(Specimen, { status: { seen: [] } }, { old: { spec: { name: "ab" } }, subresource: "status" })).toEqual([]);
 });
 
 test("duplicates that were there before are forgiven", () => {
