@@ -5,9 +5,16 @@ import type { Manifest, ObjectRef } from "../client/resource-client.ts";
 import { isObject } from "./merge-patch.ts";
 
 /** What befalls a request: it does not arrive, its answer is lost after it was carried out, or the server says no. */
-export type Fault = "lost" | "answer-lost" | "busy" | "refused";
+export type Fault = "lost" | "answer-lost" | "busy" | "refused" | "not-found" | "fenced";
 
-const ERRORS: Record<Fault, KubeErrorCode> = { lost: "Unreachable", "answer-lost": "Timeout", busy: "TooManyRequests", refused: "Invalid" };
+const ERRORS: Record<Fault, KubeErrorCode> = {
+  lost: "Unreachable",
+  "answer-lost": "Timeout",
+  busy: "TooManyRequests",
+  refused: "Invalid",
+  "not-found": "NotFound",
+  fenced: "Fenced",
+};
 
 /** An API server in memory, for tests: one kind, resourceVersions, conflicts, slow requests, and a watch that lags or breaks. */
 export class ApiModel<T extends KubeObject> {

@@ -159,7 +159,7 @@ test("in no window of time more goes than burst and rate allow, and everything g
         expect(tooMany(ofClass, burst, perSecond)).toEqual([]);
       }
     }),
-    { seed: 3, numRuns: 100 },
+    { seed: 3, numRuns: 40 },
   );
 });
 
@@ -170,7 +170,7 @@ test("a transition goes when it would have gone had there been no refreshes", as
       const alone = await play(pattern.map((arrival) => (arrival.writeClass === "refresh" ? { ...arrival, together: 0 } : arrival)));
       expect(waits(all)).toEqual(waits(alone));
     }),
-    { seed: 3, numRuns: 100 },
+    { seed: 3, numRuns: 40 },
   );
 });
 
@@ -187,6 +187,6 @@ test("below the rate nothing waits for longer than its neighbours of the same mo
       const sent = await play(pattern.map((arrival) => ({ ...arrival, together: 1, ms: 0 })));
       expect(sent.map(({ asked, at }) => at - asked)).toEqual(pattern.map(() => 0));
     }),
-    { seed: 3, numRuns: 100 },
+    { seed: 3, numRuns: 40 },
   );
 });

@@ -78,13 +78,11 @@ export class Entry<T extends KubeObject> {
     this.#known = { object: undefined, resourceVersion: versions[1] ?? "0" };
   }
 
-  /** The cache saw a change. Where that does not tell whether it came before or after our own last request, we doubt. */
+  /** The cache saw a change. Only an end needs attention: every other change it shows itself. */
   hear(change: Change<T>, cached: T | undefined): void {
     if (change.type !== "deleted" || cached) return;
     this.#overtaken = true;
-    if (!this.#known) return;
-    if (compareResourceVersions(versionOf(change.object), this.#known.resourceVersion) > 0) this.#known = undefined;
-    else this.doubt ||= this.#known.object !== undefined;
+    if (this.#known && compareResourceVersions(versionOf(change.object), this.#known.resourceVersion) > 0) this.#known = undefined;
   }
 
   /** The cache is whole again. If it does not show our own last request, the object may have been deleted unseen. */

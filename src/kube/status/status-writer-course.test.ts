@@ -44,11 +44,12 @@ test("a write that waits for the budget sends the newest picture, and none if th
   for (let n = 0; n < 22; n++) reports.set(`n${n}`, ready("True", "second"));
   await pass(100);
   expect(stage().api.take()).toHaveLength(20);
-  reports.set("n20", ready("True", "third"));
-  reports.set("n21", ready("True", "first"));
-  await pass(10_000);
-  expect(stage().api.take()).toEqual(["patchStatus n20"]);
-  expect(stage().message("n20")).toBe("third");
+  reports.set("n20", ready("True", "first"));
+  reports.set("n21", ready("True", "third"));
+  // One turn comes up. The first in line has no more use for it, so it is the second one's.
+  await pass(200);
+  expect(stage().api.take()).toEqual(["patchStatus n21"]);
+  expect(stage().message("n21")).toBe("third");
 });
 
 test("a refresh that becomes a transition while it waits no longer waits", async () => {
@@ -61,6 +62,32 @@ test("a refresh that becomes a transition while it waits no longer waits", async
   reports.set("n59", ready("False", "third"));
   await pass(10);
   expect(stage().api.take()).toEqual(["patchStatus n59"]);
+});
+
+test("nothing is asked about an object that was forgotten while the watch was broken", async () => {
+  const reports = stage().start();
+  stage().api.cut();
+  reports.set("n1", ready("True"));
+  await pass();
+  reports.forget("n1");
+  await pass();
+  stage().api.remove("n1");
+  stage().api.take();
+  stage().api.relist();
+  await pass(60_000);
+  expect(stage().api.take()).toEqual([]);
+});
+
+test("an object that is on its way out keeps its status, but not its labels, and is not deleted twice", async () => {
+  stage().api.add({ metadata: { name: "n1", deletionTimestamp: "2026-11-15T07:00:00Z", finalizers: ["theirs"] } });
+  await pass();
+  const reports = stage().start();
+  reports.set("n1", ready("True", "last words"));
+  await pass();
+  expect(stage().api.take()).toEqual(["patchStatus n1"]);
+  reports.delete("n1", () => true);
+  await pass(60_000);
+  expect(stage().api.take()).toEqual([]);
 });
 
 test("an object is deleted with the version that was seen", async () => {
@@ -180,6 +207,17 @@ test("a server that is away delays the end by seconds only, and what could not b
   reports.set("n1", ready("True", "after the end"));
   await pass(60_000);
   expect(stage().api.take()).toEqual([]);
+});
+
+test("a leader that was fenced off has no last word, and ends at once", async () => {
+  const reports = stage().start();
+  stage().api.faults.push(...Array.from({ length: 100 }, () => "fenced" as const));
+  reports.set("n1", ready("True", "final"));
+  await pass();
+  stage().stop.abort();
+  await pass(100);
+  await stage().ended;
+  expect(stage().messages.at(-1)).toBe("final status not written");
 });
 
 test("a picture that the server refuses does not delay the end", async () => {

@@ -167,6 +167,49 @@ test("whoever keeps changing our status is answered ever more slowly, and is nam
   expect(stage().messages).toEqual(["another writer keeps changing this object"]);
 });
 
+test("after a minute of peace the first repairs are quick again", async () => {
+  stage().start().set("n1", ready("True", "ours"));
+  await pass();
+  const meddle = async (ms: number) => {
+    stage().api.edit("n1", () => ({ status: { vnis: [] } }));
+    await pass(ms);
+  };
+  for (let n = 0; n < 300; n++) await meddle(100);
+  await pass(120_000);
+  await meddle(50);
+  await meddle(300);
+  expect(stage().message()).toBe("ours");
+});
+
+test("whoever keeps changing our labels, or deleting our object, is answered ever more slowly too", async () => {
+  stage().start().set("n1", ready("True", "ours"));
+  await pass();
+  stage().api.take();
+  for (let n = 0; n < 300; n++) {
+    stage().api.edit("n1", ({ metadata }) => ({ metadata: { ...metadata, labels: { node: "theirs" } } }));
+    await pass(100);
+  }
+  expect(stage().api.take().length).toBeLessThan(15);
+  await pass(120_000);
+  stage().api.take();
+  for (let n = 0; n < 300; n++) {
+    stage().api.remove("n1");
+    await pass(100);
+  }
+  expect(
+    stage()
+      .api.take()
+      .filter((request) => request === "create n1").length,
+  ).toBeLessThan(15);
+});
+
+test("an object that cannot be created, because its namespace is missing, is tried ever more rarely", async () => {
+  stage().api.faults.push(...Array.from({ length: 1000 }, () => "not-found" as const));
+  stage().start().set("n1", ready("True"));
+  await pass(60_000);
+  expect(stage().api.take().length).toBeLessThan(40);
+});
+
 test("a new picture does not wait for the patience that a fight has taught", async () => {
   const reports = stage().start();
   reports.set("n1", ready("True", "ours"));

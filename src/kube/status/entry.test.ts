@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { Entry } from "./entry.ts";
+
+const at = (resourceVersion: string): KubeObject => ({ metadata: { name: "n1", resourceVersion } });
+const deletedAt = (resourceVersion: string) => ({ type: "deleted", object: at(resourceVersion) }) as const;
+
+function entry(): Entry<KubeObject> {
+  const entry = new Entry<KubeObject>("n1", () => false);
+  entry.picture = { status: {} as never };
+  return entry;
+}
+
+test("the newer of cache and own last answer counts, by the number and not by the text", () => {
+  const known = entry();
+  expect(known.held(at("9"))).toEqual(at("9"));
+  known.learn(at("10"));
+  expect(known.held(at("9"))).toEqual(at("10"));
+  expect(known.held(undefined)).toEqual(at("10"));
+  expect(known.held(at("11"))).toEqual(at("11"));
+  expect(known.held(undefined), "the cache has caught up and is believed from now on").toBeUndefined();
+});
+
+test("an object that is known to be missing is so until the cache shows a newer one", () => {
+  const missing = entry();
+  missing.learnMissing(at("10"));
+  expect(missing.held(at("9"))).toBeUndefined();
+  expect(missing.held(at("10"))).toBeUndefined();
+  expect(missing.held(at("11"))).toEqual(at("11"));
+});
+
+test("an end after our own last request is the end; an end before it was that of a predecessor", () => {
+  const gone = entry();
+  gone.learn(at("10"));
+  gone.hear(deletedAt("11"), undefined);
+  expect(gone.held(undefined)).toBeUndefined();
+
+  const recreated = entry();
+  recreated.learn(at("10"));
+  recreated.hear(deletedAt("8"), undefined);
+  expect(recreated.held(undefined)).toEqual(at("10"));
+});
+
+test("an answer that was overtaken by an end is doubted, one that was not is believed", () => {
+  const overtaken = entry();
+  overtaken.ask();
+  overtaken.hear(deletedAt("12"), undefined);
+  overtaken.learn(at("11"));
+  expect(overtaken.doubt).toBe(true);
+
+  const plain = entry();
+  plain.hear(deletedAt("9"), undefined);
+  plain.ask();
+  plain.hear({ type: "updated", object: at("10"), old: at("9") }, at("10"));
+  plain.learn(at("11"));
+  expect(plain.doubt).toBe(false);
+});
+
+test("when the cache was read anew, what it does not show is doubted", () => {
+  const shown = entry();
+  shown.learn(at("10"));
+  shown.hearAll(at("10"));
+  expect(shown.doubt).toBe(false);
+
+  const unshown = entry();
+  unshown.learn(at("10"));
+  unshown.hearAll(at("9"));
+  expect(unshown.doubt).toBe(true);
+});
+
+test("an entry is spent when there is nothing to do, and nothing to remember that the cache does not know", () => {
+  const forgotten = entry();
+  forgotten.learn(at("10"));
+  expect(forgotten.spent).toBe(false);
+  forgotten.picture = undefined;
+  expect(forgotten.spent).toBe(false);
+  forgotten.held(at("10"));
+  expect(forgotten.spent).toBe(true);
+});
