@@ -113,7 +113,15 @@ export const Specimen = defineKind({
       ),
       ports: s.optional(s.listMap(["name", "protocol"], port, { doc: "Ports.", minItems: 1, maxItems: 4 })),
       tags: s.optional(s.set(s.string({ doc: "A tag.", maxLength: 4 }), { doc: "Tags.", maxItems: 3 })),
-      matrix: s.optional(s.list(s.list(s.int({ doc: "A cell." }), { doc: "A row.", maxItems: 3 }), { doc: "Rows.", maxItems: 3 })),
+      matrix: s.optional(
+        s.list(
+          s.list(s.int({ doc: "A cell.", rules: [rule({ cel: "self != 4", message: "no four here", check: (self) => self !== 4 })] }), {
+            doc: "A row.",
+            maxItems: 3,
+          }),
+          { doc: "Rows.", maxItems: 3 },
+        ),
+      ),
       labels: s.optional(s.map(s.string({ doc: "A value.", maxLength: 5 }), { doc: "Labels.", maxProperties: 3 })),
       buckets: s.optional(s.map(bucket, { doc: "Buckets.", maxProperties: 3 })),
       anything: s.optional(s.object({ known: s.optional(s.bool({ doc: "Known." })) }, { doc: "Anything.", preserveUnknownFields: true })),

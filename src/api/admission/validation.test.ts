@@ -164,11 +164,12 @@ test("a list from which something was taken is not the one that was forgiven, no
 });
 
 test("a rule that was broken before is forgiven as long as what it is about stays", () => {
-  const old = { metadata: {}, spec: { name: "ab", count: 4, buckets: { b: { size: 3 } } } };
+  const old = { metadata: {}, spec: { name: "ab", count: 4, buckets: { b: { size: 3 } }, matrix: [[4]] } };
   const update = (part: object) => complaints(Specimen, { spec: { ...old.spec, ...part } }, { old });
   expect(update({ mode: "off" })).toEqual([]);
   expect(update({ buckets: { b: { size: 3 }, c: { size: 4 } } })).toEqual([]);
   expect(update({ buckets: { b: { size: 5 } } })).toEqual(["spec.buckets[b].size: Invalid value: size must be even"]);
+  expect(update({ matrix: [[4], []] })).toEqual(["spec.matrix[0][0]: Invalid value: 4: no four here"]);
 });
 
 test("a list in the place of a time is let through, as the server lets it", () => {
