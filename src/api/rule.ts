@@ -13,11 +13,11 @@ interface RuleText {
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate";
 }
 
-export interface StateRule<Self> extends RuleText {
+interface StateRule<Self> extends RuleText {
   check(self: Self): boolean;
 }
 
-export interface TransitionRule<Self> extends RuleText {
+interface TransitionRule<Self> extends RuleText {
   transition(self: Self, oldSelf: Self): boolean;
 }
 

@@ -35,7 +35,7 @@ export function isInt64(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 }
 
-export function goNumber(value: number): string {
+function goNumber(value: number): string {
   return isInt64(value) ? BigInt(value).toString() : goFloat(value);
 }
 

@@ -7,7 +7,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** The schema of a field; a field may be called `constructor`. */
-export function propertyOf(schema: ObjectSchema, name: string): Schema | undefined {
+function propertyOf(schema: ObjectSchema, name: string): Schema | undefined {
   return Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 }
 

@@ -21,7 +21,7 @@ export function hostSession() {
           ),
         },
         {
-          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address, each node's end one of its own. Immutable: delete the object and create it anew to change it.",
+          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node, the host's end has one that differs from node to node. Immutable: delete the object and create it anew to change it.",
           rules: [
             rule({
               cel: "self == oldSelf",
