@@ -46,6 +46,7 @@ export interface Liveness {
   /** Since when the view has been whole without a break. */
   readonly clearSince: number;
   readonly lookedAt: number;
+  readonly heardAt: number;
 }
 
 export interface Look {
@@ -60,8 +61,10 @@ export interface Look {
 
 /** Agents renew three times per duration, so those that fell silent at one moment expire within a third of it; the rest is for slow requests. */
 const companyShare = 0.4;
-/** An observer that did not look for this long was itself frozen, and has seen nothing. */
-const longestBlink = 0.5;
+/** An observer that did not look for this long was itself frozen, and has seen nothing. A server not heard for this long was perhaps away for all. */
+const longestGap = 0.5;
+/** Not heard for this long, the server is asked, so that only one that does not answer counts as away. */
+const longestQuiet = 1 / 3;
 
 /** Who was not among the living when the last leader published them stays silent until it is seen to renew. */
 export function begin(durationMs: number, sight: Sight, published: ReadonlySet<string> | undefined, now: number): Liveness {
@@ -71,25 +74,27 @@ export function begin(durationMs: number, sight: Sight, published: ReadonlySet<s
     const phase: Phase = believed ? { is: "alive" } : { is: "silent", expiredAt: -Infinity };
     agents.set(node, { renewal: sight.renewals.get(node), seenAt: now, phase });
   }
-  return { durationMs, agents, whole: sight.whole, clearSince: now, lookedAt: now };
+  return { durationMs, agents, whole: sight.whole, clearSince: now, lookedAt: now, heardAt: now };
 }
 
 export function observe(before: Liveness, sight: Sight, now: number): Look {
   const { durationMs } = before;
-  const blinked = now - before.lookedAt > durationMs * longestBlink;
-  const clearSince = sight.whole && before.whole && !blinked ? before.clearSince : now;
+  const heardAt = Math.max(before.heardAt, sight.heardAt);
+  const gap = Math.max(now - before.lookedAt, heardAt - before.heardAt) > durationMs * longestGap;
+  const clearSince = sight.whole && before.whole && !gap ? before.clearSince : now;
 
   const agents = merge(before.agents, sight, now);
   if (clearSince === now) forgetExpiries(agents);
   expire(agents, clearSince, durationMs, now);
   const doubt = doubtOwnView(agents, durationMs, now);
-  const unheard = silence(agents, sight.heardAt, now);
+  const unheard = silence(agents, heardAt, now);
+  const quiet = now - heardAt > durationMs * longestQuiet && agents.values().some(({ phase }) => phase.is !== "silent");
 
   return {
-    state: { durationMs, agents, whole: sight.whole, clearSince, lookedAt: now },
+    state: { durationMs, agents, whole: sight.whole, clearSince, lookedAt: now, heardAt },
     changed: differences(before.agents, agents),
     doubt,
-    ask: doubt !== undefined || unheard,
+    ask: doubt !== undefined || unheard || quiet,
   };
 }
 

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
+import { DaemonSet } from "../../src/api/core/daemon-set.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { Pod } from "../../src/api/core/pod.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { durationMs, eventually, installReports, Membership, throughout } from "./fixtures/membership.ts";
+
+const { signal } = new AbortController();
+let api: SuiteApiServer;
+
+beforeAll(async () => {
+  api = await apiServer("janitor");
+  const client = new KubeClient(api.access);
+  await installReports(client);
+  client.close();
+});
+
+afterAll(() => api.stop());
+
+/** A controller and these agents, all of which have reported and are known to be alive. */
+async function living(
+  { onTestFinished }: TestContext,
+  nodes: readonly string[],
+  options: { daemonSet?: string } = {},
+): Promise<Membership> {
+  const membership = await Membership.create(api, nodes);
+  onTestFinished(() => membership.end());
+  for (const node of nodes) membership.startAgent(node);
+  membership.startController(options.daemonSet);
+  await eventually(async () => {
+    expect(await membership.ready(...nodes)).toEqual(nodes.map(() => "True"));
+    expect((await membership.members())?.live).toEqual(nodes);
+  });
+  return membership;
+}
+
+// Each waits most of the time, with a controller and nodes of its own.
+describe.concurrent("the janitor", () => {
+  test("the report of a silent agent is Unknown until the agent is back and repairs it; those of others are not touched", async (context) => {
+    const it = await living(context, ["one-a", "one-b", "one-c"]);
+    const before = await it.report("one-b");
+    await it.stopAgents("one-a");
+    await eventually(async () => {
+      expect(await it.ready("one-a")).toEqual(["Unknown AgentSilent"]);
+      expect((await it.members())?.live).toEqual(["one-b", "one-c"]);
+    });
+    const marked = await it.report("one-a");
+    expect(marked?.status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
+      ["Ready", "Unknown"],
+      ["Degraded", "Unknown"],
+    ]);
+    expect(marked?.status?.conditions?.[0]?.message).toMatch(/^The agent on node one-a has been silent since 20\d\d-/);
+    expect((await it.report("one-b"))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+
+    it.startAgent("one-a");
+    await eventually(async () => {
+      expect(await it.ready("one-a", "one-b", "one-c")).toEqual(["True", "True", "True"]);
+      expect((await it.members())?.live).toEqual(["one-a", "one-b", "one-c"]);
+    });
+    await throughout(1, async () => expect(await it.ready("one-a")).toEqual(["True"]));
+  });
+
+  test("many silent at once: one Event first, then the marks, and no second Event", async (context) => {
+    const nodes = ["many-a", "many-b", "many-c", "many-d", "many-e"];
+    const it = await living(context, nodes);
+    const silent = nodes.slice(0, 4);
+    await it.stopAgents(...silent);
+    await eventually(async () =>
+      expect((await it.events()).map(({ reason, type }) => [type, reason])).toEqual([["Warning", "AgentsInDoubt"]]),
+    );
+    expect(await it.ready(...silent)).toEqual(["True", "True", "True", "True"]);
+    expect((await it.members())?.live).toEqual(nodes);
+    await eventually(async () => expect(await it.ready(...silent)).toEqual(silent.map(() => "Unknown AgentSilent")));
+    expect(await it.ready("many-e")).toEqual(["True"]);
+    expect((await it.events()).map(({ reason, count }) => [reason, count])).toEqual([["AgentsInDoubt", 1]]);
+  });
+
+  test("a report is deleted with its Lease when the Node is gone, and only then", async (context) => {
+    const it = await living(context, ["gone-a", "gone-b", "gone-c"]);
+    await it.stopAgents("gone-a", "gone-b");
+    await eventually(async () => expect(await it.ready("gone-a", "gone-b")).toEqual(["Unknown AgentSilent", "Unknown AgentSilent"]));
+    await it.client.resource(Node).delete({ name: "gone-a" }, { signal });
+    await eventually(async () => {
+      expect(await it.report("gone-a")).toBeUndefined();
+      expect(await it.hasLease("gone-a")).toBe(false);
+    });
+    await throughout(2, async () => {
+      expect(await it.ready("gone-b")).toEqual(["Unknown AgentSilent"]);
+      expect(await it.hasLease("gone-b")).toBe(true);
+    });
+  });
+
+  test("a Node that is deleted while its agent lives costs the agent nothing", async (context) => {
+    const it = await living(context, ["alive-a", "alive-b"]);
+    const { uid } = (await it.report("alive-a"))?.metadata ?? {};
+    await it.client.resource(Node).delete({ name: "alive-a" }, { signal });
+    await throughout(2, async () => expect((await it.report("alive-a"))?.metadata.uid).toBe(uid));
+  });
+
+  test("where agents are Pods, a report is deleted once the settled DaemonSet has had none on the node for a full duration", async (context) => {
+    const nodes = ["pods-a", "pods-b", "pods-c"];
+    const it = await living(context, nodes, { daemonSet: "agent" });
+    const daemonSet = await createDaemonSet(it);
+    for (const node of nodes) await createPod(it, daemonSet, node);
+    await settle(it, daemonSet, { ready: 2, desired: 3 });
+    await it.stopAgents("pods-a", "pods-b");
+    await eventually(async () => expect(await it.ready("pods-a", "pods-b")).toEqual(["Unknown AgentSilent", "Unknown AgentSilent"]));
+
+    await removePod(it, "pods-a");
+    await throughout(2, async () => expect(await it.ready("pods-a")).toEqual(["Unknown AgentSilent"]));
+
+    await settle(it, daemonSet, { ready: 2, desired: 2 });
+    await eventually(async () => {
+      expect(await it.report("pods-a")).toBeUndefined();
+      expect(await it.hasLease("pods-a")).toBe(false);
+    });
+    await throughout(1, async () => expect(await it.ready("pods-b", "pods-c")).toEqual(["Unknown AgentSilent", "True"]));
+  });
+});
+
+test("an API server that is away for longer than agents may be silent makes nobody silent", async (context) => {
+  const nodes = ["away-a", "away-b", "away-c"];
+  const it = await living(context, nodes);
+  api.server.pause();
+  await new Promise((resolve) => {
+    setTimeout(resolve, 2 * durationMs);
+  });
+  api.server.resume();
+  await throughout(3, async () => {
+    expect(await it.ready(...nodes)).toEqual(["True", "True", "True"]);
+    expect((await it.members())?.live).toEqual(nodes);
+  });
+});
+
+async function createDaemonSet({ client, namespace }: Membership): Promise<DaemonSet> {
+  const labels = { app: "agent" };
+  const template: object = { metadata: { labels }, spec: { containers: [{ name: "agent", image: "agent" }] } };
+  const metadata = { name: "agent", namespace };
+  // No Pod without an account, and no controller here that would make one.
+  await client.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, { body: { metadata: { name: "default" } }, signal });
+  return client.resource(DaemonSet).create({ metadata, spec: { selector: { matchLabels: labels }, template } }, { signal });
+}
+
+/** What the DaemonSet's controller would report, were there one. */
+async function settle({ client }: Membership, { metadata }: DaemonSet, numbers: { ready: number; desired: number }): Promise<void> {
+  const { ready, desired } = numbers;
+  const status = {
+    observedGeneration: metadata.generation,
+    desiredNumberScheduled: desired,
+    currentNumberScheduled: desired,
+    updatedNumberScheduled: desired,
+    numberReady: ready,
+    numberMisscheduled: 0,
+  };
+  await client.resource(DaemonSet).patchStatus(metadata, { status }, { signal });
+}
+
+async function createPod({ client, namespace }: Membership, { metadata }: DaemonSet, node: string): Promise<void> {
+  const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: metadata.name, uid: metadata.uid ?? "", controller: true };
+  const spec = { nodeName: node, containers: [{ name: "agent", image: "agent" }] };
+  await client.resource(Pod).create({ metadata: { name: `agent-${node}`, namespace, ownerReferences: [owner] }, spec }, { signal });
+}
+
+/** At once: there is no kubelet that would let it end. */
+async function removePod({ client, namespace }: Membership, node: string): Promise<void> {
+  await client.request("DELETE", `/api/v1/namespaces/${namespace}/pods/agent-${node}`, { body: { gracePeriodSeconds: 0 }, signal });
+}
