@@ -45,10 +45,9 @@ export class Store<T> {
     this.#objects.set(key, object);
     for (const { valuesOf, keys } of this.#indexes.values()) {
       const values = new Set(valuesOf(object));
-      if (old !== undefined) {
-        for (const value of valuesOf(old)) if (!values.delete(value)) unlink(keys, value, key);
-      }
-      for (const value of values) link(keys, value, key);
+      const before = new Set(old === undefined ? [] : valuesOf(old));
+      for (const value of before) if (!values.has(value)) unlink(keys, value, key);
+      for (const value of values) if (!before.has(value)) link(keys, value, key);
     }
   }
 

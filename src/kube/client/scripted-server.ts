@@ -96,7 +96,7 @@ export const hang: Step = () => undefined;
 /** Waits for what sockets do, also while time is held. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let turns = 0; !condition(); turns++) {
-    if (turns > 200_000) throw new Error("what was waited for never happened");
+    if (turns > 5_000_000) throw new Error("what was waited for never happened");
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,0 +1,376 @@
+import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vitest";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { fixedAccess } from "../client/access.ts";
+import { KubeClient } from "../client/client.ts";
+import { hang, holdTime, reset, says, type Step, until } from "../client/scripted-server.ts";
+import { watchReconnects } from "../metrics.ts";
+import { Cache, type CacheOptions } from "./cache.ts";
+import { listOf, map, pageOf, WatchedServer } from "./scripted-watch.ts";
+
+let api: WatchedServer;
+let client: KubeClient;
+let stop: AbortController;
+let changes: string[];
+
+beforeEach(async () => {
+  api = await WatchedServer.start();
+  client = new KubeClient(fixedAccess(api.server.url), { retries: 0 });
+  stop = new AbortController();
+  changes = [];
+  watchReconnects.reset();
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  stop.abort();
+  client.close();
+  await api[Symbol.asyncDispose]();
+});
+
+function started(options: CacheOptions<ConfigMap> = {}): Cache<ConfigMap> {
+  const cache = new Cache(client, ConfigMap, { pace: { backoffMs: 1, backoffMaxMs: 2 }, ...options });
+  cache.subscribe(({ type, object }) => changes.push(`${type} ${object.metadata.name}@${object.metadata.resourceVersion}`));
+  cache.start(stop.signal);
+  return cache;
+}
+
+async function watches(count: number): Promise<void> {
+  await until(() => api.watches.length === count);
+}
+
+function queries(): string[] {
+  return api.server.received.map(({ query }) =>
+    query.get("watch") === "true"
+      ? query.get("sendInitialEvents") === "true"
+        ? "watch all"
+        : `watch from ${query.get("resourceVersion")}`
+      : `list${query.has("limit") ? " by pages" : ""}${query.has("continue") ? ", next" : ""}`,
+  );
+}
+
+async function reconnects(): Promise<Record<string, number>> {
+  const { values } = await watchReconnects.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels["cause"], value]));
+}
+
+test("everything comes in one stream, and is shown when it is all there", async () => {
+  const cache = started();
+  await watches(1);
+  api.watch.added(map("a", 1), map("b", 2), map("c", 3)).modified(map("a", 4)).deleted(map("b", 5));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect([cache.size, cache.synced]).toEqual([0, false]);
+  api.watch.initialEventsEnd(5).added(map("d", 6));
+  await until(() => cache.size === 3);
+  expect(changes).toEqual(["added a@4", "added c@3", "added d@6"]);
+  expect(queries()).toEqual(["watch all"]);
+});
+
+test.for([
+  [400, "BadRequest"],
+  [405, "MethodNotAllowed"],
+  [415, "UnsupportedMediaType"],
+  [422, "Invalid"],
+] as const)("refused with %i, it reads by pages and watches from there, at once", async ([code, reason]) => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(code, reason) : undefined);
+  api.onList = (response, received) =>
+    (received.query.has("continue") ? listOf(7, map("b", 5)) : pageOf(7, map("a", 4)))(response, received);
+  const cache = started({ pace: { backoffMs: 60_000, backoffMaxMs: 60_000 } });
+  await watches(1);
+  expect(queries()).toEqual(["watch all", "list by pages", "list by pages, next", "watch from 7"]);
+  expect(changes).toEqual(["added a@4", "added b@5"]);
+  expect(cache.get("shop/a")?.kind).toBe("ConfigMap");
+});
+
+test("a server that takes sendInitialEvents for an unknown word is noticed, and read by pages", async () => {
+  api.onList = listOf(9, map("a", 4));
+  started();
+  await watches(1);
+  api.watch.added(map("a", 4)).bookmark(8);
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "list by pages", "watch from 9"]);
+  expect(changes).toEqual(["added a@4"]);
+});
+
+test("a first stream that falls silent half-way is given up for reading by pages", async () => {
+  holdTime();
+  api.onList = listOf(9, map("a", 4));
+  started();
+  await watches(1);
+  api.watch.added(map("a", 4));
+  await new Promise((resolve) => setImmediate(resolve));
+  await vi.advanceTimersByTimeAsync(90_000);
+  await until(() => vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "list by pages", "watch from 9"]);
+});
+
+test("managedFields are dropped from lists too", async () => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  const managed = map("a", 4);
+  api.onList = listOf(7, { ...managed, metadata: { ...managed.metadata, managedFields: [{}] } });
+  const cache = started();
+  await watches(1);
+  expect(cache.get("shop/a")?.metadata).not.toHaveProperty("managedFields");
+});
+
+test("when the moment of a paged list expires, it is read in one piece", async () => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.onList = (response, received) => {
+    if (received.query.has("continue")) return says(410, "Expired")(response, received);
+    if (received.query.has("limit")) return pageOf(7, map("old", 1))(response, received);
+    return listOf(9, map("a", 8))(response, received);
+  };
+  started();
+  await watches(1);
+  expect(queries()).toEqual(["watch all", "list by pages", "list by pages, next", "list", "watch from 9"]);
+  expect(changes).toEqual(["added a@8"]);
+});
+
+test("after a break it goes on from the last word, bookmarks included, and repeats nothing", async () => {
+  started();
+  await watches(1);
+  api.watch.added(map("a", 4)).initialEventsEnd(9).modified(map("a", 11));
+  await until(() => changes.length === 2);
+  api.watch.reset();
+  await watches(2);
+  api.watch.bookmark(20);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  api.watch.end();
+  await watches(3);
+  // A server that begins a little earlier than asked is not a reason to tell things twice.
+  api.watch.modified(map("a", 11)).modified(map("a", 21));
+  await until(() => changes.length === 3);
+  expect(changes).toEqual(["added a@4", "updated a@11", "updated a@21"]);
+  expect(queries()).toEqual(["watch all", "watch from 11", "watch from 20"]);
+  expect(await reconnects()).toEqual({ Unreachable: 1, closed: 1 });
+});
+
+test("a line cut in two by the end of its connection is not applied, and comes again", async () => {
+  started();
+  await watches(1);
+  api.watch.added(map("a", 4)).initialEventsEnd(9);
+  await until(() => changes.length === 1);
+  // The head of an event whose rest is lost.
+  api.watch.half(map("b", 10));
+  api.watch.end();
+  await watches(2);
+  api.watch.added(map("b", 10));
+  await until(() => changes.length === 2);
+  expect(changes[1]).toBe("added b@10");
+  expect(queries()[1]).toBe("watch from 9");
+});
+
+test.for(["as a status", "as an event"])(
+  "told that its place has expired, %s, it reads all again: old content stays until the new is whole",
+  async (how) => {
+    const cache = started();
+    await watches(1);
+    api.watch.added(map("same", 1), map("changed", 2), map("gone", 3), map("namesake", 4, {}, "first")).initialEventsEnd(9);
+    await until(() => changes.length === 4);
+    changes = [];
+    const same = cache.get("shop/same");
+
+    if (how === "as an event") api.watch.error(410, "Expired");
+    else {
+      api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : says(410, "Gone"));
+      api.watch.end();
+    }
+    await watches(2);
+    api.watch.added(map("same", 1), map("changed", 12), map("namesake", 14, {}, "second"), map("new", 15));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(changes).toEqual([]);
+    expect(cache.get("shop/gone")).toBeDefined();
+
+    api.watch.initialEventsEnd(20);
+    await until(() => changes.length > 0);
+    expect(changes).toEqual(["deleted gone@3", "updated changed@12", "deleted namesake@4", "added namesake@14", "added new@15"]);
+    expect(cache.get("shop/same")).toBe(same);
+    expect(cache.size).toBe(4);
+  },
+);
+
+test("a delete that was missed shows when its namesake arrives", async () => {
+  started();
+  await watches(1);
+  api.watch
+    .added(map("a", 1, {}, "first"))
+    .initialEventsEnd(9)
+    .added(map("a", 12, {}, "second"));
+  await until(() => changes.length === 3);
+  expect(changes).toEqual(["added a@1", "deleted a@1", "added a@12"]);
+});
+
+test("an end that was not seen begin is no news", async () => {
+  started();
+  await watches(1);
+  api.watch.initialEventsEnd(9).deleted(map("a", 10)).added(map("b", 11));
+  await until(() => changes.length === 1);
+  expect(changes).toEqual(["added b@11"]);
+});
+
+test("the view never goes back: older events and older reads are not believed", async () => {
+  const cache = started();
+  await watches(1);
+  api.watch
+    .added(map("a", 5))
+    .initialEventsEnd(9)
+    .modified(map("a", 20))
+    .modified(map("a", 15))
+    .deleted(map("a", 16))
+    .error(410, "Expired");
+  await watches(2);
+  expect(cache.get("shop/a")?.metadata.resourceVersion).toBe("20");
+  // This server lags behind the one we spoke to before.
+  api.watch.added(map("a", 15), map("b", 12)).initialEventsEnd(15);
+  await watches(3);
+  expect(cache.get("shop/b")).toBeUndefined();
+  // This one is up to date but shows one object as it was.
+  api.watch.added(map("a", 15), map("c", 21)).initialEventsEnd(30);
+  await until(() => cache.size === 2);
+  expect(cache.get("shop/a")?.metadata.resourceVersion).toBe("20");
+  expect(changes).toEqual(["added a@5", "updated a@20", "added c@21"]);
+  expect(await reconnects()).toEqual({ Gone: 1, behind: 1 });
+});
+
+test("a bookmark from before our time makes it read all again", async () => {
+  started();
+  await watches(1);
+  api.watch.initialEventsEnd(9).bookmark(8);
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "watch all"]);
+});
+
+test("a server that insists on an older state was set back: in the end it is believed", async () => {
+  const cache = started();
+  await watches(1);
+  api.watch.added(map("a", 50), map("b", 51)).initialEventsEnd(60).error(410, "Expired");
+  for (let read = 2; read <= 12; read++) {
+    await watches(read);
+    expect(cache.size).toBe(2);
+    api.watch.added(map("a", 5)).initialEventsEnd(6);
+  }
+  await until(() => cache.size === 1);
+  api.watch.modified(map("a", 7));
+  await until(() => changes.length === 5);
+  expect(changes).toEqual(["added a@50", "added b@51", "deleted b@51", "updated a@5", "updated a@7"]);
+});
+
+test("it survives whatever a server does, and tells each cause apart", async () => {
+  const trouble: Step[] = [
+    reset,
+    says(500, "InternalError"),
+    says(503, "ServiceUnavailable"),
+    says(401, "Unauthorized"),
+    says(403, "Forbidden"),
+    says(404, "NotFound"),
+    says(429, "TooManyRequests", "busy", { "retry-after": "0" }),
+    (response) => response.end('{"hello":"world"}\n'),
+    (response) => response.end("junk\n"),
+    (response) => response.destroy(),
+  ];
+  const left = [...trouble];
+  api.refuseWatch = () => left.shift();
+  const cache = started();
+  await watches(1);
+  api.watch.added(map("a", 4)).initialEventsEnd(9);
+  await until(() => cache.size === 1);
+  expect(await reconnects()).toEqual({
+    Unreachable: 2,
+    ServerError: 2,
+    Unauthorized: 1,
+    Forbidden: 1,
+    NotFound: 1,
+    TooManyRequests: 1,
+    Malformed: 2,
+  });
+});
+
+/** The pauses so far. What else is timed takes longer. */
+function pauses(timers: MockInstance<typeof setTimeout>, maxMs: number): number[] {
+  return timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms <= maxMs);
+}
+
+test("a server that is away altogether is tried again for ever, less and less often, with jitter", async () => {
+  holdTime();
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const { url } = api.server;
+  await api[Symbol.asyncDispose]();
+  client.close();
+  client = new KubeClient(fixedAccess(url), { retries: 0, deadlineMs: 31_000 });
+  started({ pace: {} });
+  while (pauses(timers, 30_000).length < 30) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const delays = pauses(timers, 30_000);
+  for (const [index, delay] of delays.entries()) {
+    const full = Math.min(250 * 2 ** index, 30_000);
+    expect(delay).toBeGreaterThanOrEqual(full / 2);
+    expect(delay).toBeLessThanOrEqual(full);
+  }
+  expect(new Set(delays.slice(8)).size).toBeGreaterThan(10);
+});
+
+test("the pause is short again once the watch has brought news; a first read alone does not count", async () => {
+  holdTime();
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  started({ pace: { backoffMs: 1_000, backoffMaxMs: 16_000 } });
+  for (let round = 1; round <= 4; round++) {
+    await watches(round);
+    api.watch.initialEventsEnd(9);
+    if (round === 4) api.watch.bookmark(10);
+    api.watch.error(410, "Expired");
+    await until(() => pauses(timers, 16_000).length === round);
+    await vi.advanceTimersByTimeAsync(16_000);
+  }
+  expect(pauses(timers, 16_000)).toEqual([1_000, 2_000, 4_000, 1_000]);
+});
+
+test("a server that asks for peace gets it", async () => {
+  holdTime();
+  let refusals = 0;
+  api.refuseWatch = () => (refusals++ === 0 ? says(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
+  started();
+  await until(() => refusals === 1 && vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(19_999);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(refusals).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  await watches(1);
+});
+
+test("silence for 90 s is taken for a dead connection; a bookmark is a sign of life", async () => {
+  holdTime();
+  const cache = started();
+  await watches(1);
+  api.watch.initialEventsEnd(9);
+  await until(() => cache.synced);
+  for (let minute = 1; minute <= 3; minute++) {
+    const heard = cache.lastHeard;
+    await vi.advanceTimersByTimeAsync(60_000);
+    api.watch.bookmark(9 + minute);
+    await until(() => cache.lastHeard !== heard);
+  }
+  await vi.advanceTimersByTimeAsync(90_000);
+  await until(() => vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "watch from 12"]);
+  expect(await reconnects()).toEqual({ silent: 1 });
+});
+
+test("a watch that is not even accepted in time is given up", async () => {
+  holdTime();
+  let asked = 0;
+  api.refuseWatch = () => (asked++ === 0 ? hang : undefined);
+  started();
+  await until(() => asked === 1);
+  await vi.advanceTimersByTimeAsync(30_000);
+  await until(() => vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(1);
+  expect(await reconnects()).toEqual({ silent: 1 });
+});
