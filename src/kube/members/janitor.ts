@@ -27,12 +27,12 @@ export interface JanitorOptions {
   /** Fenced: only the leader cleans up. */
   client: KubeClient;
   namespace: string;
-  agents: AgentWatch;
+  agents: Pick<AgentWatch, "durationMs" | "silence" | "subscribe" | "ready">;
   kinds: readonly ReportedKind[];
-  leases: Cache<Lease>;
-  nodes: Cache<Node>;
+  leases: Pick<Cache<Lease>, "get">;
+  nodes: Pick<Cache<Node>, "get" | "subscribe" | "waitForSync">;
   /** Where agents are Pods. */
-  pods?: AgentPods;
+  pods?: Pick<AgentPods, "begin" | "absenceMs" | "isAbsent">;
   budget: WriteBudget;
   log: Log;
 }
@@ -184,7 +184,7 @@ function markKey(kind: Kind, object: KubeObject): string {
   return `${kind.kind} ${keyOf(object)}`;
 }
 
-function deletionsOf(nodes: Cache<Node>): Source {
+function deletionsOf(nodes: JanitorOptions["nodes"]): Source {
   return {
     subscribe: (enqueue) =>
       nodes.subscribe((change) => {

@@ -16,10 +16,10 @@ export interface MembersPublisherOptions {
   /** Fenced: only the leader publishes. */
   client: KubeClient;
   namespace: string;
-  agents: AgentWatch;
+  agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
   /** Holds the one ConfigMap. */
-  members: Cache<ConfigMap>;
-  nodes: Cache<Node>;
+  members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
+  nodes: Pick<Cache<Node>, "list" | "subscribe" | "waitForSync">;
   /** Returns when no request of an earlier leader can arrive any more: indexes are allocated here. */
   settle: (signal: AbortSignal) => Promise<void>;
   log: Log;

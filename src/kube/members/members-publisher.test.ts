@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ConfigMap } from "../../api/core/config-map.ts";
+import type { Node } from "../../api/core/node.ts";
+import type { Kind } from "../../api/kind.ts";
+import type { Change } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { createLog } from "../log.ts";
+import { printMembers } from "./members.ts";
+import { membersPublisher } from "./members-publisher.ts";
+
+const none = () => () => {};
+const synced = () => Promise.resolve();
+const node = (name: string): Node => ({ metadata: { name }, spec: {} });
+
+/** What the server holds, and what the publisher's caches show of it. */
+class Cluster {
+  readonly calls: string[] = [];
+  live: string[] = [];
+  nodes: string[] = [];
+  nodesCached: string[] = [];
+  stored: ConfigMap | undefined;
+  cached: ConfigMap | undefined;
+  settle: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
+  changed: () => void = () => {};
+  #version = 1;
+  readonly #listeners = new Set<(change: Change<ConfigMap>) => void>();
+
+  publisher(): Runnable {
+    return membersPublisher({
+      client: this.#client(),
+      namespace: "system",
+      agents: {
+        living: () => this.live,
+        subscribe: (enqueue) => {
+          this.changed = () => enqueue("any");
+          this.changed();
+          return () => {};
+        },
+        ready: synced,
+      },
+      members: {
+        get: () => this.cached,
+        list: () => (this.cached ? [this.cached] : []),
+        subscribe: (listener) => {
+          this.#listeners.add(listener);
+          return () => this.#listeners.delete(listener);
+        },
+        waitForSync: synced,
+      },
+      nodes: { list: () => this.nodesCached.map(node), subscribe: none, waitForSync: synced },
+      settle: (signal) => this.settle(signal),
+      log: createLog({ level: "silent" }),
+    });
+  }
+
+  /** The cache catches up. */
+  deliver(): void {
+    const old = this.cached;
+    this.cached = this.stored;
+    const object = this.stored ?? old;
+    if (!object) return;
+    const change: Change<ConfigMap> = this.stored ? { type: "updated", object, old: old ?? object } : { type: "deleted", object };
+    for (const listener of this.#listeners) listener(change);
+    this.changed();
+  }
+
+  joins(...names: string[]): void {
+    this.live = names;
+    this.nodes = names;
+    this.nodesCached = names;
+    this.changed();
+  }
+
+  #client(): KubeClient {
+    const store = (call: string, { data }: ConfigMap) => {
+      this.#version += 1;
+      this.stored = {
+        metadata: { name: "plumbline-members", namespace: "system", resourceVersion: String(this.#version) },
+        ...(data ? { data } : {}),
+      };
+      this.calls.push(`${call} ${data?.["live"]} ${data?.["indexes"]}`);
+      return Promise.resolve(this.stored);
+    };
+    const resource = ({ kind }: Kind) => ({
+      list: () => {
+        this.calls.push(`list ${kind}`);
+        return Promise.resolve({ items: this.nodes.map(node), resourceVersion: "1" });
+      },
+      create: (object: ConfigMap) => store("create", object),
+      replace: (object: ConfigMap) => store(`replace ${object.metadata.resourceVersion}`, object),
+    });
+    return { resource } as unknown as KubeClient;
+  }
+}
+
+let cluster: Cluster;
+let publisher: Runnable;
+let stopping: AbortController;
+let running: Promise<void>;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 10, 15, 10, 30) });
+  cluster = new Cluster();
+  publisher = cluster.publisher();
+  stopping = new AbortController();
+});
+
+afterEach(async () => {
+  stopping.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+async function start(): Promise<void> {
+  running = publisher.run(stopping.signal);
+  await passes(1);
+}
+
+const passes = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
+const news = () => cluster.calls.splice(0);
+
+test("the first members are created once no earlier leader can write any more", async () => {
+  const settled = Promise.withResolvers<void>();
+  cluster.settle = () => settled.promise;
+  cluster.joins("a", "b");
+  await start();
+  expect(news()).toEqual([]);
+  settled.resolve();
+  await passes(1);
+  expect(news()).toEqual(["list Node", 'create ["a","b"] {"a":{"index":0},"b":{"index":1}}']);
+});
+
+test("a cache that lags behind the own write causes no second one, and the next change builds on it", async () => {
+  cluster.joins("a");
+  await start();
+  news();
+  cluster.changed();
+  await passes(1);
+  expect(news()).toEqual([]);
+  cluster.joins("a", "b");
+  await passes(1);
+  expect(news()).toEqual(["list Node", 'replace 2 ["a","b"] {"a":{"index":0},"b":{"index":1}}']);
+  cluster.deliver();
+  await passes(1);
+  expect(news()).toEqual([]);
+});
+
+test("whoever falls silent leaves the live set and keeps its index", async () => {
+  cluster.joins("a", "b");
+  await start();
+  news();
+  cluster.live = ["b"];
+  cluster.changed();
+  await passes(1);
+  expect(news()).toEqual(['replace 2 ["b"] {"a":{"index":0},"b":{"index":1}}']);
+});
+
+test("a Node that only the cache misses keeps its index", async () => {
+  cluster.joins("a", "b");
+  await start();
+  news();
+  cluster.nodesCached = ["b"];
+  cluster.changed();
+  await passes(1);
+  expect(news()).toEqual(["list Node"]);
+});
+
+test("keys of others stay in the object", async () => {
+  const data = { ...printMembers({ live: [], indexes: {}, freed: [] }), zones: "{}" };
+  cluster.stored = { metadata: { name: "plumbline-members", namespace: "system", resourceVersion: "1" }, data };
+  cluster.deliver();
+  cluster.joins("a");
+  await start();
+  expect(cluster.stored?.data).toMatchObject({ live: '["a"]', zones: "{}" });
+});
+
+test("members that someone deleted come back with the indexes they had", async () => {
+  cluster.joins("a", "b");
+  await start();
+  cluster.joins("b");
+  await passes(1);
+  cluster.deliver();
+  await passes(1);
+  news();
+  cluster.stored = undefined;
+  cluster.deliver();
+  await passes(1);
+  expect(news()).toEqual(['create ["b"] {"b":{"index":1}}']);
+});
+
+test("a later term starts from the object and not from what an earlier one remembers", async () => {
+  cluster.joins("a", "b");
+  await start();
+  stopping.abort();
+  await running;
+  stopping = new AbortController();
+  // Another leader has led meanwhile, and someone deleted what it wrote.
+  cluster.stored = undefined;
+  cluster.cached = undefined;
+  cluster.joins("b");
+  news();
+  await start();
+  expect(news()).toEqual(["list Node", 'create ["b"] {"b":{"index":0}}']);
+});
