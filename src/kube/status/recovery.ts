@@ -28,6 +28,8 @@ export class StatusAltered extends Error {
 const RETRY = { minMs: 100, maxMs: 30_000 };
 /** The same picture is tried again much later; another one soon, but not a hundred others in a second. */
 const REFUSED = { same: { minMs: 15_000, maxMs: 300_000 }, other: { minMs: 100, maxMs: 10_000 } };
+/** The server is well, and the next try has as good a chance as this one had. */
+const CONTENDED = { minMs: 10, maxMs: 1_000 };
 /** So many times in a row an object that moved on is tried again at once. */
 const AT_ONCE = 5;
 
@@ -38,7 +40,7 @@ const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
 export function recovery(error: unknown, failures: number): Recovery {
   const code = codeOf(error);
   if (MOVED.has(code)) {
-    const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, RETRY);
+    const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);
     return { code, look: true, hopeless: false, pauses: [{ ms, waker: "nothing" }] };
   }
   if (HOPELESS.has(code)) {
