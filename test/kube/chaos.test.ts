@@ -8,11 +8,12 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { complaints, COPIES, copier, copyCache, createNamespaces, sourceCache, SOURCES } from "./fixtures/copier.ts";
+import { complaints, COPIES, copier, copyCache, createNamespaces, revisions, sourceCache, SOURCES } from "./fixtures/copier.ts";
 
 const CYCLES = 30 * Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0) / 3);
 const WRITERS = 3;
 const SOURCES_PER_WRITER = 20;
+const BURST = 20;
 
 let api: SuiteApiServer;
 let wire: Wire;
@@ -118,29 +119,46 @@ async function disturb(cycle: number, random: () => number): Promise<void> {
   }
 }
 
+type Revision = () => string;
+
+const ignore = (): void => undefined;
+
+/** Enough at once to keep every worker busy: some sources that nobody touches again, so that none is saved by a later change, and some that change. */
+async function burst(cycle: number, client: KubeClient, revision: Revision): Promise<void> {
+  const configMaps = client.resource(ConfigMap);
+  const writes = Array.from({ length: BURST }, async (_, n) => {
+    const once = { metadata: { name: `once-${cycle}-${n}`, namespace: SOURCES }, data: { revision: revision() } };
+    await configMaps.create(once, { signal: never }).catch(ignore);
+    const often = { metadata: { name: `often-${n}`, namespace: SOURCES }, data: { revision: revision() } };
+    if (cycle === 0) await configMaps.create(often, { signal: never }).catch(ignore);
+    else await configMaps.patch({ name: `often-${n}`, namespace: SOURCES }, { data: often.data }, { signal: never }).catch(ignore);
+  });
+  await Promise.all(writes);
+}
+
 /** Creates, changes and deletes its sources until told to stop. An answer that did not come is no answer: it looks no further. */
-async function write(writer: number, client: KubeClient, revision: () => number, signal: AbortSignal): Promise<void> {
+async function write(writer: number, client: KubeClient, revision: Revision, signal: AbortSignal): Promise<void> {
   const configMaps = client.resource(ConfigMap);
   const random = chance(writer + 1);
   while (!signal.aborted) {
     const name = `source-${writer}-${Math.floor(random() * SOURCES_PER_WRITER)}`;
-    const data = { revision: String(revision()) };
+    const data = { revision: revision() };
     try {
       if (random() < 0.15) await configMaps.delete({ name, namespace: SOURCES }, { signal: never });
       else await configMaps.patch({ name, namespace: SOURCES }, { data }, { signal: never });
     } catch (error) {
       if (!isKubeError(error)) throw error;
       if (error.code === "NotFound") {
-        await configMaps.create({ metadata: { name, namespace: SOURCES }, data }, { signal: never }).catch(() => undefined);
+        await configMaps.create({ metadata: { name, namespace: SOURCES }, data }, { signal: never }).catch(ignore);
       }
     }
     await sleep(20 + random() * 60);
   }
 }
 
-/** Creates and deletes of copies that the server has carried out, by name. */
-async function carriedOut(verb: "create" | "delete"): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
+/** Writes of copies that the server has carried out, by verb and name. */
+async function carriedOut(): Promise<Record<"create" | "patch" | "delete", Map<string, number>>> {
+  const counts = { create: new Map<string, number>(), patch: new Map<string, number>(), delete: new Map<string, number>() };
   for (const line of (await readFile(api.server.auditLog, "utf8")).split("\n")) {
     // A server that is killed may leave half a line.
     if (!line.endsWith("}")) continue;
@@ -151,7 +169,10 @@ async function carriedOut(verb: "create" | "delete"): Promise<Map<string, number
     };
     const { namespace, name = "" } = entry.objectRef ?? {};
     const code = entry.responseStatus?.code ?? 0;
-    if (entry.verb === verb && namespace === COPIES && code >= 200 && code < 300) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (namespace !== COPIES || code < 200 || code >= 300) continue;
+    if (entry.verb === "create" || entry.verb === "patch" || entry.verb === "delete") {
+      counts[entry.verb].set(name, (counts[entry.verb].get(name) ?? 0) + 1);
+    }
   }
   return counts;
 }
@@ -173,11 +194,15 @@ test(
     const copying = copier({ client, sources, copies, log: createLog({ level: "silent" }), workers: 4 }).run(stop.signal);
 
     let last = 0;
+    const revision = () => String(++last);
+    const writerClient = new KubeClient(access, { deadlineMs: 2000 });
     const stopWriting = new AbortController();
-    const writing = Array.from({ length: WRITERS }, (_, writer) => write(writer, client, () => ++last, stopWriting.signal));
+    const writing = Array.from({ length: WRITERS }, (_, writer) => write(writer, writerClient, revision, stopWriting.signal));
 
     const random = chance(3);
     for (let cycle = 0; cycle < CYCLES; cycle++) {
+      writing.push(burst(cycle, writerClient, revision));
+      await sleep(20 + random() * 80);
       await disturb(cycle, random);
       await sleep(random() * 1500);
     }
@@ -186,20 +211,23 @@ test(
     await Promise.all(writing);
     await vi.waitFor(async () => expect(await complaints(witness, never)).toEqual([]), { timeout: 60_000, interval: 500 });
 
-    const held = await witness.resource(ConfigMap).list({ namespace: SOURCES, signal: never });
-    expect(held.items.length).toBeGreaterThan(WRITERS);
-    expect(last).toBeGreaterThan(CYCLES);
-    await vi.waitFor(() => expect(new Map(sources.list().map(identity))).toEqual(new Map(held.items.map(identity))), { timeout: 60_000 });
-    for (const verb of ["create", "delete"] as const) {
-      const counts = await carriedOut(verb);
-      expect(counts.size).toBeGreaterThan(0);
-      expect([...counts].filter(([, count]) => count > 1)).toEqual([]);
-    }
+    const { items: wanted } = await witness.resource(ConfigMap).list({ namespace: SOURCES, signal: never });
+    expect(wanted.length).toBeGreaterThan(CYCLES);
+    await vi.waitFor(() => expect(new Map(sources.list().map(identity))).toEqual(new Map(wanted.map(identity))), { timeout: 60_000 });
+
+    const { items: made } = await witness.resource(ConfigMap).list({ namespace: COPIES, signal: never });
+    const writes = await carriedOut();
+    expect([...writes.create, ...writes.delete].filter(([, count]) => count > 1)).toEqual([]);
+    // Every patch that was carried out has left its revision: none was sent twice, and none was written over.
+    const patches = made.map(
+      (copy) => [copy.metadata.name, writes.patch.get(copy.metadata.name) ?? 0, revisions(copy).length - 1] as const,
+    );
+    expect(patches.filter(([, carriedOut, left]) => carriedOut > left)).toEqual([]);
+    expect(patches.some(([, carriedOut]) => carriedOut > 5)).toBe(true);
 
     stop.abort();
     await copying;
-    client.close();
-    witness.close();
+    for (const each of [client, writerClient, witness]) each.close();
   },
 );
 
