@@ -10,6 +10,8 @@ export class ApiFault extends Error {
   /** The word for programs; a real server has none for a few of its errors. */
   readonly reason: string | undefined;
   readonly details: StatusDetails | undefined;
+  /** Where a list that cannot go on as it began may go on anyway. */
+  continueWith: string | undefined;
 
   constructor(code: number, reason: string | undefined, message: string, details?: StatusDetails, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -20,11 +22,11 @@ export class ApiFault extends Error {
 
   /** The `Status` object that goes over the wire. */
   toStatus(): object {
-    const { message, reason, details, code } = this;
+    const { message, reason, details, code, continueWith } = this;
     return {
       kind: "Status",
       apiVersion: "v1",
-      metadata: {},
+      metadata: continueWith === undefined ? {} : { continue: continueWith },
       status: "Failure",
       message,
       ...(reason !== undefined && { reason }),
@@ -88,8 +90,10 @@ export function methodNotAllowed(kind: Kind, verb: string): ApiFault {
 }
 
 /** The state that was asked for is no longer kept. */
-export function expired(message: string): ApiFault {
-  return new ApiFault(410, "Expired", message);
+export function expired(message: string, continueWith?: string): ApiFault {
+  const fault = new ApiFault(410, "Expired", message);
+  fault.continueWith = continueWith;
+  return fault;
 }
 
 /** The state that was asked for is not there yet. */

@@ -9,12 +9,19 @@ export class Collection {
   readonly history: History;
   readonly #entries = new Map<string, Entry>();
   readonly #watchers = new Set<(change: Change) => void>();
+  #revision: number;
   /** Made when asked for; only objects that come or go make it stale. */
   #sortedKeys: string[] | undefined;
 
   constructor(kind: ServedKind, revision: number) {
     this.kind = kind;
     this.history = new History(revision);
+    this.#revision = revision;
+  }
+
+  /** The revision of the last change. */
+  get revision(): number {
+    return this.#revision;
   }
 
   get size(): number {
@@ -36,6 +43,7 @@ export class Collection {
     if (change.type === "DELETED") this.#entries.delete(key);
     else this.#entries.set(key, change.entry);
     if (change.type !== "MODIFIED") this.#sortedKeys = undefined;
+    this.#revision = change.entry.revision;
     this.history.record(change);
     for (const watcher of this.#watchers) watcher(change);
   }

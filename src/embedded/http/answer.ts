@@ -1,0 +1,48 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { stringify } from "yaml";
+import type { ApiFault } from "../fault.ts";
+
+export type Encoding = "json" | "yaml";
+
+/** Longer ones are cut, as a server cuts them. */
+const WARNING_MAX = 1024;
+
+/** `body` is JSON; a client that asked for YAML gets it as that. */
+export function send(
+  response: ServerResponse,
+  code: number,
+  body: Buffer,
+  { encoding = "json", warnings = [] }: { encoding?: Encoding; warnings?: readonly string[] } = {},
+): void {
+  const yaml = encoding === "yaml";
+  const content = yaml ? Buffer.from(stringify(JSON.parse(body.toString("utf8")), { aliasDuplicateObjects: false })) : body;
+  const headers: OutgoingHttpHeaders = {
+    "cache-control": "no-cache, private",
+    "content-type": yaml ? "application/yaml" : "application/json",
+    "content-length": content.length,
+  };
+  if (warnings.length > 0) response.setHeader("warning", warnings.map(warningHeader));
+  response.writeHead(code, headers);
+  response.end(content);
+}
+
+export function sendObject(response: ServerResponse, code: number, body: object, encoding?: Encoding): void {
+  send(response, code, Buffer.from(JSON.stringify(body)), encoding && { encoding });
+}
+
+export function sendText(response: ServerResponse, code: number, text: string): void {
+  response.writeHead(code, { "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text) });
+  response.end(text);
+}
+
+export function sendFault(response: ServerResponse, fault: ApiFault): void {
+  if (fault.details?.retryAfterSeconds !== undefined) response.setHeader("retry-after", fault.details.retryAfterSeconds);
+  sendObject(response, fault.code, fault.toStatus());
+}
+
+/** Node takes header values as single bytes; what it is given here are the bytes of UTF-8. */
+function warningHeader(text: string): string {
+  const shown = text.length > WARNING_MAX ? `${text.slice(0, WARNING_MAX)}…` : text;
+  const quoted = shown.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");
+  return `299 - "${Buffer.from(quoted).toString("latin1")}"`;
+}

@@ -1,0 +1,70 @@
+import { parse } from "yaml";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import { apiVersionOf } from "../../api/kind.ts";
+import { ApiFault, badRequest } from "../fault.ts";
+import type { ServedKind } from "../kinds/served-kind.ts";
+import { textAt } from "../objects/json.ts";
+
+/** The object that a client sent, told that it is of the stored version. */
+export function decodeObject(kind: ServedKind, version: string, contentType: string | undefined, bytes: Buffer): JsonObject {
+  const unrecognized = (why: string) =>
+    badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${summary(bytes)})`);
+  const text = bytes.toString("utf8");
+  const body = parsed(text, mediaType(contentType), (why) => unrecognized(`couldn't get version/kind; json parse error: ${why}`));
+  const requested = apiVersionOf({ ...kind, version });
+  if (body !== null && !isObject(body)) {
+    const struct = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    const found = Array.isArray(body) ? "array" : typeof body;
+    throw unrecognized(`couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type ${struct}`);
+  }
+  // A server knows what it expects of its own kinds; of others it wants to be told.
+  const object = kind.custom ? (body ?? {}) : { apiVersion: requested, kind: kind.kind, ...body };
+  if (!textAt(object, "kind")) throw unrecognized(`Object 'Kind' is missing in '${text}'`);
+  const [given, name] = [textAt(object, "apiVersion"), textAt(object, "kind")];
+  if (!kind.custom && (given !== requested || name !== kind.kind)) {
+    const why = `no kind "${name}" is registered for version "${given}" in ${requested}`;
+    throw badRequest(`${name} in version "${given.split("/").at(-1)}" cannot be handled as a ${kind.kind}: ${why}`);
+  }
+  if (given !== requested) {
+    throw badRequest(`the API version in the data (${given}) does not match the expected API version (${requested})`);
+  }
+  return { ...object, apiVersion: apiVersionOf(kind) };
+}
+
+/** The options that came as a body; nothing where there is none. */
+export function decodeOptions(contentType: string | undefined, bytes: Buffer): JsonObject {
+  if (bytes.length === 0) return {};
+  const options = parsed(bytes.toString("utf8"), mediaType(contentType), (why) =>
+    badRequest(`couldn't get version/kind; json parse error: ${why}`),
+  );
+  if (!isObject(options)) throw badRequest("decoded object cannot be converted to DeleteOptions");
+  return options;
+}
+
+/** What stands before the first semicolon. */
+export function mediaType(contentType: string | undefined): string {
+  return (contentType ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): ApiFault {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`;
+  return new ApiFault(415, "UnsupportedMediaType", message);
+}
+
+function parsed(text: string, type: string, unreadable: (why: string) => ApiFault): unknown {
+  try {
+    if (type === "application/json") return JSON.parse(text);
+    // A few aliases are fine; a million of them are an attack.
+    if (type === "application/yaml") return parse(text, { maxAliasCount: 100 });
+  } catch (error) {
+    throw unreadable(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+  }
+  throw unsupportedMediaType(["application/json", "application/yaml"]);
+}
+
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return "<empty>";
+  const shown = bytes.subarray(0, 30);
+  const text = bytes[0] === 0x7b ? shown.toString("utf8") : shown.toString("hex");
+  return bytes.length > 30 ? `${text} ...` : text;
+}

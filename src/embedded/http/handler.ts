@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Log } from "../../kube/log.ts";
+import { ApiFault, badRequest, internalError, methodNotAllowed, notFound } from "../fault.ts";
+import type { Keeping } from "../keeping.ts";
+import type { Store } from "../store.ts";
+import { sendFault, sendText } from "./answer.ts";
+import { Reading } from "./reading.ts";
+import { asked, Gone, isTrue, type Asked } from "./request.ts";
+import { nowhere, Paths, type Target } from "./target.ts";
+import { Writing } from "./writing.ts";
+
+export type Handler = (message: IncomingMessage, response: ServerResponse) => void;
+
+/** Paths besides those of objects; false when a path is none of theirs. */
+export type Extra = (request: Asked, response: ServerResponse) => boolean | Promise<boolean>;
+
+/** Serves the store over HTTP. Whatever a client sends, it is answered with a Status, and the process goes on. */
+export function apiHandler(options: { store: Store; keeping: Keeping; log: Log; extras: readonly Extra[] }): Handler {
+  const { store, keeping, log, extras } = options;
+  const paths = new Paths(store.kinds);
+  const reading = new Reading(store, log);
+  const writing = new Writing(store, keeping);
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = asked(message);
+    const target = paths.find(request.segments);
+    if (target) return dispatch(request, target, response);
+    for (const extra of extras) if (await extra(request, response)) return;
+    sendText(response, 404, "404 page not found\n");
+  }
+
+  function dispatch(request: Asked, target: Target, response: ServerResponse): void | Promise<void> {
+    const { method } = request;
+    const one = target.name !== undefined;
+    checkSubresource(target, method);
+    switch (method) {
+      case "GET":
+      case "HEAD":
+        if (isTrue(request.query, "watch")) return reading.watch(request, target, response);
+        return one ? reading.get(request, target, response) : reading.list(request, target, response);
+      case "POST":
+        if (one || !placed(target)) throw notAllowed(target, "create");
+        return writing.create(request, target, response);
+      case "PUT":
+        if (!one) throw unnamed(target, "update");
+        return writing.replace(request, target, response);
+      case "PATCH":
+        if (!one) throw unnamed(target, "patch");
+        return writing.patch(request, target, response);
+      case "DELETE":
+        if (one) return writing.delete(request, target, response);
+        if (!placed(target) || target.kind.kind === "Namespace") throw notAllowed(target, "deletecollection");
+        return writing.deleteCollection(request, target, response);
+      default:
+        throw notAllowed(target, "");
+    }
+  }
+
+  return (message, response) => {
+    serve(message, response).catch((error: unknown) => refuse(error, message, response, log));
+  };
+}
+
+/** A namespaced kind is written within a namespace only. */
+const placed = ({ kind, namespace }: Target) => kind.scope === "Cluster" || namespace !== undefined;
+
+function notAllowed({ kind }: Target, verb: string): ApiFault {
+  if (kind.custom) return methodNotAllowed(kind, verb);
+  return new ApiFault(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {});
+}
+
+function unnamed(target: Target, verb: string): ApiFault {
+  return target.kind.custom ? badRequest("name must be provided") : notAllowed(target, verb);
+}
+
+function checkSubresource(target: Target, method: string): void {
+  const { kind, subresource, name = "" } = target;
+  if (subresource === undefined) return;
+  if (subresource !== "status" || !kind.rules.hasStatus) throw kind.custom ? notFound(kind, name) : nowhere();
+  if (method === "DELETE") throw notAllowed(target, "delete");
+}
+
+function refuse(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
+  if (error instanceof Gone) return;
+  const fault = faultOf(error);
+  if (fault.code >= 500) log.error({ method: message.method, url: message.url, error }, "a request failed");
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  // What the client still wants to say nobody will hear.
+  if (!message.complete) response.setHeader("connection", "close");
+  sendFault(response, fault);
+}
+
+function faultOf(error: unknown): ApiFault {
+  if (error instanceof ApiFault) return error;
+  if (error instanceof RangeError && error.message.includes("call stack")) return badRequest("json: exceeded max depth");
+  return internalError(error instanceof Error ? error.message : String(error), error);
+}

@@ -1,0 +1,105 @@
+import { isObject } from "../../api/admission/value.ts";
+import { same } from "../objects/json.ts";
+
+/** An operation that cannot be carried out. */
+export class BadOperation extends Error {}
+
+const OPERATIONS_MAX = 10_000;
+
+interface Operation {
+  op: string;
+  path: string[];
+  from: string[];
+  value: unknown;
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+/** RFC 6902, as far and as loosely as an API server takes it. */
+export function jsonPatched(target: object, operations: readonly unknown[]): unknown {
+  if (operations.length > OPERATIONS_MAX) throw new BadOperation(`at most ${OPERATIONS_MAX} operations`);
+  const root: { document: unknown } = { document: structuredClone(target) };
+  for (const operation of operations) carryOut(root, readOperation(operation));
+  return root.document;
+}
+
+function readOperation(raw: unknown): Operation {
+  if (!isObject(raw)) throw new BadOperation("an operation is an object");
+  return { op: String(raw["op"]), path: pointer(raw["path"]), from: pointer(raw["from"] ?? ""), value: structuredClone(raw["value"]) };
+}
+
+function pointer(text: unknown): string[] {
+  if (typeof text !== "string" || (text !== "" && !text.startsWith("/"))) throw new BadOperation(`${String(text)} is no JSON pointer`);
+  const parts = text.split("/").slice(1);
+  return ["document", ...parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))];
+}
+
+function carryOut(root: { document: unknown }, { op, path, from, value }: Operation): void {
+  switch (op) {
+    case "add":
+      return add(root, path, value);
+    case "remove":
+      return void remove(root, path);
+    case "replace":
+      return replace(root, path, value);
+    case "move":
+      return add(root, path, remove(root, from));
+    case "copy":
+      return add(root, path, structuredClone(valueAt(root, from)));
+    case "test":
+      if (same(valueAt(root, path) ?? null, value ?? null)) return;
+      throw new BadOperation(`the value at ${path.join("/")} is another`);
+    default:
+      throw new BadOperation(`${op} is no operation`);
+  }
+}
+
+/** The container that holds the last part of a path. */
+function parent(root: object, path: readonly string[]): { within: Container; last: string } {
+  let within: unknown = root;
+  for (const part of path.slice(0, -1)) within = member(within, part);
+  if (!isObject(within) && !Array.isArray(within)) throw new BadOperation(`nothing holds ${path.join("/")}`);
+  return { within, last: path.at(-1) ?? "" };
+}
+
+function member(within: unknown, part: string): unknown {
+  if (Array.isArray(within)) return within[indexIn(within, part, within.length - 1)];
+  return isObject(within) && Object.hasOwn(within, part) ? within[part] : undefined;
+}
+
+function valueAt(root: object, path: readonly string[]): unknown {
+  const { within, last } = parent(root, path);
+  return member(within, last);
+}
+
+function indexIn(list: readonly unknown[], part: string, max: number): number {
+  const index = /^-?\d+$/.test(part) ? Number(part) : Number.NaN;
+  const counted = index < 0 ? index + list.length : index;
+  if (!(counted >= 0 && counted <= max)) throw new BadOperation(`${part} is no index`);
+  return counted;
+}
+
+function set(within: Container, part: string, value: unknown): void {
+  Object.defineProperty(within, part, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function add(root: object, path: readonly string[], value: unknown): void {
+  const { within, last } = parent(root, path);
+  if (Array.isArray(within)) within.splice(last === "-" ? within.length : indexIn(within, last, within.length), 0, value);
+  else set(within, last, value);
+}
+
+function replace(root: object, path: readonly string[], value: unknown): void {
+  const { within, last } = parent(root, path);
+  if (Array.isArray(within)) within[indexIn(within, last, within.length - 1)] = value;
+  else set(within, last, value);
+}
+
+function remove(root: object, path: readonly string[]): unknown {
+  const { within, last } = parent(root, path);
+  if (Array.isArray(within)) return within.splice(indexIn(within, last, within.length - 1), 1)[0];
+  if (!Object.hasOwn(within, last)) throw new BadOperation(`there is no ${path.join("/")}`);
+  const value = within[last];
+  delete within[last];
+  return value;
+}

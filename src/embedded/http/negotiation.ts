@@ -1,0 +1,43 @@
+import { ApiFault } from "../fault.ts";
+import type { Encoding } from "./answer.ts";
+
+/** In what form the client wants its answer. */
+export interface Wanted {
+  readonly encoding: Encoding;
+  readonly as: "object" | "table" | "metadata" | "discovery";
+}
+
+const PLAIN: Wanted = { encoding: "json", as: "object" };
+
+const FORMS: Record<string, Wanted["as"]> = {
+  "Table.meta.k8s.io/v1": "table",
+  "PartialObjectMetadata.meta.k8s.io/v1": "metadata",
+  "PartialObjectMetadataList.meta.k8s.io/v1": "metadata",
+  "APIGroupDiscoveryList.apidiscovery.k8s.io/v2": "discovery",
+};
+
+/** The first form in the client's list that we have among `possible`. */
+export function negotiate(accept: string | undefined, possible: readonly Wanted["as"][]): Wanted {
+  if (accept === undefined || accept === "application/json") return PLAIN;
+  for (const clause of accept.split(",")) {
+    const wanted = read(clause);
+    if (wanted && possible.includes(wanted.as)) return wanted;
+  }
+  throw new ApiFault(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml", {});
+}
+
+function read(clause: string): Wanted | undefined {
+  const [type = "", ...rest] = clause.split(";").map((part) => part.trim());
+  const encoding = encodingOf(type);
+  if (!encoding) return undefined;
+  const parameters = new Map(rest.map((parameter) => parameter.split("=", 2) as [string, string | undefined]));
+  const form = parameters.get("as");
+  if (form === undefined) return { encoding, as: "object" };
+  const as = FORMS[`${form}.${parameters.get("g") ?? ""}/${parameters.get("v") ?? ""}`];
+  return as && { encoding, as };
+}
+
+function encodingOf(type: string): Encoding | undefined {
+  if (type === "application/json" || type === "*/*" || type === "application/*") return "json";
+  return type === "application/yaml" ? "yaml" : undefined;
+}

@@ -1,0 +1,90 @@
+import { forbidden as forbiddenField, unsupported, type FieldError } from "../../api/admission/field-error.ts";
+import { badRequest, invalid } from "../fault.ts";
+import type { StoredObject } from "../kinds/served-kind.ts";
+import { parseFieldSelector } from "../objects/field-selector.ts";
+import { parseLabelSelector } from "../objects/label-selector.ts";
+import type { Target } from "./target.ts";
+
+/** Which objects of a collection are meant. Undefined means all of them. */
+export interface Selection {
+  readonly namespace?: string;
+  readonly matches?: (object: StoredObject) => boolean;
+}
+
+export function selectionOf(target: Target, query: URLSearchParams): Selection {
+  const { kind, namespace, name } = target;
+  const labels = query.get("labelSelector");
+  const fields = query.get("fieldSelector");
+  const byLabels = labels ? parseLabelSelector(labels) : undefined;
+  const byFields = fields ? parseFieldSelector(fields, kind) : undefined;
+  const tests = [
+    ...(byLabels ? [({ metadata }: StoredObject) => byLabels(metadata.labels ?? {})] : []),
+    ...(byFields ? [byFields] : []),
+    ...(name === undefined ? [] : [({ metadata }: StoredObject) => metadata.name === name]),
+  ];
+  return {
+    ...(namespace !== undefined && { namespace }),
+    ...(tests.length > 0 && { matches: (object: StoredObject) => tests.every((test) => test(object)) }),
+  };
+}
+
+export function isSelected({ namespace, matches }: Selection, object: StoredObject): boolean {
+  return (namespace === undefined || object.metadata.namespace === namespace) && (!matches || matches(object));
+}
+
+/** A number from the query; absent is absent. */
+export function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  return Number(text);
+}
+
+/** The revision that a read starts from; 0 means any. */
+export function resourceVersionIn(query: URLSearchParams): number | undefined {
+  const text = query.get("resourceVersion");
+  if (text === null || text === "") return undefined;
+  if (!/^\d+$/.test(text)) {
+    const quoted = JSON.stringify(text);
+    const why = `strconv.ParseUint: parsing ${quoted}: invalid syntax`;
+    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${quoted}: ${why}`);
+  }
+  return Number(text);
+}
+
+/** Options that contradict each other are refused before anything is read. */
+export function checkListOptions(query: URLSearchParams, watch: boolean): void {
+  const match = query.get("resourceVersionMatch") ?? "";
+  const initial = query.has("sendInitialEvents");
+  const errors = watch ? watchErrors(query, match, initial) : listErrors(query, match, initial);
+  if (errors.length > 0) throw invalid({ kind: "ListOptions", group: "meta.k8s.io" }, "", errors);
+}
+
+const when = (wrong: boolean, error: () => FieldError) => (wrong ? [error()] : []);
+const matchForbidden = (why: string) => () => forbiddenField("resourceVersionMatch", why);
+
+function listErrors(query: URLSearchParams, match: string, initial: boolean): FieldError[] {
+  const given = match !== "";
+  return [
+    ...when(given && !query.get("resourceVersion"), matchForbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")),
+    ...when(given && Boolean(query.get("continue")), matchForbidden("resourceVersionMatch is forbidden when continue is provided")),
+    ...when(given && match !== "Exact" && match !== "NotOlderThan", () =>
+      unsupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]),
+    ),
+    ...when(
+      match === "Exact" && query.get("resourceVersion") === "0",
+      matchForbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+    ),
+    ...when(initial, () => forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list")),
+  ];
+}
+
+function watchErrors(query: URLSearchParams, match: string, initial: boolean): FieldError[] {
+  const given = match !== "";
+  return [
+    ...when(initial && match !== "NotOlderThan", matchForbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")),
+    ...when(given && !initial, matchForbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")),
+    ...when(given && match !== "NotOlderThan", () => unsupported("resourceVersionMatch", match, ["NotOlderThan"])),
+    ...when(given && Boolean(query.get("continue")), matchForbidden("resourceVersionMatch is forbidden when continue is provided")),
+  ];
+}

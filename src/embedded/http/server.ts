@@ -1,0 +1,107 @@
+import { chmod, rm } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
+import type { Handler } from "./handler.ts";
+
+/** A path of a unix socket cannot be longer. */
+const SOCKET_PATH_MAX = 107;
+/** Longer than clients keep a connection that they do not use, so that it is they who close it. */
+const KEEP_ALIVE_MS = 120_000;
+const REQUEST_MS = 60_000;
+
+const { createServer } = process.getBuiltinModule("node:http");
+const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
+
+export interface Listening {
+  /** The port, of a TCP listener. */
+  readonly port: number | undefined;
+  /** Ends every connection, watches too. */
+  close(): Promise<void>;
+}
+
+/** On a unix socket that only its owner may connect to. The caller owns the path: what lies there is replaced. */
+export async function listenOnSocket(path: string, handler: Handler): Promise<Listening> {
+  if (Buffer.byteLength(path) > SOCKET_PATH_MAX) {
+    throw new Error(
+      `The path of the socket ${path} has ${Buffer.byteLength(path)} bytes, and ${SOCKET_PATH_MAX} are possible; use a directory with a shorter path`,
+    );
+  }
+  await rm(path, { force: true });
+  const server = configured(createServer(handler));
+  const listening = await started(server, { path });
+  await chmod(path, 0o600);
+  return listening;
+}
+
+export interface TlsIdentity {
+  readonly certificate: string;
+  readonly privateKey: string;
+  /** Clients must show a certificate that this one signed. */
+  readonly authority: string;
+}
+
+export async function listenOnTcp(address: { host: string; port: number }, identity: TlsIdentity, handler: Handler): Promise<Listening> {
+  const server = createTlsServer(
+    {
+      cert: identity.certificate,
+      key: identity.privateKey,
+      ca: identity.authority,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: "TLSv1.2",
+    },
+    handler,
+  );
+  return started(configured(server), address);
+}
+
+function configured<S extends Server | TlsServer>(server: S): S {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.requestTimeout = REQUEST_MS;
+  // Malformed requests have no answer of ours; the parser's own will do.
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+    else socket.end(malformed(error));
+  });
+  return server;
+}
+
+function malformed({ code }: NodeJS.ErrnoException): string {
+  const status = code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const reason = "BadRequest";
+  const body = JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: "the request is not proper HTTP",
+    reason,
+    code: Number(status.slice(0, 3)),
+  });
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+}
+
+async function started(server: Server | TlsServer, where: { path: string } | { host: string; port: number }): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(where, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return {
+    port: typeof address === "object" ? address?.port : undefined,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { apiVersionOf } from "../../api/kind.ts";
+import { ApiFault } from "../fault.ts";
+import type { ServedKind, ServedVersion, StoredObject } from "../kinds/served-kind.ts";
+import type { Entry } from "../objects/entry.ts";
+
+/** What a path points at. */
+export interface Target {
+  readonly kind: ServedKind;
+  readonly version: ServedVersion;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+/** A path of a served group that leads nowhere. */
+export function nowhere(): ApiFault {
+  return new ApiFault(404, "NotFound", "the server could not find the requested resource", {});
+}
+
+/** From paths to kinds, for every version that is served. */
+export class Paths {
+  readonly #groups = new Map<string, Map<string, Target>>();
+
+  constructor(kinds: readonly ServedKind[]) {
+    for (const kind of kinds) {
+      for (const version of kind.versions) {
+        const apiVersion = apiVersionOf({ ...kind, version: version.name });
+        const resources = this.#groups.get(apiVersion) ?? new Map<string, Target>();
+        this.#groups.set(apiVersion, resources.set(kind.plural, { kind, version }));
+      }
+    }
+  }
+
+  /** Undefined where no group of ours begins like this; throws where one does and has no such path. */
+  find(segments: readonly string[]): Target | undefined {
+    const [root, first = "", second = ""] = segments;
+    const apiVersion = root === "api" ? first : root === "apis" ? `${first}/${second}` : "";
+    const resources = this.#groups.get(apiVersion);
+    const rest = segments.slice(root === "api" ? 2 : 3);
+    return resources && rest.length > 0 ? locate(resources, rest) : undefined;
+  }
+}
+
+/** `/namespaces/NAME/status` is about the namespace; anything else behind a name is in it. */
+const OF_THE_NAMESPACE = new Set(["status", "finalize"]);
+
+function locate(resources: ReadonlyMap<string, Target>, rest: readonly string[]): Target {
+  const [first, namespace, second = ""] = rest;
+  const within = first === "namespaces" && namespace !== undefined && rest.length > 2 && !OF_THE_NAMESPACE.has(second);
+  const [plural = "", name, subresource, ...beyond] = within ? rest.slice(2) : rest;
+  const target = resources.get(plural);
+  if (!target || beyond.length > 0) throw nowhere();
+  const { scope } = target.kind;
+  if (within !== (scope === "Namespaced") && (within || name !== undefined)) throw nowhere();
+  return {
+    ...target,
+    ...(within && { namespace }),
+    ...(name !== undefined && { name }),
+    ...(subresource !== undefined && { subresource }),
+  };
+}
+
+/** The object as the version that was asked for shows it. */
+export function jsonFor(entry: Entry, { kind, version }: Target): Buffer {
+  return version === kind.versions[0] ? entry.json : Buffer.from(JSON.stringify(inVersion(entry.object, kind, version.name)));
+}
+
+export function inVersion(object: StoredObject, kind: ServedKind, version: string): StoredObject {
+  return { ...object, apiVersion: apiVersionOf({ ...kind, version }) };
+}

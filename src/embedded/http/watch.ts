@@ -1,0 +1,196 @@
+import type { ServerResponse } from "node:http";
+import { apiVersionOf } from "../../api/kind.ts";
+import type { Log } from "../../kube/log.ts";
+import { expired } from "../fault.ts";
+import type { Collection } from "../objects/collection.ts";
+import type { Entry } from "../objects/entry.ts";
+import type { Change } from "../objects/history.ts";
+import { isSelected, type Selection } from "./selection.ts";
+import type { Target } from "./target.ts";
+
+export interface WatchOptions {
+  readonly collection: Collection;
+  readonly target: Target;
+  readonly selection: Selection;
+  /** Undefined or 0: everything that is there first. */
+  readonly from: number | undefined;
+  readonly sendInitialEvents: boolean;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  /** The object of an event, as JSON. */
+  readonly show: (entry: Entry, first: boolean) => Buffer;
+  /** The revision of the store. */
+  readonly revision: () => number;
+  readonly log: Log;
+}
+
+const BOOKMARK_MS = 60_000;
+/** Changes that a client may be behind before it is let go. */
+const BACKLOG_MAX = 10_000;
+/** Silence of a client that has things to read. */
+const STALLED_MS = 60_000;
+const CHUNK = 64 * 1024;
+
+const NEWLINE = Buffer.from("}\n");
+const prefixes = Object.fromEntries(
+  ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"].map((type) => [type, Buffer.from(`{"type":"${type}","object":`)]),
+) as Record<EventType, Buffer>;
+type EventType = Change["type"] | "BOOKMARK" | "ERROR";
+
+/** One client that follows a collection. It is sent as much as it reads; of the rest only references are kept. */
+export class Watch {
+  readonly #response: ServerResponse;
+  readonly #options: WatchOptions;
+  readonly #backlog: Change[] = [];
+  readonly #ends: (() => void)[] = [];
+  #initial: readonly Entry[] = [];
+  #sent = 0;
+  #initialDone: { revision: number; marked: boolean } | undefined;
+  #told: number;
+  #events = 0;
+  #full = false;
+  #stalled: NodeJS.Timeout | undefined;
+
+  constructor(response: ServerResponse, options: WatchOptions) {
+    this.#response = response;
+    this.#options = options;
+    this.#told = options.revision();
+  }
+
+  start(): void {
+    const { collection, from, sendInitialEvents, selection, bookmarks, timeoutMs, revision } = this.#options;
+    const response = this.#response;
+    response.writeHead(200, { "cache-control": "no-cache, private", "content-type": "application/json" });
+    response.flushHeaders();
+    response.once("close", () => this.#end());
+    response.on("drain", () => this.#drained());
+
+    if (from === undefined || from === 0 || sendInitialEvents) {
+      this.#initial = collection.list(selection.namespace).filter(({ object }) => isSelected(selection, object));
+      this.#initialDone = { revision: revision(), marked: bookmarks };
+    } else {
+      const missed = collection.history.since(from);
+      if (!missed) return this.#tooOld(from);
+      this.#backlog.push(...missed);
+    }
+    this.#ends.push(collection.watch((change) => this.#noticed(change)));
+    const timeout = setTimeout(() => this.#finish(), timeoutMs);
+    this.#ends.push(() => clearTimeout(timeout));
+    if (bookmarks) {
+      const bookmark = setInterval(() => this.#bookmark(), BOOKMARK_MS);
+      this.#ends.push(() => clearInterval(bookmark));
+    }
+    this.#pump();
+  }
+
+  #noticed(change: Change): void {
+    const { from = 0 } = this.#options;
+    if (change.entry.revision <= from) return;
+    this.#backlog.push(change);
+    if (this.#backlog.length > BACKLOG_MAX) return this.#cutOff(`it is ${this.#backlog.length} changes behind`);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (!this.#full && this.#step());
+    if (!this.#full || this.#stalled) return;
+    this.#stalled = setTimeout(() => this.#cutOff(`it has read nothing for ${STALLED_MS / 1000} s`), STALLED_MS);
+  }
+
+  /** Sends the next thing that there is to send; false when there is none. */
+  #step(): boolean {
+    if (this.#sent < this.#initial.length) {
+      this.#write(this.#nextInitial());
+      return true;
+    }
+    if (this.#initialDone) {
+      const { revision, marked } = this.#initialDone;
+      this.#initialDone = undefined;
+      if (marked) this.#writeBookmark(revision, { "k8s.io/initial-events-end": "true" });
+      return true;
+    }
+    const change = this.#backlog.shift();
+    if (!change) return false;
+    this.#told = change.entry.revision;
+    const event = this.#seen(change);
+    if (event) this.#write(event);
+    return true;
+  }
+
+  #nextInitial(): Buffer[] {
+    const buffers: Buffer[] = [];
+    for (let size = 0; size < CHUNK;) {
+      const entry = this.#initial[this.#sent];
+      if (!entry) break;
+      this.#sent += 1;
+      size += entry.json.length;
+      buffers.push(...this.#event("ADDED", entry));
+    }
+    if (this.#sent >= this.#initial.length) this.#initial = [];
+    return buffers;
+  }
+
+  /** A change as this client sees it: what leaves its selection is gone, what enters it is new. */
+  #seen({ type, entry, previous }: Change): Buffer[] | undefined {
+    const { selection } = this.#options;
+    const now = type !== "DELETED" && isSelected(selection, entry.object);
+    const before = previous !== undefined && isSelected(selection, previous.object);
+    if (now) return this.#event(before ? "MODIFIED" : "ADDED", entry);
+    if (!before) return undefined;
+    return this.#event("DELETED", type === "DELETED" ? entry : previous.at(entry.revision));
+  }
+
+  #event(type: EventType, entry: Entry): Buffer[] {
+    return [prefixes[type], this.#options.show(entry, this.#events++ === 0), NEWLINE];
+  }
+
+  #bookmark(): void {
+    if (this.#full || this.#backlog.length > 0 || this.#initial.length > 0 || this.#initialDone) return;
+    this.#writeBookmark(Math.max(this.#told, this.#options.revision()));
+  }
+
+  #writeBookmark(revision: number, annotations?: Record<string, string>): void {
+    const { kind, version } = this.#options.target;
+    const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(annotations && { annotations }) };
+    const object = { kind: kind.kind, apiVersion: apiVersionOf({ ...kind, version: version.name }), metadata };
+    this.#write([prefixes.BOOKMARK, Buffer.from(JSON.stringify(object)), NEWLINE]);
+  }
+
+  #tooOld(from: number): void {
+    const { horizon } = this.#options.collection.history;
+    const status = expired(`too old resource version: ${from} (${horizon})`).toStatus();
+    this.#write([prefixes.ERROR, Buffer.from(JSON.stringify(status)), NEWLINE]);
+    this.#finish();
+  }
+
+  #write(buffers: Buffer[]): void {
+    this.#full = !this.#response.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers));
+  }
+
+  #drained(): void {
+    this.#full = false;
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
+    this.#pump();
+  }
+
+  #cutOff(why: string): void {
+    const { target, log } = this.#options;
+    log.warn({ resource: target.kind.plural, why }, "a watch was cut off because its client does not read");
+    this.#end();
+    this.#response.destroy();
+  }
+
+  #finish(): void {
+    this.#end();
+    this.#response.end();
+  }
+
+  #end(): void {
+    for (const end of this.#ends.splice(0)) end();
+    clearTimeout(this.#stalled);
+    this.#initial = [];
+    this.#initialDone = undefined;
+    this.#backlog.length = 0;
+  }
+}
