@@ -37,6 +37,8 @@ export class DeadlinePassed extends Error {}
 export interface Answer {
   status: number;
   retryAfter: string | undefined;
+  /** What the server wants its user to know besides. */
+  warnings: string[];
   body: Buffer;
 }
 
@@ -70,8 +72,18 @@ function collect(response: IncomingMessage, done: (answer: Answer) => void, lost
     done({
       status: response.statusCode ?? 0,
       retryAfter: response.headers["retry-after"],
+      warnings: warningsOf(response),
       body: only === undefined ? Buffer.alloc(0) : more.length === 0 ? only : Buffer.concat(chunks),
     });
+  });
+}
+
+/** `299 - "text"`, one header each. Node reads their bytes as Latin-1; servers write UTF-8. */
+function warningsOf(response: IncomingMessage): string[] {
+  if (response.headers.warning === undefined) return [];
+  return (response.headersDistinct["warning"] ?? []).flatMap((header) => {
+    const quoted = /^299 \S+ "((?:[^"\\]|\\.)*)"/.exec(Buffer.from(header, "latin1").toString("utf8"))?.[1];
+    return quoted === undefined ? [] : [quoted.replaceAll(/\\(.)/g, "$1")];
   });
 }
 

@@ -422,3 +422,31 @@ test("an idle client lets its connections go when its identity changes", async (
   expect(server.opened).toBe(2);
   await until(() => server.connections.size === 1);
 });
+
+test("the form of the answer can be chosen", async () => {
+  const server = await scripted(answer(200, {}));
+  const client = clientOf(server);
+  await client.request("GET", "/apis", { signal, accept: "application/json;as=Table" });
+  (await client.stream("/apis", { signal, accept: "application/json;as=Table", query: { watch: "true" } })).destroy();
+  expect(server.received.map(({ headers }) => headers.accept)).toEqual(["application/json;as=Table", "application/json;as=Table"]);
+});
+
+test("what a server warns of is passed on, refusals included", async () => {
+  const warning = ['299 - "unknown field \\"spec.vnii\\""', '299 - "größer"', "199 - other"];
+  const bytes = warning.map((text) => Buffer.from(text).toString("latin1"));
+  const server = await scripted(
+    (response) =>
+      response
+        .writeHead(
+          200,
+          bytes.flatMap((text) => ["warning", text]),
+        )
+        .end("{}"),
+    (response) => response.writeHead(422, { warning: '299 - "too late"' }).end("{}"),
+  );
+  const heard: string[] = [];
+  const client = clientOf(server, { onWarning: (text) => heard.push(text) });
+  await client.request("GET", "/version", { signal });
+  await client.request("GET", "/version", { signal }).catch(() => undefined);
+  expect(heard).toEqual(['unknown field "spec.vnii"', "größer", "too late"]);
+});

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { KubeObject, Kind } from "../../api/kind.ts";
 import type { ClusterAccess } from "./access.ts";
 import { ResourceClient } from "./resource-client.ts";
@@ -8,6 +9,8 @@ export interface RequestOptions {
   query?: Record<string, string | undefined>;
   body?: unknown;
   contentType?: string;
+  /** The form that the answer should have, such as `application/json;as=Table;v=v1;g=meta.k8s.io`. */
+  accept?: string;
   /** May be sent again when it is not known whether an earlier attempt was carried out; what GET and HEAD always may. */
   repeatable?: boolean;
 }
@@ -39,10 +42,16 @@ export class KubeClient {
       query: options.query,
       body: options.body,
       contentType: options.contentType,
+      accept: options.accept,
       signal: options.signal,
       repeatable: reads || options.repeatable === true,
       check: reads ? undefined : this.#check,
     })) as T;
+  }
+
+  /** An answer that goes on, on a connection of its own, for the caller to read and to destroy: watches in other forms than the kind's own. */
+  stream(path: string, { signal, query, accept }: Pick<RequestOptions, "signal" | "query" | "accept">): Promise<IncomingMessage> {
+    return this.#transport.stream({ verb: "raw", resource: "", method: "GET", path, query, accept, signal, repeatable: true });
   }
 
   /**

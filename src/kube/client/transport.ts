@@ -17,6 +17,8 @@ export interface ClientOptions {
   retries?: number;
   /** Connections kept for calls; watches come on top. */
   maxSockets?: number;
+  /** Told of what a server warns of, such as a deprecated version. */
+  onWarning?: (text: string) => void;
 }
 
 export interface Call {
@@ -29,6 +31,8 @@ export interface Call {
   /** Sent as JSON. */
   body?: unknown;
   contentType?: string | undefined;
+  /** The form that the answer should have; plain JSON. */
+  accept?: string | undefined;
   signal: AbortSignal;
   /** May be sent again although an earlier attempt may have been carried out. */
   repeatable: boolean;
@@ -51,6 +55,7 @@ export class Transport {
   readonly #userAgent: string;
   readonly #deadlineMs: number;
   readonly #retries: number;
+  readonly #onWarning: ((text: string) => void) | undefined;
   /** What ends the attempts and pauses under way. */
   readonly #open = new Set<(reason: unknown) => void>();
   #closed = false;
@@ -61,6 +66,7 @@ export class Transport {
     this.#userAgent = options.userAgent ?? "plumbline";
     this.#deadlineMs = options.deadlineMs ?? 30_000;
     this.#retries = options.retries ?? 4;
+    this.#onWarning = options.onWarning;
   }
 
   /** The answer's body, parsed. */
@@ -126,6 +132,7 @@ export class Transport {
       const answer = await attempt(outgoing);
       clientRequests.inc({ verb, resource, code: answer.status });
       if (pooled) clientRequestSeconds.observe({ verb }, (performance.now() - start) / 1000);
+      if ("warnings" in answer) for (const text of answer.warnings) this.#onWarning?.(text);
       if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer);
       return answer;
     } catch (error) {
@@ -139,7 +146,7 @@ export class Transport {
   #outgoing(identity: Identity, wire: Wire, pooled: boolean): Outgoing {
     if (this.#closed) throw this.#closedError();
     const { method, path, body, signal, check } = wire;
-    const headers: Record<string, string | number> = { accept: "application/json", "user-agent": this.#userAgent };
+    const headers: Record<string, string | number> = { accept: wire.accept ?? "application/json", "user-agent": this.#userAgent };
     if (identity.token !== undefined) headers["authorization"] = `Bearer ${identity.token}`;
     if (body !== undefined) {
       headers["content-type"] = wire.contentType ?? "application/json";
