@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { collectProcessMetrics, registry } from "./metrics.ts";
+import { registry } from "./metrics.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
 
 /** Throws, saying why, when the process is not ready. */
 export type Check = (signal: AbortSignal) => void | Promise<void>;

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { collectProcessMetrics, metricsTable, registry } from "./metrics.ts";
+import { metricsTable, registry } from "./metrics.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
 
 test("docs/metrics.md lists every metric as it is; ./plumbline generate writes it anew", async () => {
   expect(await readFile(join(import.meta.dirname, "../../docs/metrics.md"), "utf8")).toBe(metricsTable());
@@ -10,6 +11,10 @@ test("docs/metrics.md lists every metric as it is; ./plumbline generate writes i
 test("the process's own metrics can be asked for twice and stay out of the table", async () => {
   collectProcessMetrics();
   collectProcessMetrics();
-  expect(await registry.metrics()).toContain("process_resident_memory_bytes");
+  const text = await registry.metrics();
+  for (const name of ["process_resident_memory_bytes", "process_open_fds", "nodejs_eventloop_lag_seconds", "nodejs_gc_duration_seconds"]) {
+    expect(text).toContain(name);
+  }
+  expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   expect(metricsTable()).not.toContain("process_resident");
 });

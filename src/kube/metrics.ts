@@ -1,4 +1,7 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
+import Gauge from "prom-client/lib/gauge.js";
+import Histogram from "prom-client/lib/histogram.js";
+import Registry from "prom-client/lib/registry.js";
 
 /** Every metric of the process. A metric is defined here and nowhere else, so that docs/metrics.md can list them all. */
 export const registry = new Registry();
@@ -147,13 +150,6 @@ export const events = counter(
   "Events about objects. `outcome` is created, counted (an existing Event was patched), dropped (spam filter or full queue) or failed.",
   "outcome",
 );
-
-/** Adds process_* and nodejs_*; called by the programs that serve them, so that the CLI does not pay for the timers behind them. */
-export function collectProcessMetrics(): void {
-  if (registry.getSingleMetric("process_cpu_seconds_total")) return;
-  // The default of 10 ms wakes an idle process a hundred times a second only to find that it is idle.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
-}
 
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
