@@ -40,7 +40,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
   const nodes = manager.cache(Node, { transform: nameOnly });
   const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
-  const kinds = [reportedByRouters(manager, options.routerNamespace)] as ReportedKind[];
+  const kinds = [reportedByRouters(manager, options.routerNamespace)];
 
   const agents = new AgentWatch({
     client,

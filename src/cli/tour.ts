@@ -119,7 +119,7 @@ class Show {
   async #startAgent(node: string): Promise<() => void> {
     const client = this.#client;
     const uid = (await client.resource(Node).get(node, { signal: this.#signal })).metadata.uid ?? "";
-    const writer = new StatusWriter({
+    const writer = new StatusWriter<RouterNodeConfigurationStatus>({
       client,
       cache: this.#statuses,
       kind: RouterNodeConfigurationStatus,
