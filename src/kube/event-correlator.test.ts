@@ -29,16 +29,16 @@ test.for<[string, ObjectReference, EventText]>([
   expect(other?.name).not.toBe(first?.name);
 });
 
-test("after ten different messages of one reason the further ones become one Event", () => {
+test("from the tenth different message of one reason on they become one Event", () => {
   const correlator = new EventCorrelator();
   const names = new Set<string | undefined>();
-  for (let n = 1; n <= 10; n++) names.add(correlator.correlate(lamp("a"), lit(`step ${n}`), at(n))?.name);
-  expect(names.size).toBe(10);
-  const combined = correlator.correlate(lamp("a"), lit("step 11"), at(11));
-  expect(combined).toMatchObject({ count: 1, message: "(combined from similar events): step 11" });
-  expect(correlator.correlate(lamp("a"), lit("step 12"), at(12))).toBe(combined);
-  expect(combined).toMatchObject({ count: 2, message: "(combined from similar events): step 12" });
-  expect(correlator.correlate(lamp("a"), lit("step 3"), at(13))).toMatchObject({ count: 2, message: "step 3" });
+  for (let n = 1; n <= 9; n++) names.add(correlator.correlate(lamp("a"), lit(`step ${n}`), at(n))?.name);
+  expect(names.size).toBe(9);
+  const combined = correlator.correlate(lamp("a"), lit("step 10"), at(10));
+  expect(combined).toMatchObject({ count: 1, message: "(combined from similar events): step 10" });
+  expect(correlator.correlate(lamp("a"), lit("step 11"), at(11))).toBe(combined);
+  expect(combined).toMatchObject({ count: 2, message: "(combined from similar events): step 11" });
+  expect(correlator.correlate(lamp("a"), lit("step 3"), at(12))).toMatchObject({ count: 2, message: "step 3" });
 });
 
 test("messages that keep coming are many of a kind however long it takes", () => {

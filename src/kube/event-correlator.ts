@@ -24,7 +24,8 @@ export interface Series {
 
 // The figures of client-go's EventCorrelator.
 const REMEMBERED = 4096;
-const DISTINCT_MESSAGES = 10;
+/** From so many different messages on they are combined. */
+const MANY = 10;
 const SIMILAR_WITHIN_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
@@ -54,7 +55,7 @@ export class EventCorrelator {
     this.#similar.set(similar, group);
     group.last = now;
     if (group.messages.has(message)) return false;
-    if (group.messages.size >= DISTINCT_MESSAGES) return true;
+    if (group.messages.size + 1 >= MANY) return true;
     group.messages.add(message);
     return false;
   }
