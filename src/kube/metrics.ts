@@ -40,7 +40,7 @@ export const clientRetries = counter(
 // cache/
 export const watchReconnects = counter(
   "watch_reconnects_total",
-  "Watches opened again. `cause` is closed (by the server, as it does every few minutes), silent (nothing heard for 90 s), or the KubeError code.",
+  "Watches opened again. `cause` is closed (by the server, as it does every few minutes), silent (nothing heard for 90 s), behind (it knew less than we did), no_watchlist, or the KubeError code.",
   "kind",
   "cause",
 );
