@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
@@ -8,6 +7,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { CuttingProxy } from "../support/cutting-proxy.ts";
 import { complaints, COPIES, copier, copyCache, createNamespaces, revisions, sourceCache, SOURCES } from "./fixtures/copier.ts";
 
 const CYCLES = 30 * Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0) / 3);
@@ -16,65 +16,19 @@ const SOURCES_PER_WRITER = 20;
 const BURST = 20;
 
 let api: SuiteApiServer;
-let wire: Wire;
+let wire: CuttingProxy;
 const never = new AbortController().signal;
 
 beforeAll(async () => {
   api = await apiServer("chaos", { audit: true });
-  wire = await Wire.to(api.server.port);
+  wire = await CuttingProxy.before(api.server.port, 3);
+  wire.calm = true;
 });
 
 afterAll(async () => {
-  await wire.close();
+  await wire.stop();
   await api.stop();
 });
-
-/** The way to the server, which can be cut. */
-class Wire {
-  readonly #server = createServer((socket) => this.#join(socket));
-  readonly #sockets = new Set<Socket>();
-  readonly #port: number;
-
-  private constructor(port: number) {
-    this.#port = port;
-  }
-
-  static async to(port: number): Promise<Wire> {
-    const wire = new Wire(port);
-    await new Promise<void>((resolve) => wire.#server.listen(0, "127.0.0.1", resolve));
-    return wire;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** Resets every connection, as a rebooting router does. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy();
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  #join(client: Socket): void {
-    const server = connect(this.#port, "127.0.0.1");
-    for (const [from, to] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      this.#sockets.add(from);
-      from.pipe(to);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        this.#sockets.delete(from);
-        to.destroy();
-      });
-    }
-  }
-}
 
 /** The same course of "chance" in every run. */
 function chance(seed: number): () => number {
@@ -90,9 +44,9 @@ async function disturb(cycle: number, random: () => number): Promise<void> {
   const { server } = api;
   switch (cycle % 5) {
     case 0:
-      wire.cut();
+      wire.cutAll();
       await sleep(200 + random() * 500);
-      wire.cut();
+      wire.cutAll();
       return;
     case 1:
       server.pause();
@@ -108,7 +62,7 @@ async function disturb(cycle: number, random: () => number): Promise<void> {
     case 3:
       server.pause();
       await sleep(random() * 500);
-      wire.cut();
+      wire.cutAll();
       await sleep(random() * 500);
       server.resume();
       return;
