@@ -2,9 +2,12 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Log } from "../kube/log.ts";
+import { resourceName } from "./fault.ts";
 import { Garbage } from "./garbage.ts";
+import { discovery } from "./http/discovery.ts";
 import { apiHandler } from "./http/handler.ts";
 import { listenOnSocket } from "./http/server.ts";
+import { Journal } from "./journal.ts";
 import { Keeping } from "./keeping.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
@@ -35,7 +38,15 @@ export async function startEmbedded({
   log,
 }: EmbeddedOptions): Promise<Embedded> {
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
-  const store = new Store([...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)]);
+  const kinds = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
+  const resources = new Set(kinds.map(resourceName));
+  const { journal, restored, damage } = Journal.open(join(stateDirectory, "state.log"), {
+    log,
+    serves: (resource) => resources.has(resource),
+  });
+  if (damage) log.error(damage, "the state was damaged; what could not be read back is lost, everything else is there");
+  const store = new Store(kinds, { ledger: journal, restored });
+  journal.compactFrom(() => store.snapshot());
   const namespaces = store.kindOf("v1", "Namespace");
   if (!namespaces) throw new Error("namespaces are not served");
   for (const name of NAMESPACES) {
@@ -45,7 +56,7 @@ export async function startEmbedded({
   const stopped = new AbortController();
   const garbage = new Garbage(store, keeping, log).run(stopped.signal);
   const socket = join(stateDirectory, "api.sock");
-  const listening = await listenOnSocket(socket, apiHandler({ store, keeping, log, extras: [] }));
+  const listening = await listenOnSocket(socket, apiHandler({ store, keeping, log, extras: [discovery(store.kinds)] }));
   return {
     store,
     socket,
@@ -54,6 +65,7 @@ export async function startEmbedded({
       await rm(socket, { force: true });
       stopped.abort();
       await garbage;
+      await journal.close();
     },
   };
 }

@@ -141,6 +141,16 @@ export class Store {
     }
   }
 
+  /** Everything there is, as the ledger would have it. */
+  snapshot(): LedgerEntry[] {
+    return [...this.#collections].flatMap(([resource, collection]) =>
+      collection.list().map((entry) => {
+        const key = keyOf(entry.object);
+        return { revision: entry.revision, resource, key, entry, declaration: this.#declarations.get(`${resource}/${key}`) };
+      }),
+    );
+  }
+
   /** The manifest stands elsewhere now. Not worth the disk: every start reads the files anyway. */
   moved(kind: ServedKind, ref: Ref, source: Source): void {
     const declaration = this.declarationOf(kind, ref);

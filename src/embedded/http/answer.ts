@@ -7,18 +7,24 @@ export type Encoding = "json" | "yaml";
 /** Longer ones are cut, as a server cuts them. */
 const WARNING_MAX = 1024;
 
+export interface Presentation {
+  readonly encoding?: Encoding;
+  readonly contentType?: string;
+  readonly warnings?: readonly string[];
+}
+
 /** `body` is JSON; a client that asked for YAML gets it as that. */
 export function send(
   response: ServerResponse,
   code: number,
   body: Buffer,
-  { encoding = "json", warnings = [] }: { encoding?: Encoding; warnings?: readonly string[] } = {},
+  { encoding = "json", contentType = `application/${encoding}`, warnings = [] }: Presentation = {},
 ): void {
   const yaml = encoding === "yaml";
   const content = yaml ? Buffer.from(stringify(JSON.parse(body.toString("utf8")), { aliasDuplicateObjects: false })) : body;
   const headers: OutgoingHttpHeaders = {
     "cache-control": "no-cache, private",
-    "content-type": yaml ? "application/yaml" : "application/json",
+    "content-type": contentType,
     "content-length": content.length,
   };
   if (warnings.length > 0) response.setHeader("warning", warnings.map(warningHeader));
@@ -26,8 +32,8 @@ export function send(
   response.end(content);
 }
 
-export function sendObject(response: ServerResponse, code: number, body: object, encoding?: Encoding): void {
-  send(response, code, Buffer.from(JSON.stringify(body)), encoding && { encoding });
+export function sendObject(response: ServerResponse, code: number, body: object, presentation?: Presentation): void {
+  send(response, code, Buffer.from(JSON.stringify(body)), presentation);
 }
 
 export function sendText(response: ServerResponse, code: number, text: string): void {

@@ -10,7 +10,7 @@ import { negotiate, type Wanted } from "./negotiation.ts";
 import { Pages, type Page } from "./pages.ts";
 import { isTrue, type Asked } from "./request.ts";
 import { checkListOptions, numberIn, resourceVersionIn, selectionOf } from "./selection.ts";
-import { tableOf } from "./table.ts";
+import { listMetadata, metadataOnly, tableOf } from "./table/table.ts";
 import { jsonFor, type Target } from "./target.ts";
 import { Watch } from "./watch.ts";
 
@@ -100,10 +100,6 @@ export function shown(entry: Entry, target: Target, wanted: Wanted, query: URLSe
   return wanted.as === "metadata" ? Buffer.from(JSON.stringify(metadataOnly(entry))) : jsonFor(entry, target);
 }
 
-export function metadataOnly({ object: { metadata } }: Entry): object {
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
-}
-
 /** The objects are put together as they are; only what is around them is new. */
 function listOf(page: Page, target: Target, { as }: Wanted): Buffer {
   const partial = as === "metadata";
@@ -116,12 +112,4 @@ function listOf(page: Page, target: Target, { as }: Wanted): Buffer {
     parts.push(partial ? Buffer.from(JSON.stringify(metadataOnly(entry))) : jsonFor(entry, target));
   });
   return Buffer.concat([...parts, LIST_END]);
-}
-
-export function listMetadata(page: Page): object {
-  return {
-    resourceVersion: String(page.revision),
-    ...(page.continue !== undefined && { continue: page.continue }),
-    ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
-  };
 }

@@ -12,9 +12,10 @@ import { send, sendObject } from "./answer.ts";
 import { decodeObject, decodeOptions } from "./body.ts";
 import { negotiate } from "./negotiation.ts";
 import { patchOf } from "./patch.ts";
-import { listMetadata, shown, warningsOf } from "./reading.ts";
+import { shown, warningsOf } from "./reading.ts";
 import { readBody, type Asked } from "./request.ts";
 import { isSelected, selectionOf } from "./selection.ts";
+import { listMetadata } from "./table/table.ts";
 import { inVersion, jsonFor, type Target } from "./target.ts";
 
 const FORMS = ["object", "table", "metadata"] as const;

@@ -1,0 +1,72 @@
+import { goJson } from "../../../api/admission/go-text.ts";
+import type { Column } from "../../../api/define-kind.ts";
+import type { ServedKind, StoredObject } from "../../kinds/served-kind.ts";
+import { ageOf } from "./age.ts";
+import { coreColumns } from "./core-columns.ts";
+import { compilePath } from "./json-path.ts";
+
+/** A column of a table that a server makes. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description: string;
+  /** Shown only by `-o wide`. */
+  readonly wide?: true;
+  readonly cell: (object: StoredObject) => unknown;
+}
+
+const NAME =
+  "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+const CREATED = "CreationTimestamp is a timestamp representing the server time when this object was created.";
+
+export const nameColumn: TableColumn = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  description: NAME,
+  cell: ({ metadata }) => metadata.name,
+};
+
+const made = new Map<ServedKind, readonly TableColumn[]>();
+
+/** The columns of a kind, as `kubectl get` shows them. */
+export function columnsOf(kind: ServedKind): readonly TableColumn[] {
+  const known = made.get(kind);
+  if (known) return known;
+  const columns = kind.custom ? customColumns(kind.custom.columns) : (coreColumns[kind.kind] ?? [nameColumn, createdAt]);
+  made.set(kind, columns);
+  return columns;
+}
+
+/** What a kind without columns of its own shows. */
+const createdAt: TableColumn = {
+  name: "Age",
+  type: "date",
+  description: CREATED,
+  cell: ({ metadata }) => ageOf(metadata.creationTimestamp),
+};
+
+function customColumns(columns: readonly Column[] | undefined): TableColumn[] {
+  return [nameColumn, ...(columns?.map(customColumn) ?? [createdAt])];
+}
+
+function customColumn({ name, type, path, doc, wide }: Column): TableColumn {
+  const read = compilePath(path);
+  return { name, type, description: doc, ...(wide && { wide }), cell: (object) => cellOf(type, read(object)) };
+}
+
+function cellOf(type: Column["type"], value: unknown): unknown {
+  if (value === undefined) return null;
+  switch (type) {
+    case "string":
+      return typeof value === "string" ? value : goJson(value);
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+    case "date":
+    default:
+      return typeof value === "string" ? ageOf(value) : null;
+  }
+}

@@ -1,0 +1,256 @@
+import {
+  closeSync,
+  fdatasync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  write,
+  writeSync,
+} from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { getSystemErrorMessage, promisify } from "node:util";
+import type { Log } from "../kube/log.ts";
+import { internalError } from "./fault.ts";
+import { Entry } from "./objects/entry.ts";
+import { HEADER, lineOf } from "./state/record.ts";
+import { ForeignState, recover, type LostRecord, type Recovered, type RecoveredObject } from "./state/recovery.ts";
+import type { Ledger, LedgerEntry, Restored } from "./store.ts";
+
+export interface JournalOptions {
+  readonly log: Log;
+  /** Whether a resource is still served; objects of others are kept and not shown. */
+  readonly serves: (resource: string) => boolean;
+  /** Below this the file is never rewritten. */
+  readonly compactAboveBytes?: number;
+}
+
+export interface Opened {
+  readonly journal: Journal;
+  readonly restored: Restored;
+  /** What could not be read back, and where the file that held it is now. */
+  readonly damage: { readonly lost: readonly LostRecord[]; readonly setAside: string } | undefined;
+}
+
+const COMPACT_ABOVE_BYTES = 8 * 1024 * 1024;
+const SYNC_MS = 1_000;
+const CHUNK = 256 * 1024;
+/** A power cut may take the last second with it; what comes after must not reuse its revisions. */
+const REVISIONS_PER_START = 1_000_000;
+
+const syncData = promisify(fdatasync);
+const writeChunk = promisify(write);
+
+/**
+ * The state on disk: one file, one checksummed line per change, appended before anyone is told of the change. A process that is killed
+ * loses nothing; a power cut takes at most the last second, since the file is forced to the disk once a second.
+ */
+export class Journal implements Ledger {
+  readonly #path: string;
+  readonly #options: Required<JournalOptions>;
+  readonly #strangers: readonly RecoveredObject[];
+  readonly #syncing: NodeJS.Timeout;
+  #file: number;
+  #size: number;
+  /** How large the file was when it held nothing twice. */
+  #compactSize: number;
+  /** Bytes of a failed write may lie behind #size. */
+  #tornTail = false;
+  #unsynced = false;
+  #snapshot: (() => LedgerEntry[]) | undefined;
+  /** Lines that a rewrite under way has still to take over. */
+  #meanwhile: Buffer[] | undefined;
+  #compacting: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  private constructor(path: string, options: Required<JournalOptions>, strangers: readonly RecoveredObject[], compactSize: number) {
+    this.#path = path;
+    this.#options = options;
+    this.#strangers = strangers;
+    this.#file = openSync(path, "a", 0o600);
+    this.#size = statSync(path).size;
+    this.#compactSize = compactSize;
+    this.#syncing = setInterval(() => void this.#sync(), SYNC_MS);
+    this.#syncing.unref();
+  }
+
+  /** Reads the state back, sets a damaged file aside, and goes on from there. */
+  static open(path: string, options: JournalOptions): Opened {
+    const settings = { compactAboveBytes: COMPACT_ABOVE_BYTES, ...options };
+    const content = readIfThere(path);
+    const recovered = recoverFrom(path, content);
+    const { lost, objects, wholeBytes, revision } = recovered;
+    const setAside = lost.length > 0 ? setAsideDamaged(path, recovered) : undefined;
+    if (wholeBytes === 0) replaceWith(path, [HEADER]);
+    else if (setAside === undefined && wholeBytes < content.length) truncate(path, wholeBytes);
+
+    const all = [...objects.values()];
+    const [known, strangers] = [
+      all.filter(({ resource }) => settings.serves(resource)),
+      all.filter(({ resource }) => !settings.serves(resource)),
+    ];
+    const compactSize = all.reduce((size, { bytes }) => size + bytes, 0);
+    const journal = new Journal(path, settings, strangers, compactSize);
+    const next = revision === 0 ? 0 : (Math.floor(revision / REVISIONS_PER_START) + 1) * REVISIONS_PER_START;
+    return { journal, restored: { revision: next, objects: known }, damage: setAside === undefined ? undefined : { lost, setAside } };
+  }
+
+  /** From now on the file may be rewritten: `snapshot` is everything there is. */
+  compactFrom(snapshot: () => LedgerEntry[]): void {
+    this.#snapshot = snapshot;
+  }
+
+  append(change: LedgerEntry): void {
+    const line = lineOf(change);
+    this.#write(line);
+    this.#meanwhile?.push(line);
+    const { compactAboveBytes } = this.#options;
+    if (this.#size > Math.max(compactAboveBytes, 3 * this.#compactSize) && !this.#meanwhile) this.#compacting = this.#compact();
+  }
+
+  /** Everything is on the disk afterwards. */
+  async close(): Promise<void> {
+    clearInterval(this.#syncing);
+    this.#closed = true;
+    await this.#compacting;
+    await this.#sync();
+    closeSync(this.#file);
+  }
+
+  #write(line: Buffer): void {
+    try {
+      if (this.#tornTail) ftruncateSync(this.#file, this.#size);
+      this.#tornTail = true;
+      for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
+      this.#tornTail = false;
+      this.#size += line.length;
+      this.#unsynced = true;
+    } catch (error) {
+      throw cannotWrite(error);
+    }
+  }
+
+  async #sync(): Promise<void> {
+    if (!this.#unsynced) return;
+    this.#unsynced = false;
+    try {
+      await syncData(this.#file);
+    } catch (error) {
+      this.#unsynced = true;
+      this.#options.log.error({ file: this.#path, error }, "the state could not be forced to the disk");
+    }
+  }
+
+  /** Writes everything there is into a new file that then takes the old one's place. */
+  async #compact(): Promise<void> {
+    const { log } = this.#options;
+    const snapshot = this.#snapshot?.();
+    if (!snapshot) return;
+    const meanwhile: Buffer[] = [];
+    this.#meanwhile = meanwhile;
+    const path = `${this.#path}.new`;
+    let file: number | undefined;
+    try {
+      await setImmediate();
+      file = openSync(path, "w", 0o600);
+      const strangers = this.#strangers.map(recordOf);
+      let size = await writeAll(file, [HEADER, ...strangers]);
+      for (let at = 0; at < snapshot.length && !this.#closed; at += 64)
+        size += await writeAll(file, snapshot.slice(at, at + 64).map(lineOf));
+      await syncData(file);
+      if (this.#closed) throw new Error("closed meanwhile");
+      // From here on in one tick: nothing can be appended in between.
+      for (const line of meanwhile) size += writeSync(file, line);
+      renameSync(path, this.#path);
+      closeSync(this.#file);
+      this.#file = openSync(this.#path, "a");
+      closeSync(file);
+      this.#size = size;
+      this.#compactSize = size;
+      this.#tornTail = false;
+      this.#unsynced = true;
+    } catch (error) {
+      if (file !== undefined) closeSync(file);
+      rmSync(path, { force: true });
+      // Not again before the file has grown a good deal further.
+      this.#compactSize = this.#size / 2;
+      if (!this.#closed) log.warn({ file: this.#path, error }, "the state file could not be rewritten; it goes on growing");
+    } finally {
+      this.#meanwhile = undefined;
+    }
+  }
+}
+
+function readIfThere(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    throw new Error(`The state in ${path} cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function recoverFrom(path: string, content: Buffer): Recovered {
+  try {
+    return recover(content);
+  } catch (error) {
+    if (!(error instanceof ForeignState)) throw error;
+    throw new Error(
+      `The state in ${path} cannot be used: ${error.message}; use the version of plumbline that wrote it, or move the file away`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** The damaged file stays under another name, and everything that could be read takes its place. */
+function setAsideDamaged(path: string, { objects }: Recovered): string {
+  const setAside = `${path.replace(/\.log$/, "")}.damaged-${new Date().toISOString().replaceAll(":", "-")}`;
+  linkSync(path, setAside);
+  replaceWith(path, [HEADER, ...[...objects.values()].map(recordOf)]);
+  return setAside;
+}
+
+function replaceWith(path: string, lines: readonly Buffer[]): void {
+  const file = openSync(`${path}.new`, "w", 0o600);
+  try {
+    for (const line of lines) for (let written = 0; written < line.length;) written += writeSync(file, line, written);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+}
+
+function truncate(path: string, size: number): void {
+  const file = openSync(path, "r+");
+  ftruncateSync(file, size);
+  closeSync(file);
+}
+
+function recordOf({ resource, object, revision, declaration }: RecoveredObject): Buffer {
+  const { name, namespace } = object.metadata;
+  const key = namespace === undefined ? name : `${namespace}/${name}`;
+  return lineOf({ revision, resource, key, entry: new Entry(object, revision), declaration });
+}
+
+async function writeAll(file: number, lines: readonly Buffer[]): Promise<number> {
+  const bytes = Buffer.concat(lines);
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await writeChunk(file, bytes, written, Math.min(CHUNK, bytes.length - written));
+    written += bytesWritten;
+  }
+  return bytes.length;
+}
+
+function cannotWrite(error: unknown): Error {
+  return internalError(`state cannot be written: ${reasonOf(error)}`, error);
+}
+
+function reasonOf(error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException;
+  return errno === undefined ? message : getSystemErrorMessage(errno);
+}
