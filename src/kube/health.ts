@@ -36,7 +36,7 @@ export class HealthServer {
     const host = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
     const port = Number(address.slice(colon + 1));
     if (colon < 0 || address.endsWith(":") || !Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw new TypeError(`The health address ${address} is not host:port or :port`);
+      throw new TypeError("the address is not host:port or :port");
     }
     collectProcessMetrics();
     await new Promise<void>((resolve, reject) => {

@@ -342,10 +342,12 @@ test("while it ends it is no longer ready, but still alive", async () => {
   expect(await run).toBe("fine");
 });
 
-test("a health address that is taken is told before anything starts", async () => {
+test("a health address that cannot be had is told before anything starts", async () => {
   vi.useRealTimers();
   const all = manager({ healthAddress: "nonsense" });
   all.add(part("allocator"));
-  await expect(all.run(stop.signal)).rejects.toThrow("The health address nonsense is not host:port or :port");
+  const error = (await settled(all.run(stop.signal))) as RunnableError;
+  expect(error).toBeInstanceOf(RunnableError);
+  expect(error.message).toBe("The health server cannot listen on nonsense: the address is not host:port or :port");
   expect(story).toEqual(["client closed"]);
 });

@@ -74,9 +74,7 @@ export class Manager {
     const watching = new AbortController();
     const health = new HealthServer(this.#checks);
     try {
-      if (this.#healthAddress !== undefined) {
-        this.#log.info({ address: await health.listen(this.#healthAddress) }, "health server listens");
-      }
+      if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
       for (const cache of this.#caches) cache.start(watching.signal);
       await Promise.all(this.#caches.map((cache) => cache.waitForSync(this.#stop.signal)));
       this.#man(false);
@@ -93,6 +91,15 @@ export class Manager {
       stopListening();
     }
     if (this.#failure) throw this.#failure;
+  }
+
+  async #listen(health: HealthServer, address: string): Promise<void> {
+    try {
+      this.#log.info({ address: await health.listen(address) }, "health server listens");
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new RunnableError("Failed", "health server", `The health server cannot listen on ${address}: ${why}`, { cause: error });
+    }
   }
 
   #listenForTheEnd(signal: AbortSignal): () => void {
