@@ -166,6 +166,22 @@ test("SIGTERM lets running reconciles finish, flushes, releases the Lease; the n
   await settles();
 });
 
+test("a leader that was frozen for too long ends its term when it wakes, and leads again in the same process", async () => {
+  await eight(names(10), create);
+  const child = await startProcess({ lease: "frozen-copier", hasty: true });
+  await settles();
+  child.signal("SIGSTOP");
+  await eight(names(20).slice(10), create);
+  await new Promise((resolve) => setTimeout(resolve, 3500));
+  child.signal("SIGCONT");
+  await child.hasSaid("flushed", 1);
+  await settles();
+  expect(child.said("ended")).toEqual([]);
+  child.signal("SIGTERM");
+  expect(await child.exit).toEqual([0, null]);
+  expect(child.said("flushed").length).toBeGreaterThanOrEqual(2);
+});
+
 test("a second signal ends the process at once", async () => {
   await eight(names(4), create);
   const deaf = await startProcess({ deaf: true, lease: "deaf-copier" });
