@@ -35,6 +35,7 @@ export class Cache<T extends KubeObject> {
   readonly #store: Store<T>;
   readonly #listeners = new Set<Listener<T>>();
   readonly #connectionListeners = new Set<ConnectionListener>();
+  readonly #counted: { set(count: number): void };
   readonly #firstSync = Promise.withResolvers<void>();
   #started = false;
   #synced = false;
@@ -45,6 +46,7 @@ export class Cache<T extends KubeObject> {
     this.kind = kind;
     this.#client = client;
     this.#options = options;
+    this.#counted = cacheObjects.labels({ kind: kind.kind });
     this.#store = new Store(this.#guarded(options.indexes ?? {}));
     // Whoever waits gets the rejection; if nobody does, it is no error.
     this.#firstSync.promise.catch(() => undefined);
@@ -171,7 +173,7 @@ export class Cache<T extends KubeObject> {
   }
 
   #deliver(changes: Change<T>[]): void {
-    cacheObjects.set({ kind: this.kind.kind }, this.#store.size);
+    this.#counted.set(this.#store.size);
     // Whoever subscribes meanwhile has been shown the outcome already.
     const audience = [...this.#listeners];
     for (const change of changes) {
@@ -194,10 +196,9 @@ export class Cache<T extends KubeObject> {
   }
 
   #connection(connected: boolean): void {
-    cacheSynced.set({ kind: this.kind.kind }, connected ? 1 : 0);
-    if (connected) this.#lastHeard = performance.now();
     if (connected === this.#connected) return;
     this.#connected = connected;
+    cacheSynced.set({ kind: this.kind.kind }, connected ? 1 : 0);
     for (const listener of this.#connectionListeners) {
       try {
         listener(connected ? "connected" : "lost");

@@ -191,6 +191,36 @@ test.for(["as a status", "as an event"])(
   },
 );
 
+test("a resumed watch counts as connected when it brings news or stands for a while, not when its first event is a refusal", async () => {
+  holdTime();
+  const states: string[] = [];
+  started().onConnection((state) => states.push(state));
+  await watches(1);
+  api.watch.initialEventsEnd(9).end();
+  await until(() => states.length === 2 && vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(2);
+  api.watch.error(410, "Expired");
+  await until(() => vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(3);
+  expect(states).toEqual(["connected", "lost"]);
+
+  api.watch.initialEventsEnd(12).end();
+  await until(() => states.length === 4 && vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(4);
+  api.watch.bookmark(13);
+  await until(() => states.length === 5);
+  api.watch.end();
+  await until(() => states.length === 6 && vi.getTimerCount() === 1);
+  await vi.advanceTimersByTimeAsync(2);
+  await watches(5);
+  await until(() => vi.getTimerCount() === 2);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(states).toEqual(["connected", "lost", "connected", "lost", "connected", "lost", "connected"]);
+});
+
 test("a delete that was missed shows when its namesake arrives", async () => {
   started();
   await watches(1);

@@ -23,13 +23,15 @@ export interface View<T> {
 }
 
 export interface Pace {
+  /** How long a resumed watch must stand without news to count as accepted: a refusal may come as its first event. */
+  settleMs: number;
   /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
   idleMs: number;
   backoffMs: number;
   backoffMaxMs: number;
 }
 
-export const PACE: Pace = { idleMs: 90_000, backoffMs: 250, backoffMaxMs: 30_000 };
+export const PACE: Pace = { settleMs: 1_000, idleMs: 90_000, backoffMs: 250, backoffMaxMs: 30_000 };
 
 /** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
 const BELIEVE_AFTER = 10;
@@ -160,11 +162,20 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watchFromHere(signal: AbortSignal): Promise<void> {
-    const { idleMs } = this.#pace;
-    const options = { ...this.#selection, resourceVersion: this.#resourceVersion ?? "", idleMs, signal };
-    for await (const event of this.#resource.watch({ ...options, onOpen: () => this.#view.connected() })) {
-      this.#heard(event);
-      this.#apply(event);
+    const { idleMs, settleMs } = this.#pace;
+    let settling: NodeJS.Timeout | undefined;
+    const onOpen = (): void => {
+      settling = setTimeout(() => this.#view.connected(), settleMs);
+    };
+    const resourceVersion = this.#resourceVersion ?? "";
+    try {
+      for await (const event of this.#resource.watch({ ...this.#selection, resourceVersion, idleMs, onOpen, signal })) {
+        this.#heard(event);
+        this.#apply(event);
+        this.#view.connected();
+      }
+    } finally {
+      clearTimeout(settling);
     }
   }
 

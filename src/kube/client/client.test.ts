@@ -65,6 +65,20 @@ test("a read on a connection that the server closed meanwhile is sent again on a
   expect(server.opened).toBe(2);
 });
 
+test("when a server has closed all its idle connections, one of them is enough to learn it", async () => {
+  const before = new Set<unknown>();
+  let restarted = false;
+  const server = await scripted((response, received) => {
+    if (!restarted) before.add(response.socket);
+    (restarted && before.has(response.socket) ? reset : answer(200, { ok: restarted }))(response, received);
+  });
+  const client = clientOf(server);
+  await Promise.all([1, 2, 3].map(() => client.request("GET", "/version", { signal })));
+  expect(before.size).toBe(3);
+  restarted = true;
+  expect(await client.request("GET", "/version", { signal })).toEqual({ ok: true });
+});
+
 test("it is sent again once, not for ever", async () => {
   const server = await scripted(answer(200, {}), reset);
   const client = clientOf(server);

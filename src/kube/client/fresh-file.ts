@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { KubeError } from "./error.ts";
 
 const KEEP_MS = 60_000;
+const WORDS: Record<string, string> = { ENOENT: "does not exist", EMPTY: "is empty" };
 
 /** A file that someone else rotates: read again at most once a minute, or when `afresh` is asked for. */
 export class FreshFile {
@@ -19,14 +20,18 @@ export class FreshFile {
     const now = performance.now();
     if (this.#text !== undefined && !afresh && now - this.#readAt < KEEP_MS) return this.#text;
     try {
-      this.#text = await readFile(this.#path, "utf8");
+      const text = await readFile(this.#path, "utf8");
+      // Written in place, a file is empty for a moment; an empty token would make us anonymous instead of refused.
+      if (text.trim() === "") throw Object.assign(new Error("empty"), { code: "EMPTY" });
+      this.#text = text;
       this.#readAt = now;
     } catch (error) {
       // Mid-rotation the file may be away for a moment; what was good a minute ago may still be.
       if (this.#text === undefined) {
         const code = (error as NodeJS.ErrnoException).code ?? "unreadable";
-        const cause = code === "ENOENT" ? "does not exist" : `cannot be read (${code})`;
-        throw new KubeError("BadKubeconfig", `${this.#path}, named by ${this.#purpose}, ${cause}`, { cause: error });
+        throw new KubeError("BadKubeconfig", `${this.#path}, named by ${this.#purpose}, ${WORDS[code] ?? `cannot be read (${code})`}`, {
+          cause: error,
+        });
       }
     }
     return this.#text;

@@ -113,6 +113,9 @@ test("a token file is read again once a minute, and at once when its token is re
   expect(await access.identity()).toEqual({ token: "two" });
   await file("token", "three\n");
   expect(await access.identity({ token: "two" })).toEqual({ token: "three" });
+  // Half-way through being written again, it is empty and then away: neither is a token.
+  await file("token", "");
+  expect(await access.identity({ token: "three" })).toEqual({ token: "three" });
   await rm(join(home, "token"));
   expect(await access.identity({ token: "three" })).toEqual({ token: "three" });
 });
@@ -160,6 +163,8 @@ test("a file that a kubeconfig names and that is missing is named with the field
     code: "BadKubeconfig",
     message: `${join(home, "ca.crt")}, named by clusters[0].cluster.certificate-authority in ${path}, does not exist`,
   });
+  await file("ca.crt", "");
+  await expect(access.identity()).rejects.toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(/, is empty$/) });
 });
 
 test("without any kubeconfig the error says where was looked", async () => {
