@@ -18,6 +18,7 @@ function put(revision: number, name: string, more: Partial<LedgerEntry> = {}): L
 const gone = (revision: number, name: string): LedgerEntry => put(revision, name, { entry: undefined });
 
 const fileOf = (...changes: LedgerEntry[]) => Buffer.concat([HEADER, ...changes.map(lineOf)]);
+const declarationIn = (...changes: LedgerEntry[]) => recover(fileOf(...changes)).objects.get("configmaps/a")?.declaration;
 const revisions = (file: Buffer) => Object.fromEntries([...recover(file).objects].map(([id, { revision }]) => [id, revision]));
 
 test("the last form of every object comes back, and what was deleted does not", () => {
@@ -32,10 +33,9 @@ test("the last form of every object comes back, and what was deleted does not", 
 
 test("a declaration holds through changes that say nothing about it, and ends when one says so", () => {
   const declared = put(1, "a", { declaration });
-  const of = (...changes: LedgerEntry[]) => recover(fileOf(...changes)).objects.get("configmaps/a")?.declaration;
-  expect(of(declared, put(2, "a"))).toEqual(declaration);
-  expect(of(declared, put(2, "a", { declaration: null }))).toBeUndefined();
-  expect(of(declared, gone(2, "a"), put(3, "a"))).toBeUndefined();
+  expect(declarationIn(declared, put(2, "a"))).toEqual(declaration);
+  expect(declarationIn(declared, put(2, "a", { declaration: null }))).toBeUndefined();
+  expect(declarationIn(declared, gone(2, "a"), put(3, "a"))).toBeUndefined();
 });
 
 /** A course of changes to a few objects. */

@@ -1,0 +1,93 @@
+import { X509Certificate } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { hostname, networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { createAuthority, issue, type Identity } from "../kube/x509.ts";
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+/** Clocks of machines that talk to each other may differ a little. */
+const SKEW_MS = 300_000;
+const ANY = new Set(["", "0.0.0.0", "::"]);
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+const validity = (years: number) => ({
+  notBefore: new Date(Date.now() - SKEW_MS),
+  notAfter: new Date(Date.now() + years * YEAR_MS),
+});
+
+/** `127.0.0.1:6443`, `[::1]:6443`, `:6443` for every address; port 0 takes a free one. */
+export function parseListenAddress(text: string): ListenAddress {
+  const [, bracketed, plain, port = ""] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65_535) {
+    throw new Error(`--listen ${text} is not an address with a port; write 127.0.0.1:6443, [::1]:6443 or :6443`);
+  }
+  return { host: bracketed ?? plain ?? "", port: Number(port) };
+}
+
+/** Who may issue certificates here. Kept, so that a kubeconfig that someone copied still works after a restart. */
+export async function loadAuthority(stateDirectory: string): Promise<Identity> {
+  const path = join(stateDirectory, "authority.pem");
+  const kept = await readFile(path, "utf8").catch(() => "");
+  const [certificate = "", privateKey = ""] = kept.split(/(?=-----BEGIN PRIVATE KEY-----)/);
+  if (isUsable(certificate) && privateKey !== "") return { certificate, privateKey };
+  const authority = createAuthority({ commonName: "plumbline embedded API", ...validity(10) });
+  await writePrivately(path, `${authority.certificate}${authority.privateKey}`);
+  return authority;
+}
+
+function isUsable(certificate: string): boolean {
+  try {
+    return Date.parse(new X509Certificate(certificate).validTo) > Date.now() + YEAR_MS;
+  } catch {
+    return false;
+  }
+}
+
+export function issueForServer(authority: Identity, { host }: ListenAddress): Identity {
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  // An address with a scope cannot stand in a certificate.
+  const reachable = ANY.has(host) ? own.filter(({ scopeid }) => !scopeid).map(({ address }) => address) : [host];
+  const names = [...new Set(["localhost", hostname(), "127.0.0.1", "::1", ...reachable])];
+  return issue(authority, { commonName: "plumbline embedded API", names, usage: "server", ...validity(9) });
+}
+
+/** Writes the kubeconfig of someone who may do everything. */
+export async function writeKubeconfig(path: string, authority: Identity, address: ListenAddress): Promise<string> {
+  const client = issue(authority, {
+    commonName: "plumbline:admin",
+    organizations: ["system:masters"],
+    usage: "client",
+    ...validity(9),
+  });
+  const host = ANY.has(address.host) ? "127.0.0.1" : address.host;
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "plumbline", cluster: { server, "certificate-authority-data": base64(authority.certificate) } }],
+    users: [
+      {
+        name: "plumbline",
+        user: { "client-certificate-data": base64(client.certificate), "client-key-data": base64(client.privateKey) },
+      },
+    ],
+    contexts: [{ name: "plumbline", context: { cluster: "plumbline", user: "plumbline" } }],
+    "current-context": "plumbline",
+  };
+  await writePrivately(path, stringify(config));
+  return server;
+}
+
+/** Never there with other permissions, and never there by half. */
+async function writePrivately(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
