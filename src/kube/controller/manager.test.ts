@@ -71,6 +71,18 @@ function elections() {
   };
 }
 
+/** Where the health server listens, once it does. */
+function healthAddress(): Promise<string> {
+  return vi.waitFor(
+    () => {
+      const line = lines.find(({ msg }) => msg === "health server listens");
+      if (!line) throw new Error("it does not listen yet");
+      return line["address"] as string;
+    },
+    { timeout: 10_000, interval: 10 },
+  );
+}
+
 const soon = () => vi.advanceTimersByTimeAsync(0);
 const settled = (promise: Promise<void>) =>
   promise.then(
@@ -312,8 +324,7 @@ test("not ready until every cache is read and every check passes; nothing starts
     throw new Error("not yet issued");
   });
   const run = settled(all.run(stop.signal));
-  await vi.waitFor(() => expect(lines.some((line) => line["msg"] === "health server listens")).toBe(true));
-  const address = lines.find((line) => line["msg"] === "health server listens")?.["address"] as string;
+  const address = await healthAddress();
   const response = await fetch(`http://${address}/readyz`);
   expect(response.status).toBe(503);
   expect(await response.text()).toBe(
@@ -331,8 +342,7 @@ test("while it ends it is no longer ready, but still alive", async () => {
   const free = Promise.withResolvers<void>();
   all.add({ name: "slow", run: () => free.promise });
   const run = settled(all.run(stop.signal));
-  await vi.waitFor(() => expect(lines.some((line) => line["msg"] === "health server listens")).toBe(true));
-  const address = lines.find((line) => line["msg"] === "health server listens")?.["address"] as string;
+  const address = await healthAddress();
   expect((await fetch(`http://${address}/readyz`)).status).toBe(200);
   stop.abort();
   const response = await fetch(`http://${address}/readyz`);
