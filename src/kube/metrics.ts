@@ -134,7 +134,7 @@ export const statusPending = gauge("status_pending", "Pictures waiting to be wri
 // webhook/
 export const webhookRequests = counter(
   "webhook_requests_total",
-  "Admission reviews. `outcome` is allowed, denied or malformed.",
+  "Admission reviews. `outcome` is allowed, denied, unchecked (a fault of ours, so it went through) or malformed.",
   "kind",
   "outcome",
 );
