@@ -1,0 +1,107 @@
+import { X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { Secret } from "../../api/core/secret.ts";
+import type { Cache } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../client/error.ts";
+import { controller, type Controller, type Result, type Runnable } from "../controller/controller.ts";
+import { Bell, changesOf } from "../controller/source.ts";
+import type { Log } from "../log.ts";
+import { webhookCertificateExpiry } from "../metrics.ts";
+import type { Identity } from "../x509.ts";
+import { ValidatingWebhookConfiguration } from "./configuration.ts";
+import { bundleOf, fromSecret, LIFETIMES, nextRenewal, renew, toSecretData, type Credentials, type Lifetimes } from "./credentials.ts";
+
+export interface WebhookCertificatesOptions {
+  client: KubeClient;
+  /** Of the Secret by its name, in its namespace. */
+  secrets: Cache<Secret>;
+  /** Of the configurations whose caBundle is ours. */
+  configurations: Cache<ValidatingWebhookConfiguration>;
+  secret: { namespace: string; name: string };
+  /** DNS names and addresses under which API servers call. */
+  names: readonly string[];
+  log: Log;
+  lifetimes?: Lifetimes;
+}
+
+/**
+ * Authority and serving certificate of the webhook, in a Secret so that all replicas have the same, renewed in time. API servers
+ * learn of a new authority long before anything is signed by it, so that no handshake fails on the way.
+ */
+export class WebhookCertificates implements Runnable {
+  readonly name = "webhook certificates";
+  readonly #options: WebhookCertificatesOptions;
+  readonly #controller: Controller;
+  readonly #listeners = new Set<(serving: Identity) => void>();
+  #serving: Identity | undefined;
+
+  constructor(options: WebhookCertificatesOptions) {
+    this.#options = options;
+    const { secrets, configurations, log } = options;
+    const start = new Bell();
+    start.ring("certificates");
+    this.#controller = controller("webhook-certificates", {
+      watches: [start, changesOf(secrets, () => ["certificates"]), changesOf(configurations, () => ["certificates"])],
+      reconcile: (_key, { signal }) => this.#reconcile(signal).catch(yieldToOthers),
+      log,
+    });
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#controller.run(signal);
+  }
+
+  /** Tells what to serve with: now, if that is known, and whenever it changes. */
+  subscribe(listener: (serving: Identity) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#serving) listener(this.#serving);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<Result> {
+    const { secrets, secret, names, lifetimes = LIFETIMES } = this.#options;
+    const stored = secrets.get(`${secret.namespace}/${secret.name}`);
+    const held = stored && fromSecret(stored);
+    const credentials = renew(held, names, lifetimes, new Date());
+    if (credentials !== held) await this.#store(credentials, stored, signal);
+
+    // The first certificate cannot break a handshake; any other waits until the API servers trust who signed it.
+    if (!this.#serving) this.#serve(credentials.serving);
+    await this.#trust(credentials, signal);
+    this.#serve(credentials.serving);
+    return { requeueAfter: Math.max(0, nextRenewal(credentials).getTime() - Date.now()) };
+  }
+
+  async #store(credentials: Credentials, stored: Secret | undefined, signal: AbortSignal): Promise<void> {
+    const { client, secret, log } = this.#options;
+    const data = toSecretData(credentials);
+    if (stored) await client.resource(Secret).replace({ ...stored, data }, { signal });
+    else await client.resource(Secret).create({ metadata: { ...secret }, type: "kubernetes.io/tls", data }, { signal });
+    log.info({ secret: secret.name, authorities: credentials.authorities.length }, "webhook certificate renewed");
+  }
+
+  async #trust(credentials: Credentials, signal: AbortSignal): Promise<void> {
+    const { client, configurations } = this.#options;
+    const caBundle = Buffer.from(bundleOf(credentials)).toString("base64");
+    for (const { metadata, webhooks = [] } of configurations.list()) {
+      const trusting = webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }));
+      if (isDeepStrictEqual(trusting, webhooks)) continue;
+      const { name, resourceVersion = "" } = metadata;
+      await client.resource(ValidatingWebhookConfiguration).patch({ name }, { webhooks: trusting }, { resourceVersion, signal });
+    }
+  }
+
+  #serve(serving: Identity): void {
+    if (isDeepStrictEqual(serving, this.#serving)) return;
+    this.#serving = serving;
+    webhookCertificateExpiry.set(new X509Certificate(serving.certificate).validToDate.getTime() / 1000);
+    for (const listener of this.#listeners) listener(serving);
+  }
+}
+
+/** Another replica was faster, and the cache is about to show what it made. */
+function yieldToOthers(error: unknown): Result {
+  if (!isKubeError(error, "Conflict", "AlreadyExists")) throw error;
+  return { requeueAfter: 1000 };
+}

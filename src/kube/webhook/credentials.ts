@@ -1,0 +1,135 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import type { Secret } from "../../api/core/secret.ts";
+import { createAuthority, issue, type Identity } from "../x509.ts";
+
+/** What the replicas of the webhook share: authorities, newest first, and the certificate that they serve with. */
+export interface Credentials {
+  authorities: readonly Identity[];
+  serving: Identity;
+}
+
+export interface Lifetimes {
+  authorityMs: number;
+  servingMs: number;
+  /** How long a new authority is only trusted before it signs, so that every API server has heard of it by then. */
+  settleMs: number;
+}
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+export const LIFETIMES: Lifetimes = { authorityMs: 365 * DAY, servingMs: 90 * DAY, settleMs: DAY };
+
+/** Credentials that are good now, made anew where they are missing or two thirds of their life are over. The same object when nothing was due. */
+export function renew(held: Credentials | undefined, names: readonly string[], lifetimes: Lifetimes, now: Date): Credentials {
+  const alive = (held?.authorities ?? []).filter((authority) => isWhole(authority) && endOf(authority) > now.getTime());
+  const newest = alive[0];
+  const authorities = newest && renewalOf(newest) > now.getTime() ? alive : [newAuthority(lifetimes, now), ...alive];
+
+  const serving = held && serves(held.serving, authorities, names, now) ? held.serving : newServing(authorities, names, lifetimes, now);
+  if (held && serving === held.serving && authorities.length === held.authorities.length) return held;
+  return { authorities, serving };
+}
+
+/** When `renew` will have something to do, as far as time decides it. */
+export function nextRenewal({ authorities, serving }: Credentials): Date {
+  const newest = authorities[0];
+  const times = [renewalOf(serving), ...(newest ? [renewalOf(newest)] : []), ...authorities.map(endOf)];
+  return new Date(Math.min(...times));
+}
+
+/** Every authority that may have signed what some replica serves with, as PEM. */
+export function bundleOf({ authorities }: Credentials): string {
+  return authorities.map(({ certificate }) => certificate).join("");
+}
+
+export function toSecretData({ authorities, serving }: Credentials): Record<string, string> {
+  const data = {
+    "ca.crt": authorities.map(({ certificate }) => certificate).join(""),
+    "ca.key": authorities.map(({ privateKey }) => privateKey).join(""),
+    "tls.crt": serving.certificate,
+    "tls.key": serving.privateKey,
+  };
+  return Object.fromEntries(Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]));
+}
+
+/** What a Secret holds; undefined when it is not as we write it. */
+export function fromSecret({ data = {} }: Secret): Credentials | undefined {
+  const text = (name: string) => Buffer.from(data[name] ?? "", "base64").toString();
+  const certificates = pemBlocks(text("ca.crt"));
+  const keys = pemBlocks(text("ca.key"));
+  const [certificate] = pemBlocks(text("tls.crt"));
+  const [privateKey] = pemBlocks(text("tls.key"));
+  if (!certificate || !privateKey) return undefined;
+  const authorities = certificates.map((certificate, index) => ({ certificate, privateKey: keys[index] ?? "" }));
+  return { authorities, serving: { certificate, privateKey } };
+}
+
+function pemBlocks(text: string): string[] {
+  return text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----\n?/g) ?? [];
+}
+
+function newAuthority({ authorityMs }: Lifetimes, now: Date): Identity {
+  return createAuthority({ commonName: "plumbline webhook CA", ...lifeFrom(now, authorityMs) });
+}
+
+function newServing(authorities: readonly Identity[], names: readonly string[], lifetimes: Lifetimes, now: Date): Identity {
+  const signer = signerOf(authorities, lifetimes, now);
+  const { notBefore, notAfter } = lifeFrom(now, lifetimes.servingMs);
+  const end = new Date(Math.min(notAfter.getTime(), endOf(signer)));
+  return issue(signer, { commonName: "plumbline webhook", names, usage: "server", notBefore, notAfter: end });
+}
+
+/** The newest authority that everybody trusts by now, or failing that the oldest. One that is about to end would sign certificates that are due at once. */
+function signerOf(authorities: readonly Identity[], { servingMs, settleMs }: Lifetimes, now: Date): Identity {
+  const lasting = authorities.filter((authority) => endOf(authority) - now.getTime() >= servingMs / 2);
+  const signer = lasting.find((authority) => madeAt(authority) + settleMs <= now.getTime()) ?? lasting.at(-1) ?? authorities[0];
+  if (!signer) throw new TypeError("a serving certificate needs an authority");
+  return signer;
+}
+
+/** Whether it can be served with: whole, known under every name, signed by an authority of ours, and young enough. */
+function serves(serving: Identity, authorities: readonly Identity[], names: readonly string[], now: Date): boolean {
+  if (!isWhole(serving) || renewalOf(serving) <= now.getTime()) return false;
+  const certificate = new X509Certificate(serving.certificate);
+  const known = names.every((name) => (isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name)) !== undefined);
+  return known && authorities.some((authority) => certificate.checkIssued(new X509Certificate(authority.certificate)));
+}
+
+function isWhole({ certificate, privateKey }: Identity): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));
+  } catch {
+    return false;
+  }
+}
+
+/** A part of the life lies before the start, for API servers whose clocks run behind. */
+function lifeFrom(now: Date, ms: number): { notBefore: Date; notAfter: Date } {
+  const from = now.getTime() - backdatedMs(ms);
+  return { notBefore: new Date(from), notAfter: new Date(from + ms) };
+}
+
+function backdatedMs(lifeMs: number): number {
+  return Math.min(HOUR, lifeMs / 20);
+}
+
+function madeAt(identity: Identity): number {
+  const { from, to } = lifeOf(identity);
+  return from + backdatedMs(to - from);
+}
+
+function renewalOf(identity: Identity): number {
+  const { from, to } = lifeOf(identity);
+  return from + ((to - from) * 2) / 3;
+}
+
+function endOf(identity: Identity): number {
+  return lifeOf(identity).to;
+}
+
+function lifeOf({ certificate }: Identity): { from: number; to: number } {
+  const { validFromDate, validToDate } = new X509Certificate(certificate);
+  return { from: validFromDate.getTime(), to: validToDate.getTime() };
+}

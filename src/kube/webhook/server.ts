@@ -1,0 +1,197 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { aborted, endsWithin } from "../controller/ending.ts";
+import type { Log } from "../log.ts";
+import { webhookRequests, webhookSeconds } from "../metrics.ts";
+import type { Identity } from "../x509.ts";
+import { pathOf, TIMEOUT_SECONDS, type Operation, type Watched } from "./configuration.ts";
+import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type Judgement, type Review } from "./review.ts";
+
+/** Judges a write. When the signal aborts it is too late, and the write goes through unchecked. */
+export type Validator<T extends KubeObject> = (review: Review<T>, signal: AbortSignal) => Judgement | Promise<Judgement>;
+
+export interface WebhookServerOptions {
+  port: number;
+  /** All addresses by default. */
+  host?: string;
+  /** Tells what to serve with, and whatever takes its place. */
+  certificates: { subscribe(listener: (serving: Identity) => void): () => void };
+  log: Log;
+}
+
+interface Registered extends Watched {
+  validator: Validator<KubeObject>;
+}
+
+/** An object has at most 1.5 MB in etcd, and an update carries it twice. */
+const BODY_BYTES = 8 * 1024 * 1024;
+/** Before the API server gives up, so that whoever writes hears that nothing was checked. */
+const JUDGE_MS = (TIMEOUT_SECONDS - 1) * 1000;
+/** How long answers on their way may take once we are told to end. */
+const GRACE_MS = 5_000;
+/** API servers keep idle connections for 90 s; were we to close one first, the next question could be lost on it. */
+const KEEP_ALIVE_MS = 120_000;
+
+/** Answers API servers that ask, over TLS, whether a write is valid. */
+export class WebhookServer implements Runnable {
+  readonly name = "webhook";
+  readonly #options: WebhookServerOptions;
+  readonly #registered = new Map<string, Registered>();
+  readonly #listening = Promise.withResolvers<AddressInfo>();
+  #state: "starting" | "listening" | "ending" = "starting";
+
+  constructor(options: WebhookServerOptions) {
+    this.#options = options;
+  }
+
+  register<T extends KubeObject>(kind: Kind<T>, validator: Validator<T>, operations: readonly Operation[] = ["CREATE", "UPDATE"]): void {
+    this.#registered.set(pathOf(kind), { kind, operations, validator: validator as unknown as Validator<KubeObject> });
+  }
+
+  /** What there is a validator for. */
+  get watched(): Watched[] {
+    return [...this.#registered.values()];
+  }
+
+  /** Where it listens, once it does. */
+  get address(): Promise<AddressInfo> {
+    return this.#listening.promise;
+  }
+
+  /** Throws while nothing can be asked; for /readyz. */
+  assertListening(): void {
+    if (this.#state !== "listening") throw new Error(`the webhook is ${this.#state}`);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { port, host, certificates, log } = this.#options;
+    const ended = aborted(signal);
+    const first = Promise.withResolvers<Identity>();
+    let server: Server | undefined;
+    const unsubscribe = certificates.subscribe((serving) => {
+      first.resolve(serving);
+      server?.setSecureContext(secureContext(serving));
+    });
+    try {
+      const serving = await Promise.race([first.promise, ended]);
+      if (!serving) return;
+      server = this.#createServer(serving);
+      this.#listening.resolve(await listen(server, port, host));
+      this.#state = "listening";
+      log.info({ port: (await this.address).port }, "webhook listens");
+      await ended;
+      this.#state = "ending";
+      await close(server);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  #createServer(serving: Identity): Server {
+    const { createServer } = process.getBuiltinModule("node:https");
+    const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: KEEP_ALIVE_MS };
+    const server = createServer({ ...secureContext(serving), ...limits }, (request, response) => {
+      this.#handle(request, response).catch((error: unknown) => {
+        // The API server has hung up.
+        this.#options.log.debug({ error }, "webhook question not answered");
+        response.destroy();
+      });
+    });
+    server.on("tlsClientError", (error) => this.#options.log.debug({ error }, "webhook handshake failed"));
+    return server;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const registered = this.#registered.get((request.url ?? "").split("?", 1)[0] ?? "");
+    if (!registered)
+      return this.#send(response, 404, { message: `There is no ${request.url}, only ${[...this.#registered.keys()].join(", ")}` });
+    if (request.method !== "POST") return this.#send(response.setHeader("Allow", "POST"), 405, { message: "Only POST is answered" });
+
+    const kind = registered.kind.kind;
+    const stop = webhookSeconds.startTimer({ kind });
+    try {
+      const { outcome, review } = await this.#review(registered, parseReview(await bodyOf(request)));
+      webhookRequests.inc({ kind, outcome });
+      this.#send(response, 200, review);
+    } catch (error) {
+      if (!(error instanceof MalformedReview)) throw error;
+      webhookRequests.inc({ kind, outcome: "malformed" });
+      this.#send(response, error.status, { message: error.message });
+    } finally {
+      stop();
+    }
+  }
+
+  #send(response: ServerResponse, status: number, body: object): void {
+    // Of a question that was refused the rest may still be on the line.
+    if (status !== 200 || this.#state === "ending") response.setHeader("Connection", "close");
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+  }
+
+  async #review({ kind, validator }: Registered, request: AdmissionRequest): Promise<{ outcome: string; review: object }> {
+    const review = reviewOf(request);
+    try {
+      const judgement = await withinMs(JUDGE_MS, (signal) => validator(review, signal));
+      return { outcome: judgement.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgement) };
+    } catch (error) {
+      // A fault of ours must not stop what works: the write goes through, and the node checks everything again.
+      const { name, namespace } = request;
+      this.#options.log.error({ kind: kind.kind, name, namespace, error }, "webhook could not judge a write");
+      const why = error instanceof Error ? error.message : String(error);
+      return { outcome: "unchecked", review: answer(kind, request, { warnings: [`Not checked by Plumbline: ${why}`] }) };
+    }
+  }
+}
+
+function secureContext({ certificate, privateKey }: Identity) {
+  return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
+}
+
+function listen(server: Server, port: number, host: string | undefined): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, ...(host !== undefined && { host }) }, () => {
+      server.off("error", reject);
+      resolve(server.address() as AddressInfo);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  await endsWithin(GRACE_MS, closed);
+  server.closeAllConnections();
+  await closed;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Without the option, throwing would close the connection before the answer is out.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES) throw new MalformedReview(`The body has more than ${BODY_BYTES} bytes`, { status: 413 });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+async function withinMs<V>(ms: number, work: (signal: AbortSignal) => V | Promise<V>): Promise<V> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`no judgement within ${ms / 1000} s`)), ms);
+  try {
+    return await Promise.race([
+      work(late.signal),
+      aborted(late.signal).then(() => {
+        throw late.signal.reason as Error;
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
