@@ -147,14 +147,15 @@ export class Journal implements Ledger {
   /** Writes everything there is into a new file that then takes the old one's place. */
   async #compact(): Promise<void> {
     const { log } = this.#options;
-    const snapshot = this.#snapshot?.();
-    if (!snapshot) return;
+    if (!this.#snapshot) return;
     const meanwhile: Buffer[] = [];
     this.#meanwhile = meanwhile;
     const path = `${this.#path}.new`;
     let file: number | undefined;
     try {
+      // The change that is being appended is in memory only after this tick.
       await setImmediate();
+      const snapshot = this.#snapshot();
       file = openSync(path, "w", 0o600);
       const strangers = this.#strangers.map(recordOf);
       let size = await writeAll(file, [HEADER, ...strangers]);

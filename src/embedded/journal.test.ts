@@ -1,0 +1,147 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createLog } from "../kube/log.ts";
+import { Journal, type Opened } from "./journal.ts";
+import { CORE_KINDS } from "./kinds/core-kinds.ts";
+import { configMap, kindNamed } from "./specimen.ts";
+import { checked } from "./state/record.ts";
+import { Store } from "./store.ts";
+
+const maps = kindNamed("ConfigMap");
+const namespaces = kindNamed("Namespace");
+let directory: string;
+let path: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-journal-"));
+  path = join(directory, "state.log");
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+interface Options {
+  serves?: (resource: string) => boolean;
+  compactAboveBytes?: number;
+}
+
+function open(options: Options = {}): Opened & { store: Store } {
+  const opened = Journal.open(path, { log: createLog({ level: "silent" }), serves: () => true, ...options });
+  const store = new Store(CORE_KINDS, { ledger: opened.journal, restored: opened.restored });
+  opened.journal.compactFrom(() => store.snapshot());
+  if (!store.find(namespaces, { name: "default" })) {
+    store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
+  }
+  return { ...opened, store };
+}
+const names = (store: Store) =>
+  store
+    .collection(maps)
+    .list()
+    .map(({ object }) => object.metadata.name);
+
+test("objects, revisions and declarations are there again, in a file of the owner's alone", async () => {
+  const first = open();
+  const declaration = { manifest: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }, source: { path: "a.yaml", line: 3 } };
+  const { entry } = first.store.create(maps, "default", configMap("a", { x: "y" }), { declaration });
+  first.store.create(maps, "default", configMap("b"));
+  first.store.delete(maps, { name: "b", namespace: "default" });
+  await first.journal.close();
+  expect((statSync(path).mode & 0o777).toString(8)).toBe("600");
+
+  const second = open();
+  const ref = { name: "a", namespace: "default" };
+  expect(second.store.get(maps, ref).object).toEqual(entry.object);
+  expect(second.store.declarationOf(maps, ref)).toEqual(declaration);
+  expect(names(second.store)).toEqual(["a"]);
+  // What a power cut may have taken is never told anew.
+  expect(second.store.create(maps, "default", configMap("c")).entry.revision).toBe(1_000_001);
+  await second.journal.close();
+});
+
+test("a damaged file is set aside and everything that can be read goes on", async () => {
+  const first = open();
+  for (const name of ["a", "b", "c"]) first.store.create(maps, "default", configMap(name, { x: name }));
+  await first.journal.close();
+  const damaged = readFileSync(path, "utf8").replace('"x":"b"', '"x":"?"');
+  writeFileSync(path, damaged);
+
+  const second = open();
+  expect(names(second.store)).toEqual(["a", "c"]);
+  expect(second.damage).toEqual({
+    lost: [{ line: 4, subject: "configmaps default/b" }],
+    setAside: expect.stringMatching(/state\.damaged-[\dT.Z-]+$/) as string,
+  });
+  expect(readFileSync(second.damage?.setAside ?? "", "utf8")).toBe(damaged);
+  second.store.create(maps, "default", configMap("d"));
+  await second.journal.close();
+
+  const third = open();
+  expect([names(third.store), third.damage]).toEqual([["a", "c", "d"], undefined]);
+  await third.journal.close();
+});
+
+test("a file that is all garbage is set aside too", async () => {
+  writeFileSync(path, "this is\nno state\n");
+  const { journal, store, damage } = open();
+  expect([names(store), damage?.lost.length]).toEqual([[], 2]);
+  await journal.close();
+});
+
+test("the file of another version is left as it is, and so is one that cannot be read", () => {
+  const foreign = checked(Buffer.from(JSON.stringify({ format: 2 })));
+  writeFileSync(path, foreign);
+  expect(() => open()).toThrow(
+    `The state in ${path} cannot be used: it has format 2, which this version does not know; use the version of plumbline that wrote it, or move the file away`,
+  );
+  expect(readFileSync(path)).toEqual(foreign);
+  rmSync(path);
+  mkdirSync(path);
+  expect(() => open()).toThrow(`The state in ${path} cannot be read: illegal operation on a directory`);
+});
+
+test("a file that grows with changes of the same few objects is rewritten, and nothing is lost meanwhile", async () => {
+  const { journal, store } = open({ compactAboveBytes: 20_000 });
+  for (let round = 0; round < 400; round++) {
+    const ref = { name: `m${round % 5}`, namespace: "default" };
+    const body = configMap(ref.name, { round: String(round) });
+    if (store.find(maps, ref)) store.update(maps, ref, () => body);
+    else store.create(maps, "default", body);
+    if (round % 20 === 0) await vi.waitFor(() => new Promise((resolve) => void setImmediate(resolve)));
+  }
+  await vi.waitFor(() => expect(statSync(path).size).toBeLessThan(60_000));
+  await journal.close();
+  expect(readdirSync(directory)).toEqual(["state.log"]);
+  const again = open();
+  expect(
+    again.store
+      .collection(maps)
+      .list()
+      .map(({ object }) => object),
+  ).toEqual(
+    store
+      .collection(maps)
+      .list()
+      .map(({ object }) => object),
+  );
+  await again.journal.close();
+});
+
+test("objects of a kind that is no longer served are kept for when it is again", async () => {
+  const first = open();
+  first.store.create(maps, "default", configMap("a"));
+  await first.journal.close();
+  const second = open({ serves: (resource) => resource !== "configmaps", compactAboveBytes: 1 });
+  expect(names(second.store)).toEqual([]);
+  for (let at = 0; at < 20; at++) {
+    second.store.update(namespaces, { name: "default" }, (held) => ({
+      ...held,
+      metadata: { ...held?.metadata, labels: { at: String(at) } },
+    }));
+    await vi.waitFor(() => new Promise((resolve) => void setImmediate(resolve)));
+  }
+  await second.journal.close();
+  const third = open();
+  expect(names(third.store)).toEqual(["a"]);
+  await third.journal.close();
+});

@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { Journal } from "../../src/embedded/journal.ts";
+import { createLog } from "../../src/kube/log.ts";
+
+test("where nothing can be written, writes are refused in words, reads go on, and room is used when there is some again", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-full-"));
+  const path = join(directory, "state.log");
+  // A limit on the size of files ends a write half way, as a full disk does.
+  const { stdout } = await promisify(execFile)("prlimit", [
+    "--fsize=5000:unlimited",
+    process.execPath,
+    join(import.meta.dirname, "full-disk-writer.ts"),
+    path,
+  ]);
+  const { refusals, whileFull, afterwards } = JSON.parse(stdout) as { refusals: string[]; whileFull: string[]; afterwards: string[] };
+  expect(new Set(refusals)).toEqual(new Set(["500 InternalError: Internal error occurred: state cannot be written: file too large"]));
+  expect(whileFull.length).toBeGreaterThan(3);
+  expect(new Set(afterwards)).toEqual(new Set([...whileFull, "later"]));
+
+  const { journal, restored, damage } = Journal.open(path, { log: createLog({ level: "silent" }), serves: () => true });
+  await journal.close();
+  expect(damage).toBeUndefined();
+  expect(new Set([...restored.objects].map(({ object }) => object.metadata.name))).toEqual(new Set(afterwards));
+  await rm(directory, { recursive: true });
+});
