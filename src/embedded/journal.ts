@@ -161,6 +161,7 @@ export class Journal implements Ledger {
       let size = await writeAll(file, [HEADER, ...strangers]);
       for (let at = 0; at < snapshot.length && !this.#closed; at += 64)
         size += await writeAll(file, snapshot.slice(at, at + 64).map(lineOf));
+      const compactSize = size;
       await syncData(file);
       if (this.#closed) throw new Error("closed meanwhile");
       // From here on in one tick: nothing can be appended in between.
@@ -170,7 +171,7 @@ export class Journal implements Ledger {
       this.#file = openSync(this.#path, "a");
       closeSync(file);
       this.#size = size;
-      this.#compactSize = size;
+      this.#compactSize = compactSize;
       this.#tornTail = false;
       this.#unsynced = true;
     } catch (error) {

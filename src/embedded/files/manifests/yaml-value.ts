@@ -199,7 +199,8 @@ function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   if (tag === undefined) return undefined;
   const name = tag === "!" && isScalar(node) ? "str" : tag.replace(/^tag:yaml\.org,2002:/, "");
   const found = known.find((tag) => tag === name);
-  if (!found) throw new Refusal(offsetOf(node), `has the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")}, which means nothing in a manifest`);
+  if (!found)
+    throw new Refusal(offsetOf(node), `has the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")}, which means nothing in a manifest`);
   return found;
 }
 
