@@ -1,10 +1,28 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
-/** Bundles a program of a bench into one file in the directory, with the settings that Plumbline ships with. */
-export async function bundle(script: string, directory: string): Promise<string> {
+/** One file, and the flags that Node is given with it. */
+export interface Program {
+  file: string;
+  nodeFlags: readonly string[];
+}
+
+/** Our program as it ships: in one file, under the launcher's flags. */
+export async function ourProgram(script: string, directory: string): Promise<Program> {
+  const launcher = await readFile(join(import.meta.dirname, "../plumbline"), "utf8");
+  const [, words = ""] = /^exec "\$node" (.*) "\$home\/src\/main\.ts"/m.exec(launcher) ?? [];
+  return { file: await bundle(script, directory), nodeFlags: words.match(/--\S+/g) ?? [] };
+}
+
+/** The peer's program, in one file too, under Node's own settings. */
+export async function peerProgram(script: string, directory: string): Promise<Program> {
+  return { file: await bundle(script, directory), nodeFlags: [] };
+}
+
+async function bundle(script: string, directory: string): Promise<string> {
   const build = await rolldown({ input: join(import.meta.dirname, script), platform: "node", logLevel: "silent" });
   const file = join(directory, script.replaceAll("/", "-").replace(/\.ts$/, ".mjs"));
   await build.write({ file, format: "esm", minify: "dce-only", codeSplitting: false });
@@ -12,19 +30,17 @@ export async function bundle(script: string, directory: string): Promise<string>
   return file;
 }
 
-/** A bundled program in a fresh Node that dies with us. It reports by `process.send`. */
+/** A program in a fresh Node that dies with us. It reports by `process.send`. */
 export class Contestant {
   readonly #process: ChildProcess;
   readonly #reports: unknown[] = [];
   #words = "";
 
-  constructor(file: string, args: readonly string[]) {
+  constructor({ file, nodeFlags }: Program, args: readonly string[]) {
     // Each starts alike: nothing compiled before, no mode of ours in its environment.
     const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_OPTIONS: undefined, NODE_ENV: undefined };
-    this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", process.execPath, "--expose-gc", file, ...args], {
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-      env,
-    });
+    const command = [process.execPath, "--expose-gc", ...nodeFlags, file, ...args];
+    this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", ...command], { stdio: ["ignore", "ignore", "pipe", "ipc"], env });
     this.#process.on("message", (report) => this.#reports.push(report));
     this.#process.stderr?.setEncoding("utf8").on("data", (words: string) => (this.#words += words));
   }
@@ -36,15 +52,19 @@ export class Contestant {
   /** What it reports next. */
   async next<Report>(): Promise<Report> {
     while (this.#reports.length === 0) {
-      if (this.#process.exitCode !== null || this.#process.signalCode !== null) throw new Error(`a contestant ended early: ${this.#words}`);
-      await Promise.race([once(this.#process, "message"), once(this.#process, "exit")]);
+      if (this.#ended) throw new Error(`A contestant ended before it had reported: ${this.#words.trim()}`);
+      await Promise.race([once(this.#process, "message"), once(this.#process, "close")]);
     }
     return this.#reports.shift() as Report;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    if (this.#ended) return;
     this.#process.kill("SIGKILL");
-    await once(this.#process, "exit");
+    await once(this.#process, "close");
+  }
+
+  get #ended(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 }

@@ -2,7 +2,7 @@ import { Service } from "../src/api/core/service.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./arena.ts";
-import { bundle, Contestant } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
 import type { Report } from "./kube-client/report.ts";
 import { compare, interleaved, type Bench } from "./measure.ts";
 
@@ -15,16 +15,16 @@ export const bench: Bench = {
   run: (say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
       await createService(kubeconfig);
-      const contestant = (name: string, file: string) => async () => {
-        await using process = new Contestant(file, [kubeconfig, NAMESPACE, NAME]);
-        const report = await process.next<Report>();
+      const contestant = (name: string, program: Program) => async () => {
+        await using client = new Contestant(program, [kubeconfig, NAMESPACE, NAME]);
+        const report = await client.next<Report>();
         say(`${name}: ${report.msPerGet.toFixed(2)} ms per GET, ${report.rssMiB.toFixed(0)} MiB`);
         return report;
       };
       const { ours, peer } = await interleaved(
         {
-          ours: contestant("ours", await bundle("kube-client/ours.ts", directory)),
-          peer: contestant("client-node", await bundle("kube-client/peer.ts", directory)),
+          ours: contestant("ours", await ourProgram("kube-client/ours.ts", directory)),
+          peer: contestant("client-node", await peerProgram("kube-client/peer.ts", directory)),
         },
         RUNS,
       );

@@ -1,0 +1,51 @@
+import { accessFromKubeconfig } from "../src/kube/client/access.ts";
+import { KubeClient } from "../src/kube/client/client.ts";
+import { inArena } from "./arena.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { wallClock, type Listed, type Report, type Written } from "./kube-cache/observer.ts";
+import { changeServices, createServices, WRITERS } from "./kube-cache/services.ts";
+import { ALL, compare, interleaved, type Bench } from "./measure.ts";
+
+export const bench: Bench = {
+  name: "kube-cache",
+  run: (say) =>
+    inArena({}, async ({ kubeconfig, directory }) => {
+      const writer = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }), { maxSockets: WRITERS });
+      const { signal } = new AbortController();
+      say("creating 10 000 Services");
+      await createServices(writer, signal);
+
+      let round = 0;
+      const contestant = (name: string, program: Program) => async () => {
+        round += 1;
+        await using cache = new Contestant(program, [kubeconfig, String(round)]);
+        const listed = await cache.next<Listed>();
+        await changeServices(writer, round, signal);
+        cache.tell({ at: wallClock() } satisfies Written);
+        const report = { ...listed, ...(await cache.next<Report>()) };
+        say(`${name}: ${summary(report)}`);
+        return report;
+      };
+      const { ours, peer } = await interleaved({
+        ours: contestant("ours", await ourProgram("kube-cache/ours.ts", directory)),
+        peer: contestant("client-node", await peerProgram("kube-cache/peer.ts", directory)),
+      });
+      writer.close();
+
+      const measure = (what: string, goal: number, unit: string, figure: (report: Listed & Report) => number) =>
+        compare({ bench: "kube-cache", what, goal, unit }, ours.map(figure), peer.map(figure));
+      return [
+        measure("peak memory", 3, "MiB", ({ peakMiB }) => peakMiB),
+        measure("time to list and index, and to see the last change", 1, "ms", ({ listedMs, lagMs }) => listedMs + lagMs),
+        compare({ bench: "kube-cache", what: "last changes lost, in all runs", goal: ALL, unit: "objects" }, [lost(ours)], [lost(peer)]),
+      ];
+    }),
+};
+
+const lost = (reports: readonly Report[]) => reports.reduce((sum, { lost }) => sum + lost, 0);
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
+
+function summary({ listedMs, lagMs, cpuMs, peakMiB, lost }: Listed & Report): string {
+  return `listed in ${seconds(listedMs)}, behind by ${seconds(lagMs)}, CPU ${seconds(cpuMs)}, peak ${peakMiB.toFixed(0)} MiB, ${lost} lost`;
+}
