@@ -106,6 +106,17 @@ test("a first stream that falls silent half-way is given up for reading by pages
   expect(queries()).toEqual(["watch all", "list by pages", "watch from 9"]);
 });
 
+test("refused once, streaming is tried again with the next full read", async () => {
+  let refusals = 0;
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") && refusals++ === 0 ? says(422, "Invalid") : undefined);
+  api.onList = listOf(7);
+  started();
+  await watches(1);
+  api.watch.error(410, "Expired");
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "list by pages", "watch from 7", "watch all"]);
+});
+
 test("managedFields are dropped from lists too", async () => {
   api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
   const managed = map("a", 4);

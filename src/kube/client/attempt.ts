@@ -67,7 +67,6 @@ function collect(response: IncomingMessage, done: (answer: Answer) => void, lost
   response.on("data", (chunk: Buffer) => chunks.push(chunk));
   response.once("error", lost);
   response.once("end", () => {
-    if (!response.complete) return lost(new Error("the answer was cut off"));
     const [only, ...more] = chunks;
     done({
       status: response.statusCode ?? 0,

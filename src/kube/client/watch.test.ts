@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "./access.ts";
@@ -159,4 +160,29 @@ test("a watch has a connection of its own, gone when the reader leaves, the sign
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "Unreachable" } });
   }
   await until(() => server.connections.size === 0);
+});
+
+test("a reader that takes its time makes the server wait, and misses nothing", async () => {
+  const count = 4_000;
+  const filler = { filler: "x".repeat(16_000) };
+  let written = 0;
+  await using server = await ScriptedServer.start([
+    async (response) => {
+      for (; written < count; written++) if (!response.write(added(`a${written}`, filler))) await once(response, "drain");
+      response.end();
+    },
+  ]);
+  const client = new KubeClient(fixedAccess(server.url));
+  const watch = client.resource(ConfigMap).watch({ signal });
+  await watch.next();
+  let before = -1;
+  while (before < written) {
+    before = written;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(written).toBeLessThan(count / 2);
+  let read = 1;
+  while (!(await watch.next()).done) read += 1;
+  expect(read).toBe(count);
+  client.close();
 });
