@@ -44,6 +44,12 @@ describe("compare", () => {
   });
 });
 
+test("where only nothing at all is good enough, one bad run of ours is enough to miss the goal", () => {
+  const { ratio, goal, ours } = compare({ ...about, goal: ALL }, [0, 0, 3, 0, 0], [30, 30, 30, 30, 30]);
+  expect({ ratio, ours }).toEqual({ ratio: 10, ours: 3 });
+  expect(ratio).toBeLessThan(goal);
+});
+
 describe("interleaved", () => {
   test("runs ours and the peer's in turn, one at a time, five times", async () => {
     const seen: string[] = [];

@@ -39,14 +39,17 @@ export async function interleaved<Report>(
   return { ours, peer };
 }
 
-/** Compares medians. Smaller is better; where a larger figure is better, give the goal for its inverse. */
+/**
+ * Compares medians; where only nothing at all is good enough, our worst run counts. Smaller is better; where a larger figure is better, give the
+ * goal for its inverse.
+ */
 export function compare(
   about: Pick<Measure, "bench" | "what" | "goal" | "unit">,
   ours: readonly number[],
   peer: readonly number[],
 ): Measure {
-  const [own, other] = [median(ours), median(peer)];
   const { bench, what, goal, unit } = about;
+  const [own, other] = [goal === ALL ? Math.max(...ours) : median(ours), median(peer)];
   return {
     bench,
     what,

@@ -1,6 +1,7 @@
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Service } from "../../src/api/core/service.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
+import { inParallel } from "../in-parallel.ts";
 
 export const SERVICES = 10_000;
 const NAMESPACES = 50;
@@ -20,15 +21,15 @@ export const teamOf = (n: number, round: number) => `team-${(n + round) % TEAMS}
 
 export async function createServices(client: KubeClient, signal: AbortSignal): Promise<void> {
   const namespaces = client.resource(Namespace);
-  await inParallel(NAMESPACES, (n) => namespaces.create({ metadata: { name: namespaceOf(n) } }, { signal }));
+  await inParallel(WRITERS, NAMESPACES, (n) => namespaces.create({ metadata: { name: namespaceOf(n) } }, { signal }));
   const services = client.resource(Service);
-  await inParallel(SERVICES, (n) => services.create(service(n), { signal, fieldManager: "helm" }));
+  await inParallel(WRITERS, SERVICES, (n) => services.create(service(n), { signal, fieldManager: "helm" }));
 }
 
 /** One change to each Service. */
 export async function changeServices(client: KubeClient, round: number, signal: AbortSignal): Promise<void> {
   const services = client.resource(Service);
-  await inParallel(SERVICES, (n) => {
+  await inParallel(WRITERS, SERVICES, (n) => {
     const patch = { metadata: { labels: { [TEAM]: teamOf(n, round) }, annotations: { [ROUND]: String(round) } } };
     return services.patch({ namespace: namespaceOf(n), name: nameOf(n) }, patch, { signal, fieldManager: "team-mover" });
   });
@@ -67,12 +68,4 @@ function service(n: number) {
       ],
     },
   };
-}
-
-async function inParallel(count: number, write: (n: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const writer = async () => {
-    while (next < count) await write(next++);
-  };
-  await Promise.all(Array.from({ length: WRITERS }, writer));
 }
