@@ -255,3 +255,21 @@ test("the connection is told when it comes, when it goes, and not twice; lastHea
   await until(() => api.watches.length === 3);
   expect(states).toHaveLength(3);
 });
+
+test("a loss is logged with its cause, and so is its end; a watch that the server closes in good order is not worth a word", async () => {
+  const log = quiet();
+  const cache = cacheOf({ log });
+  await synced(cache);
+  api.watch.end();
+  await until(() => api.watches.length === 2);
+  api.watch.bookmark(11);
+  await until(() => cache.lastHeard !== undefined);
+  expect(log.warn).not.toHaveBeenCalled();
+  api.watch.reset();
+  await until(() => log.info.mock.calls.length === 1);
+  expect(log.warn).toHaveBeenCalledExactlyOnceWith(
+    { kind: "ConfigMap", cause: "Unreachable", error: expect.objectContaining({ code: "Unreachable" }) },
+    "watch lost, trying again",
+  );
+  expect(log.info).toHaveBeenCalledExactlyOnceWith({ kind: "ConfigMap" }, "watch stands again");
+});

@@ -40,6 +40,8 @@ export class Cache<T extends KubeObject> {
   #started = false;
   #synced = false;
   #connected = false;
+  /** A loss was logged. */
+  #missed = false;
   #lastHeard: number | undefined;
 
   constructor(client: KubeClient, kind: Kind<T>, options: CacheOptions<T> = {}) {
@@ -192,12 +194,15 @@ export class Cache<T extends KubeObject> {
 
   #lost(cause: string, error: unknown): void {
     if (cause !== "closed") this.#options.log?.warn({ kind: this.kind.kind, cause, error }, "watch lost, trying again");
+    this.#missed ||= cause !== "closed";
     this.#connection(false);
   }
 
   #connection(connected: boolean): void {
     if (connected === this.#connected) return;
     this.#connected = connected;
+    if (connected && this.#missed) this.#options.log?.info({ kind: this.kind.kind }, "watch stands again");
+    if (connected) this.#missed = false;
     cacheSynced.set({ kind: this.kind.kind }, connected ? 1 : 0);
     for (const listener of this.#connectionListeners) {
       try {

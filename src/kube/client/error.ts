@@ -21,18 +21,12 @@ export type KubeErrorCode =
   | "BadKubeconfig"
   | "Malformed";
 
-export interface StatusCause {
-  reason?: string;
-  message?: string;
-  field?: string;
-}
-
 export interface StatusDetails {
   name?: string;
   group?: string;
   kind?: string;
   uid?: string;
-  causes?: StatusCause[];
+  causes?: { reason?: string; message?: string; field?: string }[];
   retryAfterSeconds?: number;
 }
 

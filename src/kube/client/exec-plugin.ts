@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import type { Identity } from "./access.ts";
 import { KubeError, type KubeErrorCode } from "./error.ts";
@@ -92,6 +91,7 @@ export class ExecPlugin {
     const env: NodeJS.ProcessEnv = { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
     for (const entry of this.#exec.entries("env")) env[entry.required("name")] = entry.text("value") ?? "";
 
+    const { spawn } = process.getBuiltinModule("node:child_process");
     return new Promise((resolve, reject) => {
       const child = spawn(this.#command, this.#exec.texts("args"), {
         env,

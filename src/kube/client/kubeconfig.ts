@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { parseDocument } from "yaml";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { KubeError } from "./error.ts";
 import { ExecPlugin } from "./exec-plugin.ts";
@@ -92,6 +91,8 @@ async function readStanza(file: string): Promise<Stanza | undefined> {
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new KubeError("BadKubeconfig", `${file} cannot be read (${code ?? String(error)})`, { cause: error });
   }
+  // A pod reads no kubeconfig, and should not pay for a parser.
+  const { parseDocument } = await import("yaml");
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) {

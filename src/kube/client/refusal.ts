@@ -117,6 +117,9 @@ export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt,
     const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";
     return failed("Certificate", `The certificate of the API server at ${server} ${when}; renew it, or set this machine's clock`);
   }
+  if (code.endsWith("ALERT_CERTIFICATE_REQUIRED")) {
+    return failed("Certificate", `The API server at ${server} wants a client certificate, and ${describe} has none; add one`);
+  }
   if (/ALERT.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|DECRYPT_ERROR)/.test(code)) {
     return failed("Certificate", `The API server at ${server} refuses the client certificate of ${describe} (${code}); renew it`);
   }

@@ -117,6 +117,6 @@ function pool(maxSockets: number) {
   return { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: IDLE_MS };
 }
 
-export function unixPath(server: string): string | undefined {
+function unixPath(server: string): string | undefined {
   return server.startsWith("unix:") ? server.slice("unix:".length).replace(/^\/\/(?=\/)/, "") : undefined;
 }
