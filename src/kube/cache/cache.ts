@@ -13,7 +13,10 @@ export type Change<T> =
   | { type: "deleted"; object: T };
 
 export interface CacheOptions<T> extends Selection {
-  /** On ingest, before the object is shared: drop what nobody reads. managedFields are always dropped. */
+  /**
+   * On ingest, before the object is shared: drop what nobody reads, but neither name, namespace, uid nor resourceVersion.
+   * managedFields are always dropped.
+   */
   transform?: (object: T) => T;
   /** Pure functions of the object; `by(name, value)` finds the objects that yield the value. */
   indexes?: Record<string, IndexFunction<T>>;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vite
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { hang, holdTime, reset, says, type Step, until } from "../client/scripted-server.ts";
+import { answer, hang, holdTime, reset, says, type Step, until } from "../client/scripted-server.ts";
 import { watchReconnects } from "../metrics.ts";
 import { Cache, type CacheOptions } from "./cache.ts";
 import { listOf, map, pageOf, WatchedServer } from "./scripted-watch.ts";
@@ -201,6 +201,27 @@ test.for(["as a status", "as an event"])(
     expect(cache.size).toBe(4);
   },
 );
+
+test.for([
+  ["does not understand", says(400, "BadRequest")],
+  [
+    "has not reached",
+    answer(504, {
+      kind: "Status",
+      code: 504,
+      reason: "Timeout",
+      message: "Too large resource version: 9, current: 3",
+      details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] },
+    }),
+  ],
+] as const)("from a place that the server %s it starts over", async ([, refusal]) => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : refusal);
+  started();
+  await watches(1);
+  api.watch.initialEventsEnd(9).end();
+  await watches(2);
+  expect(queries()).toEqual(["watch all", "watch from 9", "watch all"]);
+});
 
 test("a resumed watch counts as connected when it brings news or stands for a while, not when its first event is a refusal", async () => {
   holdTime();

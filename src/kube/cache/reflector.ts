@@ -94,7 +94,7 @@ export class Reflector<T extends KubeObject> {
 
   #learnFrom(failure: unknown): string {
     if (failure === undefined) return "closed";
-    if (isKubeError(failure, "Gone") || failure instanceof Behind) this.#resumable = false;
+    if (failure instanceof Behind || placeIsLost(failure)) this.#resumable = false;
     if (failure instanceof Behind) return "behind";
     if (failure instanceof NoWatchList) return "no_watchlist";
     if (isKubeError(failure, "Timeout")) return "silent";
@@ -219,6 +219,12 @@ export class Reflector<T extends KubeObject> {
     this.#view.heard();
     this.#counted[event.type].inc();
   }
+}
+
+/** The server cannot go on from where we were: it has forgotten that moment, not reached it, or never known it. */
+function placeIsLost(error: unknown): boolean {
+  if (isKubeError(error, "Gone", "BadRequest", "Invalid")) return true;
+  return isKubeError(error) && error.details?.causes?.some(({ reason }) => reason === "ResourceVersionTooLarge") === true;
 }
 
 function doesNotStream(error: unknown): boolean {
