@@ -43,7 +43,7 @@ const BUILD_FLAGS = [
 const BUILD_ENV = { CGO_ENABLED: "0", GOGC: "off", GOTOOLCHAIN: "local", GOWORK: "off", GOFLAGS: "" };
 
 /** The cache outlives the checkout: a second clone builds nothing. */
-export function cacheDir(): string {
+function cacheDir(): string {
   return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
 }
 

@@ -12,9 +12,12 @@ test("the process's own metrics can be asked for twice and stay out of the table
   collectProcessMetrics();
   collectProcessMetrics();
   const text = await registry.metrics();
-  for (const name of ["process_resident_memory_bytes", "process_open_fds", "nodejs_eventloop_lag_seconds", "nodejs_gc_duration_seconds"]) {
+  for (const name of ["process_resident_memory_bytes", "process_open_fds", "nodejs_gc_duration_seconds"]) {
     expect(text).toContain(name);
   }
+  const utilization = Number(/^nodejs_eventloop_utilization (\S+)$/m.exec(text)?.[1]);
+  expect(utilization).toBeGreaterThan(0);
+  expect(utilization).toBeLessThanOrEqual(1);
   expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   expect(metricsTable()).not.toContain("process_resident");
 });

@@ -1,5 +1,5 @@
 import Counter from "prom-client/lib/counter.js";
-import eventLoopLag from "prom-client/lib/metrics/eventLoopLag.js";
+import Gauge from "prom-client/lib/gauge.js";
 import gc from "prom-client/lib/metrics/gc.js";
 import heapSizeAndUsed from "prom-client/lib/metrics/heapSizeAndUsed.js";
 import osMemoryHeap from "prom-client/lib/metrics/osMemoryHeap.js";
@@ -9,7 +9,7 @@ import processStartTime from "prom-client/lib/metrics/processStartTime.js";
 import version from "prom-client/lib/metrics/version.js";
 import { registry } from "./metrics.ts";
 
-/** Adds process_* and nodejs_* once; for programs that serve them, since there are timers behind. */
+/** Adds process_* and nodejs_* once; for programs that serve them. */
 export function collectProcessMetrics(): void {
   if (registry.getSingleMetric("process_cpu_seconds_total")) return;
   collectCpu();
@@ -24,8 +24,26 @@ export function collectProcessMetrics(): void {
   ]) {
     collect(registry);
   }
-  // The default of 10 ms wakes an idle process a hundred times a second only to find that it is idle.
-  eventLoopLag(registry, { eventLoopMonitoringPrecision: 500 });
+  collectLoopUtilization();
+}
+
+/**
+ * Instead of prom-client's lag: that one wakes an idle process a hundred times a second only to find that it is idle, and with a coarser timer
+ * reports the timer's own period as lag.
+ */
+function collectLoopUtilization(): void {
+  let last = performance.eventLoopUtilization();
+  const utilization = new Gauge({
+    name: "nodejs_eventloop_utilization",
+    help: "The share of time since the last scrape in which the event loop was busy.",
+    registers: [],
+    collect() {
+      const now = performance.eventLoopUtilization();
+      this.set(performance.eventLoopUtilization(now, last).utilization);
+      last = now;
+    },
+  });
+  registry.registerMetric(utilization);
 }
 
 /** As prom-client's own, without the 8 MB of OpenTelemetry that it brings for the sake of one exemplar. */

@@ -16,5 +16,5 @@ declare module "prom-client/lib/registry.js" {
 }
 declare module "prom-client/lib/metrics/*.js" {
   import type { Registry } from "prom-client";
-  export default function collect(registry: Registry, options?: { eventLoopMonitoringPrecision?: number }): void;
+  export default function collect(registry: Registry): void;
 }
