@@ -1,3 +1,4 @@
 import { runProgram } from "./cli/program.ts";
 
-process.exitCode = await runProgram(process.argv.slice(2));
+// Not awaited here: in the bundle other chunks import from this one, and would wait for it while it waits for them.
+void runProgram(process.argv.slice(2)).then((code) => (process.exitCode = code));

@@ -1,19 +1,22 @@
 import { hostname } from "node:os";
-import { Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { Lease } from "../api/core/lease.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { Manager } from "../kube/controller/manager.ts";
 import { LeaderElector } from "../kube/leader/leader.ts";
 import { createLog } from "../kube/log.ts";
-import { type ConnectionOptions, connect, withConnection } from "./connection.ts";
+import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
+import { addWebhooks } from "./webhooks.ts";
 
-interface ControllerOptions extends ConnectionOptions {
+interface ControllerOptions extends ClusterOptions {
   namespace: string;
   routerNamespace: string;
   agents?: string;
   healthAddress: string;
+  webhookMode: WebhookMode;
+  webhookAddress: { host?: string; port: number };
   identity: string;
   logLevel: LogLevel;
 }
@@ -21,38 +24,53 @@ interface ControllerOptions extends ConnectionOptions {
 const LEASE = "plumbline-controller";
 const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
+const WEBHOOK_MODES = ["enabled", "disabled", "onlywebhook"] as const;
+type WebhookMode = (typeof WEBHOOK_MODES)[number];
 
-export function controllerCommand(): Command {
-  return withConnection(new Command("controller"))
-    .description(
-      "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
-    )
+export function configure(command: Command): void {
+  withCluster(command)
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
+    .option(
+      "--webhook-mode <mode>",
+      `${WEBHOOK_MODES.join(", ")}; onlywebhook leaves everything else to other processes`,
+      oneOf(WEBHOOK_MODES),
+      "enabled",
+    )
+    .addOption(
+      new Option("--webhook-address <address>", "API servers ask here, over TLS, whether a write is valid")
+        .argParser(address)
+        .default(address(":9443"), ":9443"),
+    )
     .option("--identity <name>", "who holds the Lease, for people to read", process.env["POD_NAME"] ?? hostname())
-    .option("--log-level <level>", LOG_LEVELS.join(", "), logLevel, "info")
+    .option("--log-level <level>", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS), "info")
     .addHelpText("after", "\nExample:\n  plumbline controller --kubeconfig admin.kubeconfig --health-address 127.0.0.1:8080\n")
     .action(run);
 }
 
 async function run(options: ControllerOptions): Promise<void> {
   const log = createLog({ level: options.logLevel });
-  const client = await connect(options);
+  const client = await connectToCluster(options);
   await assertUsable(client, options.namespace);
 
-  const leader = new LeaderElector({ client, namespace: options.namespace, name: LEASE, identity: options.identity, log });
-  const manager = new Manager({ client, log, leader, healthAddress: options.healthAddress });
-  addControllerParts({
-    manager,
-    client: client.fenced(() => leader.assertLeading()),
-    log,
-    namespace: options.namespace,
-    routerNamespace: options.routerNamespace,
-    ...(options.agents === undefined ? {} : { agents: options.agents }),
-    settle: (signal) => leader.settle(signal),
-  });
+  const { namespace, webhookMode } = options;
+  const leader = new LeaderElector({ client, namespace, name: LEASE, identity: options.identity, log });
+  const leads = webhookMode !== "onlywebhook";
+  const manager = new Manager({ client, log, healthAddress: options.healthAddress, ...(leads ? { leader } : {}) });
+  if (webhookMode !== "disabled") addWebhooks({ manager, client, log, namespace, ...options.webhookAddress });
+  if (leads) {
+    addControllerParts({
+      manager,
+      client: client.fenced(() => leader.assertLeading()),
+      log,
+      namespace,
+      routerNamespace: options.routerNamespace,
+      ...(options.agents === undefined ? {} : { agents: options.agents }),
+      settle: (signal) => leader.settle(signal),
+    });
+  }
   await manager.run(new AbortController().signal);
 }
 
@@ -67,8 +85,16 @@ async function assertUsable(client: KubeClient, namespace: string): Promise<void
   }
 }
 
-function logLevel(value: string): LogLevel {
-  const level = LOG_LEVELS.find((level) => level === value);
-  if (!level) throw new InvalidArgumentError(`It is one of ${LOG_LEVELS.join(", ")}.`);
-  return level;
+function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
+  return (text) => {
+    const value = values.find((value) => value === text);
+    if (value === undefined) throw new InvalidArgumentError(`It is one of ${values.join(", ")}.`);
+    return value;
+  };
+}
+
+function address(text: string): { host?: string; port: number } {
+  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65535) throw new InvalidArgumentError("It is host:port, or :port for all addresses.");
+  return { ...(host === "" ? {} : { host: host.replace(/^\[(.*)\]$/, "$1") }), port: Number(port) };
 }

@@ -1,11 +1,10 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { crdYaml } from "../api/crd-yaml.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
 import { CliError, EXIT } from "./exit.ts";
 
-export function crdsCommand(): Command {
-  return new Command("crds")
-    .description("Print the CustomResourceDefinitions of every kind, or of those named.")
+export function configure(command: Command): void {
+  command
     .argument("[kinds...]", "kind, plural or short name")
     .addHelpText("after", "\nExample:\n  plumbline crds | kubectl apply --server-side -f -\n")
     .action((names: string[]) => {

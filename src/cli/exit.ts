@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { KubeError } from "../kube/client/error.ts";
+import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
 
 /** What the exit code of every command means. */
 export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
@@ -15,6 +15,12 @@ export class CliError extends Error {
   }
 }
 
+/** Says what went wrong, and goes on; the command ends with the gravest of its codes. */
+export function failWith(sentence: string, exitCode: number): void {
+  process.stderr.write(`plumbline: ${sentence}\n`);
+  process.exitCode = Math.max(exitCode, typeof process.exitCode === "number" ? process.exitCode : EXIT.fine);
+}
+
 /** The exit code for whatever a command threw, after telling the user about it. */
 export function exitCodeFor(error: unknown, say: (line: string) => void): number {
   // Commander has printed help, version or the misuse itself.
@@ -25,10 +31,18 @@ export function exitCodeFor(error: unknown, say: (line: string) => void): number
   }
   if (error instanceof KubeError) {
     say(`plumbline: ${error.message}`);
-    return EXIT.unknown;
+    return exitCodeOf(error);
   }
   if (error instanceof Error && error.name === "AbortError") return EXIT.unknown;
   // Not foreseen, so ours to mend: here the stack is worth its lines.
   say(`plumbline: this should not have happened, and is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return EXIT.unknown;
+}
+
+const ANSWERED: ReadonlySet<KubeErrorCode> = new Set(["NotFound", "AlreadyExists", "Conflict", "Invalid", "MethodNotAllowed"]);
+
+/** A server that says no has answered; one that lets us see nothing, or is not there, has not. */
+export function exitCodeOf({ code, method }: KubeError): number {
+  if (code === "BadRequest") return EXIT.misuse;
+  return ANSWERED.has(code) || (code === "Forbidden" && method !== "GET") ? EXIT.no : EXIT.unknown;
 }

@@ -3,11 +3,10 @@ import { findRunning, recordRunning, startInBackground, stopRunning, type Runnin
 import { startControlPlane } from "../../lab/kube/control-plane.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { CliError, EXIT } from "./exit.ts";
+import { printItems } from "./printing/items.ts";
 import { untilStopped } from "./signals.ts";
-import { printItems } from "./version.ts";
 
-export function labCommand(): Command {
-  const lab = new Command("lab").description("Real parts on this machine, for trying things out and for the tests.");
+export function configure(lab: Command): void {
   const kube = new Command("kube").description("A real Kubernetes control plane on loopback: RBAC on, own certificates, data in memory.");
   lab.addCommand(kube);
 
@@ -52,7 +51,6 @@ export function labCommand(): Command {
       const { tour } = await import("./tour.ts");
       await tour({ stay: !options.once });
     });
-  return lab;
 }
 
 async function bringUp(kwok: boolean): Promise<void> {

@@ -1,35 +1,61 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { controllerCommand } from "./controller.ts";
-import { crdsCommand } from "./crds.ts";
 import { developCommands } from "./develop.ts";
 import { EXIT, exitCodeFor } from "./exit.ts";
-import { labCommand } from "./lab.ts";
-import { VERSION, versionCommand } from "./version.ts";
+import * as get from "./get.ts";
+import * as version from "./version.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
+
+interface Loaded {
+  configure(command: Command): void;
+}
+
+interface Listed {
+  readonly about: string;
+  /** Only the command that runs is loaded: most of the time a short one takes is loading what it does not need. */
+  readonly load: () => Loaded | Promise<Loaded>;
+}
+
+const COMMANDS: Readonly<Record<string, Listed>> = {
+  get: { about: "Show objects.", load: () => get },
+  controller: {
+    about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
+    load: () => import("./controller.ts"),
+  },
+  lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
+  crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
+  version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => version },
+};
 
 /** Runs one command line and returns its exit code. Never throws. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
-    await program().parseAsync([...args], { from: "user" });
+    const named = args.find((arg) => !arg.startsWith("-"));
+    const plumbline = await program((name) => name === named);
+    await plumbline.parseAsync([...args], { from: "user" });
     return typeof process.exitCode === "number" ? process.exitCode : EXIT.fine;
   } catch (error) {
     return exitCodeFor(error, (line) => process.stderr.write(`${line}\n`));
   }
 }
 
-function program(): Command {
+/** All commands by name, and those that are `wanted` with all they can do. */
+async function program(wanted: (name: string) => boolean): Promise<Command> {
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
-    .version(VERSION, "-V, --version", "print the version")
+    .version(version.VERSION, "-V, --version", "print the version")
     .helpCommand(false)
-    .addHelpText("after", "\nExit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.\n");
-  plumbline.addCommand(controllerCommand());
-  plumbline.addCommand(labCommand());
-  plumbline.addCommand(crdsCommand());
-  plumbline.addCommand(versionCommand());
+    .addHelpText(
+      "after",
+      "\nExample:\n  plumbline up --dir examples\n\nExit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.\n",
+    );
+  for (const [name, { about, load }] of Object.entries(COMMANDS)) {
+    const command = new Command(name).description(about);
+    if (wanted(name)) (await load()).configure(command);
+    plumbline.addCommand(command);
+  }
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
   onEvery(plumbline, (command) => {
     const usage = command.createHelp().commandUsage(command);

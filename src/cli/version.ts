@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import type { Command } from "commander";
+import { printItems } from "./printing/items.ts";
 
 declare const PLUMBLINE_VERSION: string | undefined;
 
@@ -9,9 +10,8 @@ export const VERSION: string =
     ? PLUMBLINE_VERSION
     : (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
-export function versionCommand(): Command {
-  return new Command("version")
-    .description("Print the version of plumbline and of the Node it runs on.")
+export function configure(command: Command): void {
+  command
     .option("-o, --output <format>", "json for programs")
     .addHelpText("after", "\nExample:\n  plumbline version -o json\n")
     .action((options: { output?: string }) => {
@@ -19,9 +19,4 @@ export function versionCommand(): Command {
       if (options.output === "json") printItems("Version", [item]);
       else process.stdout.write(`plumbline ${item.version} (node ${item.node})\n`);
     });
-}
-
-/** The one JSON shape of every command. */
-export function printItems(kind: string, items: readonly unknown[]): void {
-  process.stdout.write(`${JSON.stringify({ apiVersion: "plumbline.dev/cli/v1", kind, items }, null, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 
-const LAUNCHER = join(import.meta.dirname, "../../plumbline");
+export const LAUNCHER = join(import.meta.dirname, "../../plumbline");
 
 export interface Ended {
   code: number;

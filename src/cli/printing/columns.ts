@@ -1,0 +1,61 @@
+import type { Colour, Paint } from "./paint.ts";
+
+export interface Cell {
+  readonly text: string;
+  readonly colour?: Colour | undefined;
+}
+
+/** What kubectl puts between columns, and how narrow a column may be with it. */
+const GAP = 3;
+const NARROWEST = 6;
+
+/** Lays rows out as kubectl does; widths hold for the rows that come later, and only grow. */
+export class Columns {
+  readonly #paint: Paint;
+  readonly #gap: number;
+  readonly #widths: number[] = [];
+
+  constructor(paint: Paint, gap = GAP) {
+    this.#paint = paint;
+    this.#gap = gap;
+  }
+
+  lines(rows: readonly (readonly Cell[])[]): string[] {
+    for (const row of rows) {
+      for (const [at, { text }] of row.slice(0, -1).entries()) {
+        this.#widths[at] = Math.max(this.#widths[at] ?? NARROWEST, length(text) + this.#gap);
+      }
+    }
+    return rows.map((row) =>
+      row
+        .map((cell, at) => this.#cell(cell, at === row.length - 1 ? 0 : (this.#widths[at] ?? 0)))
+        .join("")
+        .trimEnd(),
+    );
+  }
+
+  #cell({ text, colour }: Cell, width: number): string {
+    const painted = colour === undefined || text === "" ? text : this.#paint(colour, text);
+    return painted + " ".repeat(Math.max(0, width - length(text)));
+  }
+}
+
+/** One line of harmless characters: a value must not move the cursor of whoever looks at it. */
+export function harmless(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const [line = "", ...more] = text.split(/[\f\n\r]/);
+  return withoutControls(line) + (more.length > 0 ? "..." : "");
+}
+
+/** Control characters shown instead of sent. */
+export function withoutControls(line: string): string {
+  return line
+    .replaceAll("\u001b", "^[")
+    .replaceAll("\t", " ")
+    .replaceAll(/\p{Cc}/gu, "?");
+}
+
+function length(text: string): number {
+  return Array.from(text).length;
+}

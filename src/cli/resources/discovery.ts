@@ -1,0 +1,82 @@
+import type { Kind, Scope } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { CliError, EXIT } from "../exit.ts";
+
+/** A kind as its server describes it. */
+export interface Resource extends Kind {
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export interface Discovered {
+  /** One per group and plural, in the version that the server prefers; its own groups first. */
+  readonly resources: readonly Resource[];
+  /** Groups of which the server itself could not find out what they hold. */
+  readonly stale: readonly string[];
+}
+
+interface DiscoveryList {
+  kind?: string;
+  items?: {
+    metadata?: { name?: string };
+    versions?: {
+      version: string;
+      freshness?: string;
+      resources?: {
+        resource: string;
+        scope?: Scope;
+        responseKind?: { group?: string; version?: string; kind?: string };
+        singularResource?: string;
+        shortNames?: string[];
+        categories?: string[];
+        verbs?: string[];
+      }[];
+    }[];
+  }[];
+}
+
+const ACCEPT = ["v2", "v2beta1"].map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`).join(",");
+
+/** Everything that a server serves. */
+export async function discover(client: KubeClient, signal: AbortSignal): Promise<Discovered> {
+  const lists: DiscoveryList[] = [];
+  // One after the other on one connection: a second TLS handshake would cost more than the wait.
+  for (const path of ["/api", "/apis"])
+    lists.push(await client.request<DiscoveryList>("GET", path, { signal, accept: `${ACCEPT},application/json` }));
+  if (lists.some(({ kind }) => kind !== "APIGroupDiscoveryList")) {
+    throw new CliError(
+      `The API server at ${client.access.server} has no aggregated discovery: Kubernetes 1.26 or newer is needed`,
+      EXIT.unknown,
+    );
+  }
+  return readDiscovery(lists);
+}
+
+export function readDiscovery(lists: readonly DiscoveryList[]): Discovered {
+  const resources = new Map<string, Resource>();
+  const stale = new Set<string>();
+  for (const { metadata, versions } of lists.flatMap(({ items }) => items ?? [])) {
+    const group = metadata?.name ?? "";
+    for (const { version, freshness, resources: served } of versions ?? []) {
+      if (freshness === "Stale") stale.add(group);
+      for (const one of served ?? []) {
+        const id = `${one.resource}.${group}`;
+        if (resources.has(id)) continue;
+        resources.set(id, {
+          group,
+          version,
+          kind: one.responseKind?.kind ?? one.resource,
+          plural: one.resource,
+          scope: one.scope ?? "Namespaced",
+          singular: one.singularResource ?? "",
+          shortNames: one.shortNames ?? [],
+          categories: one.categories ?? [],
+          verbs: one.verbs ?? [],
+        });
+      }
+    }
+  }
+  return { resources: [...resources.values()], stale: [...stale] };
+}

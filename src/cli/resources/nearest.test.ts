@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { didYouMean, nearest } from "./nearest.ts";
+
+test.for([
+  ["l3vin", ["l3vni", "l2vni", "pods"], ["l3vni"]],
+  ["l4vni", ["l3vni", "l2vni", "pods"], ["l2vni", "l3vni"]],
+  ["ipadresspool", ["ipaddresspool", "ipaddresspools"], ["ipaddresspool"]],
+  ["Pod", ["pods"], ["pods"]],
+  ["xyz", ["l3vni", "po"], []],
+  ["", ["a", "ab"], []],
+] as const)("near %s of %j is %j", ([word, candidates, expected]) => {
+  expect(nearest(word, candidates)).toEqual(expected);
+});
+
+test("a suggestion is worded as commander words it", () => {
+  expect(didYouMean("l3vin", ["l3vni"])).toBe(" (Did you mean l3vni?)");
+  expect(didYouMean("l4vni", ["l3vni", "l2vni"])).toBe(" (Did you mean one of l2vni, l3vni?)");
+  expect(didYouMean("services", ["x"])).toBe("");
+});

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { CliError, EXIT } from "../exit.ts";
+import { readDiscovery, type Discovered } from "./discovery.ts";
+import { resolve, resolveAll } from "./resolve.ts";
+
+function served(resource: string, kind: string, more: object = {}) {
+  return { resource, singularResource: kind.toLowerCase(), responseKind: { kind }, scope: "Namespaced" as const, verbs: ["list"], ...more };
+}
+
+const discovered = readDiscovery([
+  {
+    items: [
+      {
+        metadata: {},
+        versions: [
+          {
+            version: "v1",
+            resources: [
+              served("events", "Event", { shortNames: ["ev"] }),
+              served("nodes", "Node", { shortNames: ["no"], scope: "Cluster" }),
+            ],
+          },
+        ],
+      },
+    ],
+  },
+  {
+    items: [
+      { metadata: { name: "events.k8s.io" }, versions: [{ version: "v1", resources: [served("events", "Event")] }] },
+      {
+        metadata: { name: "openpe.openperouter.github.io" },
+        versions: [{ version: "v1alpha1", resources: [served("l3vnis", "L3VNI", { categories: ["plumbline"] })] }],
+      },
+      {
+        metadata: { name: "metallb.io" },
+        versions: [
+          { version: "v1beta2", resources: [served("bgppeers", "BGPPeer")] },
+          {
+            version: "v1beta1",
+            resources: [served("bgppeers", "BGPPeer"), served("ipaddresspools", "IPAddressPool", { categories: ["plumbline"] })],
+          },
+        ],
+      },
+      {
+        metadata: { name: "crd.projectcalico.org" },
+        versions: [{ version: "v1", resources: [served("bgppeers", "BGPPeer", { shortNames: ["no"] })] }],
+      },
+    ],
+  },
+]);
+
+const nameOf = ({ plural, version, group }: { plural: string; version: string; group: string }) => `${plural}.${version}.${group}`;
+
+test.for([
+  ["l3vnis", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
+  ["l3vni", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
+  ["L3VNI", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
+  ["l3vnis.openpe", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
+  ["l3vnis.v1alpha1.openpe.openperouter.github.io", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
+  ["bgppeers.metallb.io", "bgppeers.v1beta2.metallb.io"],
+  ["ev", "events.v1."],
+  ["events", "events.v1."],
+  ["events.events.k8s.io", "events.v1.events.k8s.io"],
+  ["no", "nodes.v1."],
+] as const)("%s is %s", ([word, expected]) => {
+  expect(nameOf(resolve(word, discovered))).toBe(expected);
+});
+
+test("a category stands for its kinds, and commas join several, each once", () => {
+  expect(resolveAll("plumbline", discovered).map(({ plural }) => plural)).toEqual(["l3vnis", "ipaddresspools"]);
+  expect(resolveAll("no,l3vni,node", discovered).map(({ plural }) => plural)).toEqual(["nodes", "l3vnis"]);
+});
+
+function refusal(word: string, from: Discovered = discovered): { message: string; exitCode: number } {
+  try {
+    resolve(word, from);
+  } catch (error) {
+    if (error instanceof CliError) return { message: error.message, exitCode: error.exitCode };
+  }
+  throw new Error(`${word} was found`);
+}
+
+test("a kind in two groups is ambiguous, and both are named", () => {
+  expect(refusal("bgppeer")).toEqual({
+    message: "bgppeer is ambiguous: the server has bgppeers.metallb.io and bgppeers.crd.projectcalico.org; name one of them",
+    exitCode: EXIT.misuse,
+  });
+});
+
+test("an unknown kind is answered with the nearest one", () => {
+  expect(refusal("l3vin")).toEqual({ message: "The server has no kind l3vin (Did you mean l3vni?)", exitCode: EXIT.misuse });
+  expect(refusal("spaceship")).toEqual({ message: "The server has no kind spaceship", exitCode: EXIT.misuse });
+});
+
+test("where the server itself could not look everywhere, a missing kind is not a no", () => {
+  const partial = readDiscovery([
+    { items: [{ metadata: { name: "metrics.k8s.io" }, versions: [{ version: "v1beta1", freshness: "Stale" }] }] },
+  ]);
+  expect(refusal("podmetrics", partial)).toEqual({
+    message: "The server has no kind podmetrics that it knows of; it may be in metrics.k8s.io, which the server cannot ask right now",
+    exitCode: EXIT.unknown,
+  });
+});

@@ -1,0 +1,60 @@
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { CliError, EXIT } from "../exit.ts";
+import type { Discovered, Resource } from "./discovery.ts";
+import { didYouMean } from "./nearest.ts";
+
+/** `l3vni.openpe.openperouter.github.io`, `pod`: how kubectl and we name a kind in output. */
+export function labelOf(of: Pick<Kind, "kind" | "group"> | KubeObject): string {
+  const group = "group" in of ? of.group : groupOf(of);
+  const kind = (of.kind ?? "").toLowerCase();
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+function groupOf({ apiVersion = "" }: KubeObject): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
+/** What a user means by `pods`, `po`, `L3VNI`, `l3vnis.openpe.openperouter.github.io`, a category such as `plumbline`, or several with commas. */
+export function resolveAll(words: string, discovered: Discovered): Resource[] {
+  const found = words.split(",").flatMap((word) => {
+    const members = discovered.resources.filter(({ categories, verbs }) => categories.includes(word) && verbs.includes("list"));
+    return members.length > 0 && matches(word, discovered.resources).length === 0 ? members : [resolve(word, discovered)];
+  });
+  return [...new Set(found)];
+}
+
+/** The one kind that a user means. */
+export function resolve(word: string, discovered: Discovered): Resource {
+  const found = matches(word, discovered.resources);
+  const [first, ...others] = found;
+  if (!first) throw unknownKind(word, discovered);
+  if (others.length === 0) return first;
+  const core = found.find(({ group }) => group === "");
+  if (core) return core;
+  const names = found.map(({ plural, group }) => `${plural}.${group}`);
+  throw new CliError(`${word} is ambiguous: the server has ${names.join(" and ")}; name one of them`, EXIT.misuse);
+}
+
+/** Those that bear the name; a short name counts only where nothing bears it in full. */
+function matches(word: string, resources: readonly Resource[]): Resource[] {
+  const [name = "", ...rest] = word.toLowerCase().split(".");
+  const suffix = rest.join(".");
+  const inGroup = resources.filter((resource) => suffix === "" || groupMatches(suffix, resource));
+  const full = inGroup.filter(({ plural, singular, kind }) => [plural, singular, kind.toLowerCase()].includes(name));
+  return full.length > 0 ? full : inGroup.filter(({ shortNames }) => shortNames.includes(name));
+}
+
+/** `openpe.openperouter.github.io`, its beginning, or `v1alpha1.openpe.openperouter.github.io`. */
+function groupMatches(suffix: string, { group, version }: Resource): boolean {
+  return group === suffix || group.startsWith(`${suffix}.`) || `${version}.${group}` === suffix;
+}
+
+function unknownKind(word: string, { resources, stale }: Discovered): CliError {
+  const names = resources.flatMap(({ plural, singular, kind, shortNames }) => [singular || kind.toLowerCase(), plural, ...shortNames]);
+  const suggestion = didYouMean(word, names);
+  if (stale.length > 0 && suggestion === "") {
+    const why = `it may be in ${stale.join(", ")}, which the server cannot ask right now`;
+    return new CliError(`The server has no kind ${word} that it knows of; ${why}`, EXIT.unknown);
+  }
+  return new CliError(`The server has no kind ${word}${suggestion}`, EXIT.misuse);
+}

@@ -1,0 +1,69 @@
+import type { Command } from "commander";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { discover, type Resource } from "./discovery.ts";
+import { resolve, resolveAll } from "./resolve.ts";
+
+export interface SelectionOptions {
+  namespace?: string;
+  allNamespaces?: boolean;
+  selector?: string;
+}
+
+/** Objects of one kind that a user has asked for. */
+export interface Selection {
+  readonly resource: Resource;
+  /** Undefined for all namespaces, and for what lives in none. */
+  readonly namespace: string | undefined;
+  /** Empty for all that the selector matches. */
+  readonly names: readonly string[];
+  readonly selector: string | undefined;
+}
+
+export function withNamespace(command: Command): Command {
+  return command.option("-n, --namespace <name>", "the namespace; otherwise the kubeconfig's, or default");
+}
+
+export function withSelection(command: Command): Command {
+  return withNamespace(command)
+    .option("-A, --all-namespaces", "all namespaces")
+    .option("-l, --selector <labels>", "only objects with these labels: app=web, 'tier in (a,b)', !legacy");
+}
+
+export function namespaceOf(client: KubeClient, options: SelectionOptions): string {
+  return options.namespace ?? client.access.namespace ?? "default";
+}
+
+/** What `KIND`, `KIND NAME...` and `KIND/NAME...` mean on this server. */
+export async function select(
+  client: KubeClient,
+  words: readonly string[],
+  options: SelectionOptions,
+  signal: AbortSignal,
+): Promise<Selection[]> {
+  const [first = "", ...rest] = words;
+  const discovered = await discover(client, signal);
+  const asked = first.includes("/")
+    ? words.map(slashed).map(({ kind, name }) => ({ resource: resolve(kind, discovered), names: [name] }))
+    : resolveAll(first, discovered).map((resource) => ({ resource, names: rest }));
+  return asked.map(({ resource, names }) => selection(client, resource, names, options));
+}
+
+function selection(client: KubeClient, resource: Resource, names: readonly string[], options: SelectionOptions): Selection {
+  if (names.length > 0 && options.allNamespaces && resource.scope === "Namespaced") {
+    throw new CliError("A name is looked for in one namespace: leave out -A and say which with -n", EXIT.misuse);
+  }
+  if (names.length > 0 && options.selector !== undefined) {
+    throw new CliError("Objects are chosen by name or with -l, not both", EXIT.misuse);
+  }
+  const everywhere = options.allNamespaces === true || resource.scope === "Cluster";
+  return { resource, names, selector: options.selector, namespace: everywhere ? undefined : namespaceOf(client, options) };
+}
+
+function slashed(word: string): { kind: string; name: string } {
+  const [kind = "", name = "", ...more] = word.split("/");
+  if (kind === "" || name === "" || more.length > 0) {
+    throw new CliError(`${word} is not of the form KIND/NAME, which the other arguments have`, EXIT.misuse);
+  }
+  return { kind, name };
+}
