@@ -464,3 +464,9 @@ test("what a server warns of is passed on, refusals included", async () => {
   await client.request("GET", "/version", { signal }).catch(() => undefined);
   expect(heard).toEqual(['unknown field "spec.vnii"', "größer", "too late"]);
 });
+
+test("what is forbidden for another reason than a missing role is said as the server says it", async () => {
+  const words = 'l3vnis "red" is forbidden: it stands in red.yaml:3; remove it there';
+  const server = await scripted(says(403, "Forbidden", words));
+  await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
+});

@@ -55,7 +55,10 @@ function sentence(code: KubeErrorCode, access: ClusterAccess, asked: Asked, stat
   if (code === "Unauthorized") {
     return `The API server at ${access.server} does not accept the credentials of ${access.describe}; renew them or log in again`;
   }
-  if (code === "Forbidden") return `${words || `${asked.method} ${asked.path} is forbidden`}; ask for a role that allows it`;
+  // Admission forbids too, and names its own remedy.
+  if (code === "Forbidden" && (!words || / cannot \S+ (resource|path) /.test(words))) {
+    return `${words || `${asked.method} ${asked.path} is forbidden`}; ask for a role that allows it`;
+  }
   if (code === "TooManyRequests") return `The API server at ${access.server} is overloaded: ${words || "too many requests"}`;
   if (code === "ServerError") return `The API server at ${access.server} failed with status ${status}: ${words || "no reason given"}`;
   return words || `The API server at ${access.server} answers ${asked.method} ${asked.path} with status ${status}`;
