@@ -64,6 +64,19 @@ test("a new authority is trusted for a day before it signs", () => {
   expect(renewed(next, after(366)).authorities).toEqual([next.authorities[0]]);
 });
 
+test("an authority leaves the bundle on the day it ends", () => {
+  let credentials = renewed(undefined, start);
+  for (const day of [60, 120, 180, 240, 244, 300, 360]) credentials = renewed(credentials, after(day));
+  expect(credentials.authorities).toHaveLength(2);
+  expect(nextRenewal(credentials)).toEqual(new Date("2027-11-15T07:00:00Z"));
+});
+
+test("a certificate does not outlive the authority that signed it", () => {
+  const late = renewed(renewed(undefined, start), after(300));
+  expect(signerOf(late)).toBe(1);
+  expect(life(late.serving.certificate).to).toEqual(life(late.authorities[1]?.certificate ?? "").to);
+});
+
 test("after a year of standstill everything is made anew at once", () => {
   const old = renewed(undefined, start);
   const fresh = renewed(old, after(400));
@@ -96,7 +109,9 @@ test.each<[string, (good: Credentials) => Credentials]>([
   ["a certificate for other names", (good) => renew(good, ["elsewhere.svc"], LIFETIMES, start)],
 ])("%s is replaced", (_title, spoil) => {
   const good = renewed(undefined, start);
-  const repaired = renewed(spoil(good), after(1));
+  const spoiled = spoil(good);
+  const repaired = renewed(spoiled, after(1));
+  expect(repaired.serving).not.toEqual(spoiled.serving);
   expect(repaired.authorities).toEqual(good.authorities);
   expect(renewed(repaired, after(1))).toBe(repaired);
 });
@@ -105,7 +120,7 @@ test("an authority without its key is no authority", () => {
   const good = renewed(undefined, start);
   const [authority] = good.authorities;
   const keyless = { ...good, authorities: [{ certificate: authority?.certificate ?? "", privateKey: "" }] };
-  expect(renewed(keyless, after(1)).authorities[0]).not.toEqual(authority);
+  expect(bundleOf(renewed(keyless, after(1)))).not.toContain(authority?.certificate);
 });
 
 test("a certificate that has more names than are needed stays", () => {
