@@ -83,7 +83,7 @@ function checkSubresource(target: Target, method: string): void {
 function refuse(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
   if (error instanceof Gone) return;
   const fault = faultOf(error);
-  if (fault.code >= 500) log.error({ method: message.method, url: message.url, error }, "a request failed");
+  if (fault.code === 500) log.error({ method: message.method, url: message.url, error }, "a request failed");
   if (response.headersSent) {
     response.destroy();
     return;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
-import { expired, tooLargeResourceVersion } from "../fault.ts";
+import { badRequest, expired, tooLargeResourceVersion } from "../fault.ts";
 import type { Collection } from "../objects/collection.ts";
 import type { Entry } from "../objects/entry.ts";
 import type { Store } from "../store.ts";
@@ -73,8 +73,9 @@ export class Reading {
     const limit = numberIn(query, "limit") ?? 0;
     const token = query.get("continue");
     const { revision } = this.#store;
-    if (token) return this.#pages.next(collection, selection, revision, limit, token);
     const asked = resourceVersionIn(query);
+    if (token && asked) throw badRequest("specifying resource version is not allowed when using continue");
+    if (token) return this.#pages.next(collection, selection, revision, limit, token);
     if (query.get("resourceVersionMatch") === "Exact" && asked !== undefined && asked < collection.revision) {
       throw expired("The resourceVersion for the provided list is too old.");
     }

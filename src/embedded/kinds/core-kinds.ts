@@ -25,7 +25,7 @@ import { completeService } from "./service-defaults.ts";
 const HOUR_MS = 3_600_000;
 
 const plain: Rules = {
-  nameComplaints: subdomainComplaints,
+  nameComplaints: (name) => subdomainComplaints(name),
   hasStatus: false,
   statusCarriesMetadata: true,
   unconditionalUpdate: true,

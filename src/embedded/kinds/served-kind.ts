@@ -72,7 +72,7 @@ export function customKind(kind: CustomKind): ServedKind {
     custom: kind,
     doc: kind.doc,
     rules: {
-      nameComplaints: subdomainComplaints,
+      nameComplaints: (name) => subdomainComplaints(name),
       hasStatus,
       statusCarriesMetadata: false,
       // The status of both is the same one here: a write of the main resource cannot change it.
