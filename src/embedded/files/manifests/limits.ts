@@ -5,4 +5,4 @@ export const DEPTH = 100;
 /** What the parser may be given at once: it needs about 10 µs and 1 KB for each, and nothing else happens meanwhile. */
 export const YAML_TOKENS = 100_000;
 
-export const tooDeep = `is nested more than ${DEPTH} levels deep`;
+export const tooDeep = `nested more than ${DEPTH} levels deep`;

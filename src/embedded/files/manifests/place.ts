@@ -11,6 +11,10 @@ export interface Flaw extends Place {
   readonly message: string;
 }
 
+export function twice(name: string): string {
+  return `${JSON.stringify(name)} stands in this map a second time`;
+}
+
 /**
  * Where every field of a value stands, without keeping the text or its syntax tree: line and column of the value itself, then of each
  * key and each list item, depth first, in the order in which JavaScript lists them.

@@ -1,6 +1,6 @@
 import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, Scalar, type Alias, type Document, type Node } from "yaml";
 import { DEPTH, OBJECT_BYTES, tooDeep, YAML_TOKENS } from "./limits.ts";
-import { inListingOrder, PlaceRecorder, type Flaw, type Place, type Places } from "./place.ts";
+import { inListingOrder, PlaceRecorder, twice, type Flaw, type Place, type Places } from "./place.ts";
 import { plainScalar } from "./scalar.ts";
 
 export type Read = { readonly value: unknown; readonly places: Places } | { readonly flaw: Flaw } | "empty";
@@ -43,7 +43,7 @@ function compose(text: string, lines: LineCounter): Document.Parsed | undefined 
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, prettyErrors: false });
   const documents = [...composer.compose(tokens(text, parser), true, text.length)];
   const [, second] = documents;
-  if (second) throw new Refusal(second.range[0], "is a second document; write --- on a line of its own between two");
+  if (second) throw new Refusal(second.range[0], "a second document starts here; write --- on a line of its own before it");
   return documents[0];
 }
 
@@ -55,7 +55,7 @@ function* tokens(text: string, parser: Parser): ReturnType<Parser["parse"]> {
     if ((count += 1) > YAML_TOKENS)
       throw new Refusal(
         parser.offset,
-        `has more than ${YAML_TOKENS} YAML tokens up to here, which is too much for one document; make several of it, or JSON`,
+        `there are more than ${YAML_TOKENS} YAML tokens up to here, which is too much for one document; make several of it, or JSON`,
       );
   }
   yield* parser.end();
@@ -67,6 +67,8 @@ interface Entry {
   readonly node: Node | null;
 }
 
+const NODE_SIZE = 16;
+
 class NodeReader {
   readonly #document: Document.Parsed;
   readonly #at: (offset: number) => Place;
@@ -75,6 +77,8 @@ class NodeReader {
   readonly #within: Node[] = [];
   #targets: Map<Alias, Node> | undefined;
   #size = 0;
+  /** Where the outermost alias stands that is being expanded. */
+  #alias: number | undefined;
 
   constructor(document: Document.Parsed, at: (offset: number) => Place) {
     this.#document = document;
@@ -96,13 +100,21 @@ class NodeReader {
 
   #value(node: Node | null, offset: number): unknown {
     if (!node) return null;
-    if (isAlias(node)) return this.#value(this.#targetOf(node), offset);
+    if (isAlias(node)) return this.#expand(node, offset);
     if (isScalar(node)) return this.#scalar(node);
     if (this.#within.length >= DEPTH) throw new Refusal(offsetOf(node), tooDeep);
-    if (this.#within.includes(node)) throw new Refusal(offset, "is an alias of something that it is a part of");
+    if (this.#within.includes(node)) throw new Refusal(offset, "this alias stands for something that it is a part of");
     this.#within.push(node);
     const value = this.#collection(node);
     this.#within.pop();
+    return value;
+  }
+
+  #expand(alias: Alias, offset: number): unknown {
+    const around = this.#alias;
+    this.#alias ??= offset;
+    const value = this.#value(this.#targetOf(alias), offset);
+    this.#alias = around;
     return value;
   }
 
@@ -112,7 +124,7 @@ class NodeReader {
       return node.items.map((item) => {
         const offset = offsetOf(item as Node);
         this.#mark(offset);
-        this.#count(1, offset);
+        this.#count(0, offset);
         return this.#value(item as Node, offset);
       });
     }
@@ -120,7 +132,7 @@ class NodeReader {
     return Object.fromEntries(
       entries.map(({ key, offset, node }) => {
         this.#mark(offset);
-        this.#count(key.length + 1, offset);
+        this.#count(key.length, offset);
         return [key, this.#value(node, offset)];
       }),
     );
@@ -137,12 +149,14 @@ class NodeReader {
       }
       const offset = offsetOf(key);
       const name = this.#key(key);
-      const before = entries.get(name);
-      if (before) throw new Refusal(offset, `has ${JSON.stringify(name)} a second time, first in line ${this.#at(before.offset).line + 1}`);
+      if (entries.has(name)) throw new Refusal(offset, twice(name));
       entries.set(name, { key: name, offset, node: value });
     }
     for (const map of merged) {
-      for (const entry of this.#entriesOf(map)) if (!entries.has(entry.key)) entries.set(entry.key, entry);
+      for (const entry of this.#entriesOf(map)) {
+        this.#count(0, offsetOf(map), true);
+        if (!entries.has(entry.key)) entries.set(entry.key, entry);
+      }
     }
     return [...entries.values()];
   }
@@ -151,8 +165,8 @@ class NodeReader {
     const node = isAlias(value) ? this.#targetOf(value) : value;
     const maps = isSeq(node) ? (node.items as Node[]).map((item) => (isAlias(item) ? this.#targetOf(item) : item)) : [node];
     return maps.map((map) => {
-      if (!isMap(map)) throw new Refusal(offset, "merges something that is not a map");
-      if (this.#within.filter((around) => around === map).length > 0) throw new Refusal(offset, "merges a map into itself");
+      if (!isMap(map)) throw new Refusal(offset, "<< merges something that is not a map");
+      if (this.#within.includes(map)) throw new Refusal(offset, "<< merges a map into itself");
       return map;
     });
   }
@@ -160,7 +174,7 @@ class NodeReader {
   #key(node: Node): string {
     const target = isAlias(node) ? this.#targetOf(node) : node;
     const key = isScalar(target) ? this.#scalar(target) : null;
-    if (key === null) throw new Refusal(offsetOf(node), "is no name for a field; put it in quotes");
+    if (key === null) throw new Refusal(offsetOf(node), "a field cannot have this name; put it in quotes");
     return String(key);
   }
 
@@ -171,22 +185,24 @@ class NodeReader {
     if (kind === "str" || (kind === undefined && node.type !== Scalar.PLAIN)) return text;
     const value = plainScalar(text);
     const fits = { int: Number.isInteger(value), float: typeof value === "number", bool: typeof value === "boolean", null: value === null };
-    if (kind !== undefined && !fits[kind]) throw new Refusal(offsetOf(node), `is not a ${kind}, as its tag says`);
-    if (typeof value === "number" && !Number.isFinite(value)) throw new Refusal(offsetOf(node), `is ${text}, which no field can hold`);
+    if (kind !== undefined && !fits[kind]) throw new Refusal(offsetOf(node), `${text} is no ${kind}, as its tag says`);
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Refusal(offsetOf(node), `${text} fits no field`);
     return value;
   }
 
-  /** Counts what a document comes to when its aliases are written out; without aliases it cannot be more than its text. */
-  #count(size: number, offset: number): void {
-    this.#size += size;
-    if (this.#size > OBJECT_BYTES)
-      throw new Refusal(offset, `makes the document larger than ${OBJECT_BYTES} bytes when its aliases are written out`);
+  /** Counts what aliases and merges bring. */
+  #count(size: number, offset: number, merged = false): void {
+    if (this.#alias === undefined && !merged) return;
+    this.#size += size + NODE_SIZE;
+    if (this.#size <= OBJECT_BYTES) return;
+    const message = `the aliases up to here stand for more than ${OBJECT_BYTES} bytes, which is too much for one document`;
+    throw new Refusal(this.#alias ?? offset, message);
   }
 
   #targetOf(alias: Alias): Node {
     this.#targets ??= aliasTargets(this.#document);
     const target = this.#targets.get(alias);
-    if (!target) throw new Refusal(offsetOf(alias), `is an alias of &${alias.source}, which does not stand above it`);
+    if (!target) throw new Refusal(offsetOf(alias), `the alias *${alias.source} has no &${alias.source} above it`);
     return target;
   }
 }
@@ -199,8 +215,7 @@ function checkTag<T extends Tag>(node: Node, ...known: T[]): T | undefined {
   if (tag === undefined) return undefined;
   const name = tag === "!" && isScalar(node) ? "str" : tag.replace(/^tag:yaml\.org,2002:/, "");
   const found = known.find((tag) => tag === name);
-  if (!found)
-    throw new Refusal(offsetOf(node), `has the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")}, which means nothing in a manifest`);
+  if (!found) throw new Refusal(offsetOf(node), `the tag ${tag.replace(/^tag:yaml\.org,2002:/, "!!")} means nothing in a manifest`);
   return found;
 }
 

@@ -1,0 +1,110 @@
+/** A stretch of a file, read on its own. */
+export interface Stretch {
+  readonly bytes: Buffer;
+  /** The line of the file, from 0, that it starts in. */
+  readonly line: number;
+}
+
+const [TAB, NEWLINE, RETURN, SPACE, HASH, PERCENT, DASH, DOT] = Buffer.from("\t\n\r #%-.");
+
+/**
+ * The documents of a YAML file, each with the comments and directives above its `---`. In YAML `---` and `...` at the start of a line
+ * end whatever is open, block scalars and quotes included, so nothing else must be understood to find them.
+ */
+export function documentsOf(file: Buffer): Stretch[] {
+  const documents: Stretch[] = [];
+  let from = 0;
+  let line = 0;
+  let current = 0;
+  let begun = false;
+  const cut = (to: number, next: number) => {
+    if (begun) documents.push({ bytes: file.subarray(from, to), line });
+    from = to;
+    line = next;
+    begun = false;
+  };
+  for (let at = 0; at < file.length; current += 1) {
+    const newline = file.indexOf(NEWLINE as number, at);
+    const end = newline < 0 ? file.length : newline + 1;
+    if (isMarker(file, at, DOT)) cut(end, current + 1);
+    else if (isMarker(file, at, DASH)) {
+      if (begun) cut(at, current);
+      begun = true;
+    } else begun ||= hasContent(file, at, end);
+    at = end;
+  }
+  cut(file.length, current);
+  return documents;
+}
+
+function isMarker(file: Buffer, at: number, sign: number | undefined): boolean {
+  if (file[at] !== sign || file[at + 1] !== sign || file[at + 2] !== sign) return false;
+  const after = file[at + 3];
+  return after === undefined || after === SPACE || after === TAB || after === NEWLINE || after === RETURN;
+}
+
+/** More than a comment, or a directive for the document that follows. */
+function hasContent(file: Buffer, at: number, end: number): boolean {
+  if (file[at] === PERCENT) return false;
+  for (let i = at; i < end; i += 1) {
+    const byte = file[i];
+    if (byte === HASH) return false;
+    if (byte !== SPACE && byte !== TAB && byte !== NEWLINE && byte !== RETURN) return true;
+  }
+  return false;
+}
+
+export interface SplitList {
+  /** The document without its items. */
+  readonly head: string;
+  /** Each item as a document of its own, in the columns that it had. */
+  readonly items: readonly { readonly text: string; readonly line: number }[];
+}
+
+const ITEMS_LINE = /^items: *(?:#.*)?\r?$/;
+const HEAD_LINE =
+  /^(?:---|(?:apiVersion|kind): +(?:[\w./-]+|"[\w./-]*"|'[\w./-]*')|metadata:(?: +\{\})?| +[\w./-]+: *(?:[\w./-]+|"[\w./-]*"|'[\w./-]*')?)? *(?:(?<=^| )#.*)?\r?$/;
+const TOP_LEVEL_LINE = /^[^\s#-]/;
+/**
+ * Anchors reach from one item into another, the parser loses track of a `? key` before a dash, and whether these characters are space
+ * or end a line is a matter of opinion.
+ */
+const UNSURE = /[\t\f\v\u0085\u00a0\u2028\u2029]|\r(?!\n)|(?:^|[\s[{,:-])(?:[&*]\S|\?\s)/m;
+
+/**
+ * Takes a List apart into its items, so that a change of one does not mean reading all. Only in the form that kubectl prints and people
+ * write; for anything else the answer is undefined, and the document must be read as a whole.
+ */
+export function splitList(text: string): SplitList | undefined {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => ITEMS_LINE.test(line)) + 1;
+  if (start === 0 || UNSURE.test(text)) return undefined;
+  const length = lines.slice(start).findIndex((line) => TOP_LEVEL_LINE.test(line));
+  const end = length < 0 ? lines.length : start + length;
+  const head = [...lines.slice(0, start - 1), ...lines.slice(end)];
+  const starts = itemStarts(lines, start, end);
+  if (!starts || !head.every((line) => HEAD_LINE.test(line))) return undefined;
+  const items = starts.map((line, index) => {
+    const to = starts[index + 1] ?? end;
+    const text = lines.slice(line, to).join("\n").replace("-", " ");
+    return { text: to < lines.length ? `${text}\n` : text, line };
+  });
+  return { head: head.join("\n"), items };
+}
+
+/** The lines that start with the dash of an item; undefined when a line belongs to no item. */
+function itemStarts(lines: readonly string[], from: number, to: number): number[] | undefined {
+  const starts: number[] = [];
+  let dash: number | undefined;
+  for (let line = from; line < to; line += 1) {
+    const text = lines[line] ?? "";
+    const indent = text.search(/[^ ]/);
+    if (indent < 0 || text[indent] === "#" || text[indent] === "\r") continue;
+    dash ??= indent;
+    if (indent < dash) return undefined;
+    if (indent > dash) continue;
+    if (!/^-(?:[ \r]|$)/.test(text.slice(indent))) return undefined;
+    starts.push(line);
+  }
+  return starts.length > 0 ? starts : undefined;
+}
