@@ -33,7 +33,7 @@ export function plumblinePaths(store: Store, problems: () => readonly FileProble
     store.get(kind, ref);
     const declared = store.declarationOf(kind, ref);
     if (!declared) throw notFound({ ...kind, plural: "declarations", group: "" }, ref.name);
-    sendObject(response, 200, { source: declared.source, overrides: overrides(store, kind, ref) });
+    sendObject(response, 200, { ...declared, overrides: overrides(store, kind, ref) });
   };
 
   const reset = (query: URLSearchParams, response: ServerResponse): void => {
