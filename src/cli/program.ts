@@ -20,6 +20,8 @@ interface Listed {
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
   get: { about: "Show objects.", load: () => get },
+  apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
+  delete: { about: "Delete objects.", load: () => import("./delete.ts") },
   controller: {
     about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
     load: () => import("./controller.ts"),

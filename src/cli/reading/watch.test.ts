@@ -17,6 +17,7 @@ const selection: Selection = {
     shortNames: [],
     categories: [],
     verbs: [],
+    versions: ["v1"],
   },
   namespace: "shop",
   names: [],

@@ -8,6 +8,8 @@ export interface Resource extends Kind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly verbs: readonly string[];
+  /** All that are served, the preferred one first. */
+  readonly versions: readonly string[];
 }
 
 export interface Discovered {
@@ -21,20 +23,18 @@ interface DiscoveryList {
   kind?: string;
   items?: {
     metadata?: { name?: string };
-    versions?: {
-      version: string;
-      freshness?: string;
-      resources?: {
-        resource: string;
-        scope?: Scope;
-        responseKind?: { group?: string; version?: string; kind?: string };
-        singularResource?: string;
-        shortNames?: string[];
-        categories?: string[];
-        verbs?: string[];
-      }[];
-    }[];
+    versions?: { version: string; freshness?: string; resources?: ServedResource[] }[];
   }[];
+}
+
+interface ServedResource {
+  resource: string;
+  scope?: Scope;
+  responseKind?: { group?: string; version?: string; kind?: string };
+  singularResource?: string;
+  shortNames?: string[];
+  categories?: string[];
+  verbs?: string[];
 }
 
 const ACCEPT = ["v2", "v2beta1"].map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`).join(",");
@@ -63,20 +63,25 @@ export function readDiscovery(lists: readonly DiscoveryList[]): Discovered {
       if (freshness === "Stale") stale.add(group);
       for (const one of served ?? []) {
         const id = `${one.resource}.${group}`;
-        if (resources.has(id)) continue;
-        resources.set(id, {
-          group,
-          version,
-          kind: one.responseKind?.kind ?? one.resource,
-          plural: one.resource,
-          scope: one.scope ?? "Namespaced",
-          singular: one.singularResource ?? "",
-          shortNames: one.shortNames ?? [],
-          categories: one.categories ?? [],
-          verbs: one.verbs ?? [],
-        });
+        const known = resources.get(id);
+        resources.set(id, known ? { ...known, versions: [...known.versions, version] } : resourceOf(group, version, one));
       }
     }
   }
   return { resources: [...resources.values()], stale: [...stale] };
+}
+
+function resourceOf(group: string, version: string, served: ServedResource): Resource {
+  return {
+    group,
+    version,
+    versions: [version],
+    kind: served.responseKind?.kind ?? served.resource,
+    plural: served.resource,
+    scope: served.scope ?? "Namespaced",
+    singular: served.singularResource ?? "",
+    shortNames: served.shortNames ?? [],
+    categories: served.categories ?? [],
+    verbs: served.verbs ?? [],
+  };
 }

@@ -58,6 +58,7 @@ test.for([
   ["l3vnis.openpe", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
   ["l3vnis.v1alpha1.openpe.openperouter.github.io", "l3vnis.v1alpha1.openpe.openperouter.github.io"],
   ["bgppeers.metallb.io", "bgppeers.v1beta2.metallb.io"],
+  ["bgppeers.v1beta1.metallb.io", "bgppeers.v1beta1.metallb.io"],
   ["ev", "events.v1."],
   ["events", "events.v1."],
   ["events.events.k8s.io", "events.v1.events.k8s.io"],

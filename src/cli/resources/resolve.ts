@@ -20,7 +20,7 @@ export function resolveAll(words: string, discovered: Discovered): Resource[] {
     const members = discovered.resources.filter(({ categories, verbs }) => categories.includes(word) && verbs.includes("list"));
     return members.length > 0 && matches(word, discovered.resources).length === 0 ? members : [resolve(word, discovered)];
   });
-  return [...new Set(found)];
+  return [...new Map(found.map((resource) => [`${resource.plural}.${resource.group}`, resource])).values()];
 }
 
 /** The one kind that a user means. */
@@ -36,17 +36,20 @@ export function resolve(word: string, discovered: Discovered): Resource {
 }
 
 /** Those that bear the name; a short name counts only where nothing bears it in full. */
-function matches(word: string, resources: readonly Resource[]): Resource[] {
+function matches(word: string, resources: readonly Resource[]): readonly Resource[] {
   const [name = "", ...rest] = word.toLowerCase().split(".");
   const suffix = rest.join(".");
-  const inGroup = resources.filter((resource) => suffix === "" || groupMatches(suffix, resource));
+  const inGroup = suffix === "" ? resources : resources.flatMap((resource) => groupMatch(suffix, resource) ?? []);
   const full = inGroup.filter(({ plural, singular, kind }) => [plural, singular, kind.toLowerCase()].includes(name));
   return full.length > 0 ? full : inGroup.filter(({ shortNames }) => shortNames.includes(name));
 }
 
 /** `openpe.openperouter.github.io`, its beginning, or `v1alpha1.openpe.openperouter.github.io`. */
-function groupMatches(suffix: string, { group, version }: Resource): boolean {
-  return group === suffix || group.startsWith(`${suffix}.`) || `${version}.${group}` === suffix;
+function groupMatch(suffix: string, resource: Resource): Resource | undefined {
+  const { group, versions } = resource;
+  if (group === suffix || group.startsWith(`${suffix}.`)) return resource;
+  const version = versions.find((one) => `${one}.${group}` === suffix);
+  return version === undefined ? undefined : { ...resource, version };
 }
 
 function unknownKind(word: string, { resources, stale }: Discovered): CliError {

@@ -1,0 +1,105 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import { FILE_BYTES } from "../../embedded/files/manifests/limits.ts";
+import { readManifests } from "../../embedded/files/manifests/manifests.ts";
+import { placeOf } from "../../embedded/files/manifests/place.ts";
+import { CliError, EXIT } from "../exit.ts";
+
+/** An object that a user has written, and where. */
+export interface Input {
+  readonly object: KubeObject;
+  readonly file: string;
+  /** The line of a field, or of what comes nearest to it; of the object itself without one. */
+  lineOf(field?: string): number;
+}
+
+/** A place in a file that cannot be read as a manifest. */
+export interface Unreadable {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface Inputs {
+  readonly inputs: readonly Input[];
+  readonly unreadable: readonly Unreadable[];
+}
+
+/** The manifests of files, directories with all below them, and `-`, which is standard input. */
+export async function readInputs(paths: readonly string[]): Promise<Inputs> {
+  const inputs: Input[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const path of paths) {
+    for (const { file, content } of await filesOf(path)) {
+      const read = readFileContent(file, content);
+      inputs.push(...read.inputs);
+      unreadable.push(...read.unreadable);
+    }
+  }
+  if (inputs.length === 0 && unreadable.length === 0) {
+    throw new CliError(`There is no manifest in ${paths.map(shown).join(", ")}`, EXIT.misuse);
+  }
+  return { inputs, unreadable };
+}
+
+function readFileContent(file: string, content: Buffer): Inputs {
+  if (content.length > FILE_BYTES) {
+    return {
+      inputs: [],
+      unreadable: [{ file, line: 1, message: `${content.length} bytes are too many for one file; ${FILE_BYTES} are possible` }],
+    };
+  }
+  const passages = readManifests(content, { json: file.endsWith(".json") });
+  return {
+    inputs: passages.flatMap(({ line, manifests }) =>
+      manifests.map(({ object, places }) => ({
+        object,
+        file,
+        lineOf: (field = "") => line + placeOf(object, places, field).line + 1,
+      })),
+    ),
+    unreadable: passages.flatMap(({ line, flaws }) => flaws.map((flaw) => ({ file, line: line + flaw.line + 1, message: flaw.message }))),
+  };
+}
+
+interface FileContent {
+  file: string;
+  content: Buffer;
+}
+
+async function filesOf(path: string): Promise<FileContent[]> {
+  try {
+    if (path === "-") return [{ file: shown(path), content: await standardInput() }];
+    if (!(await stat(path)).isDirectory()) return [{ file: path, content: await readFile(path) }];
+    const names = (await readdir(path, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile() && isManifest(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => !file.slice(path.length).includes("/."))
+      .sort();
+    return await Promise.all(names.map(async (file) => ({ file, content: await readFile(file) })));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new CliError(`${path} does not exist; check -f`, EXIT.misuse, { cause: error });
+    throw new CliError(`${path} cannot be read (${code ?? String(error)})`, EXIT.unknown, { cause: error });
+  }
+}
+
+async function standardInput(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function isManifest(name: string): boolean {
+  return /^[^.~#].*\.(yaml|yml|json)$/.test(name);
+}
+
+function shown(path: string): string {
+  return path === "-" ? "standard input" : path;
+}
+
+/** `L3VNI openperouter-system/red` */
+export function titleOf({ kind = "", metadata }: KubeObject): string {
+  return `${kind} ${keyOf({ metadata })}`;
+}

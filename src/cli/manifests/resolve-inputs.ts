@@ -1,0 +1,84 @@
+import { CliError, EXIT, failWith } from "../exit.ts";
+import type { Discovered, Resource } from "../resources/discovery.ts";
+import { nearest } from "../resources/nearest.ts";
+import { type Input, type Inputs, titleOf } from "./input.ts";
+
+/** A manifest and where its object belongs on a server. */
+export interface ResolvedInput {
+  readonly input: Input;
+  readonly resource: Resource;
+  /** Undefined for what lives in no namespace. */
+  readonly namespace: string | undefined;
+}
+
+interface Complaint {
+  readonly file: string;
+  readonly line: number;
+  readonly sentence: string;
+}
+
+/** What others live in, or are made of, comes first. */
+const FIRST = ["Namespace", "CustomResourceDefinition"];
+
+/**
+ * Finds the kind of each manifest. Where anything cannot be read or found, all of it is said and nothing is done: half of what
+ * someone wanted is seldom what they wanted.
+ */
+export function resolveInputs(
+  { inputs, unreadable }: Inputs,
+  discovered: Discovered,
+  defaultNamespace: string,
+  onlyNamespace: string | undefined,
+): ResolvedInput[] {
+  const complaints: Complaint[] = unreadable.map(({ message, ...place }) => ({ ...place, sentence: message }));
+  const resolved: ResolvedInput[] = [];
+  for (const input of inputs) {
+    const found = resolveInput(input, discovered, defaultNamespace, onlyNamespace);
+    if ("sentence" in found) complaints.push(found);
+    else resolved.push(found);
+  }
+  const lines = complaints.toSorted(byPlace).map(({ file, line, sentence }) => `${file}:${line}: ${sentence}`);
+  const last = lines.pop();
+  for (const line of lines) failWith(line, EXIT.no);
+  if (last !== undefined) throw new CliError(last, EXIT.no);
+  return resolved.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function resolveInput(
+  input: Input,
+  discovered: Discovered,
+  defaultNamespace: string,
+  onlyNamespace: string | undefined,
+): ResolvedInput | Complaint {
+  const { object, file } = input;
+  const { apiVersion = "", kind = "", metadata } = object;
+  const at = (field: string, sentence: string) => ({ file, line: input.lineOf(field), sentence: `${titleOf(object)}: ${sentence}` });
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const named = discovered.resources.filter((resource) => resource.kind === kind);
+  const resource = named.find((one) => one.group === group && one.versions.includes(version));
+  if (!resource) return at(named.length > 0 ? "apiVersion" : "kind", unknownKind(apiVersion, kind, named, discovered));
+  if (metadata.namespace !== undefined && onlyNamespace !== undefined && metadata.namespace !== onlyNamespace) {
+    return at("metadata.namespace", `metadata.namespace is ${metadata.namespace}, and -n says ${onlyNamespace}; leave out one of them`);
+  }
+  const namespace = resource.scope === "Cluster" ? undefined : (metadata.namespace ?? defaultNamespace);
+  return { input, resource: { ...resource, version }, namespace };
+}
+
+function unknownKind(apiVersion: string, kind: string, named: readonly Resource[], { resources }: Discovered): string {
+  const versions = named.flatMap(({ group, versions }) => versions.map((version) => (group === "" ? version : `${group}/${version}`)));
+  if (versions.length > 0) return `the server has no ${kind} in apiVersion ${apiVersion}, but in ${versions.join(", ")}`;
+  const near = nearest(
+    kind,
+    resources.map((resource) => resource.kind),
+  );
+  return `the server has no kind ${kind}${near.length > 0 ? ` (Did you mean ${near.join(", ")}?)` : ""}`;
+}
+
+function byPlace(a: Complaint, b: Complaint): number {
+  return a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1;
+}
+
+function rank({ resource }: ResolvedInput): number {
+  const at = FIRST.indexOf(resource.kind);
+  return at < 0 ? FIRST.length : at;
+}
