@@ -4,13 +4,13 @@ import { apiVersionOf } from "../../api/kind.ts";
 import { ApiFault, badRequest } from "../fault.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { textAt } from "../objects/json.ts";
+import { decodeProtobuf } from "./protobuf.ts";
 
 /** The object that a client sent, told that it is of the stored version. */
 export function decodeObject(kind: ServedKind, version: string, contentType: string | undefined, bytes: Buffer): JsonObject {
   const unrecognized = (why: string) =>
     badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${summary(bytes)})`);
-  const text = bytes.toString("utf8");
-  const body = parsed(text, mediaType(contentType), (why) => unrecognized(`couldn't get version/kind; json parse error: ${why}`));
+  const body = parsed(bytes, mediaType(contentType), (why) => unrecognized(`couldn't get version/kind; json parse error: ${why}`));
   const requested = apiVersionOf({ ...kind, version });
   if (body !== null && !isObject(body)) {
     const struct = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
@@ -19,7 +19,7 @@ export function decodeObject(kind: ServedKind, version: string, contentType: str
   }
   // A server knows what it expects of its own kinds; of others it wants to be told.
   const object = kind.custom ? (body ?? {}) : { apiVersion: requested, kind: kind.kind, ...body };
-  if (!textAt(object, "kind")) throw unrecognized(`Object 'Kind' is missing in '${text}'`);
+  if (!textAt(object, "kind")) throw unrecognized(`Object 'Kind' is missing in '${bytes.toString("utf8")}'`);
   const [given, name] = [textAt(object, "apiVersion"), textAt(object, "kind")];
   if (!kind.custom && (given !== requested || name !== kind.kind)) {
     const why = `no kind "${name}" is registered for version "${given}" in ${requested}`;
@@ -34,9 +34,7 @@ export function decodeObject(kind: ServedKind, version: string, contentType: str
 /** The options that came as a body; nothing where there is none. */
 export function decodeOptions(contentType: string | undefined, bytes: Buffer): JsonObject {
   if (bytes.length === 0) return {};
-  const options = parsed(bytes.toString("utf8"), mediaType(contentType), (why) =>
-    badRequest(`couldn't get version/kind; json parse error: ${why}`),
-  );
+  const options = parsed(bytes, mediaType(contentType), (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
   if (!isObject(options)) throw badRequest("decoded object cannot be converted to DeleteOptions");
   return options;
 }
@@ -51,11 +49,13 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiFault {
   return new ApiFault(415, "UnsupportedMediaType", message);
 }
 
-function parsed(text: string, type: string, unreadable: (why: string) => ApiFault): unknown {
+function parsed(bytes: Buffer, type: string, unreadable: (why: string) => ApiFault): unknown {
   try {
-    if (type === "application/json") return JSON.parse(text);
+    if (type === "application/json") return JSON.parse(bytes.toString("utf8"));
     // A few aliases are fine; a million of them are an attack.
-    if (type === "application/yaml") return parse(text, { maxAliasCount: 100 });
+    if (type === "application/yaml") return parse(bytes.toString("utf8"), { maxAliasCount: 100 });
+    const decoded = type === "application/vnd.kubernetes.protobuf" ? decodeProtobuf(bytes) : undefined;
+    if (decoded) return decoded;
   } catch (error) {
     throw unreadable(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }

@@ -13,7 +13,8 @@ export const DIFFERENCES = {
   listItems: "Every item of a list names its kind; a cluster leaves that out for its own kinds.",
   history:
     "Old states are kept for the pages of a list that is under way (five minutes) and for watches (4096 changes or 16 MiB per kind); anything older is 410.",
-  protobuf: "Bodies are JSON or YAML, not protobuf or CBOR.",
+  protobuf:
+    "Answers are JSON or YAML; protobuf is read where kubectl insists on it (Namespace, ConfigMap, Secret, Service, Event, Lease), CBOR never.",
   pods: "A Pod that is deleted is gone at once: there is no kubelet that would stop it first.",
   jsonErrors: "Bodies that are not JSON are refused with the same status and reason, and with another parser's words.",
   accounts: "A namespace has no service account and no root certificate in it.",
