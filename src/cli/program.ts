@@ -20,6 +20,7 @@ interface Listed {
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
   get: { about: "Show objects.", load: () => get },
+  describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./describe.ts") },
   apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
   delete: { about: "Delete objects.", load: () => import("./delete.ts") },
   controller: {
