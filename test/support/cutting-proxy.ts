@@ -78,7 +78,7 @@ export class CuttingProxy {
 
   /** Passes on what the server says until the fate strikes. */
   #answer(server: Socket, client: Socket, fate: Exclude<Fate, "refuse"> | undefined): void {
-    let left = 1_000 + Math.floor(this.#random() * 5_000);
+    let left = 1_000 + Math.floor(this.#random() * 20_000);
     let delays = 0;
     let struck = false;
     server.on("data", (chunk) => {
