@@ -2,7 +2,6 @@ import { open, stat } from "node:fs/promises";
 
 interface Audited {
   userAgent?: string;
-  verb: string;
 }
 
 /** Counts what a client sends, whatever it is, as the server sees it. */
