@@ -54,7 +54,7 @@ export function readBody(message: IncomingMessage): Promise<Buffer> {
     }
   });
   message.once("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-  message.once("error", reject);
+  message.once("error", () => reject(new Gone()));
   message.once("close", () => reject(new Gone()));
   return promise;
 }

@@ -5,10 +5,9 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, type ObjectMeta } from "../../api/kind.ts";
 import type { Schema } from "../../api/schema.ts";
-import { withoutNulls } from "../../kube/status/merge-patch.ts";
 import { ApiFault, badRequest, conflict, invalid } from "../fault.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { textAt, without } from "./json.ts";
+import { textAt, without, withoutNulls } from "./json.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-rules.ts";
 import { readMetadata, type WrittenMeta } from "./metadata.ts";
 
@@ -26,7 +25,7 @@ export interface Prepared {
 function read(kind: ServedKind, body: JsonObject): { metadata: WrittenMeta; unknown: string[]; content: JsonObject } {
   const { metadata, unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
   const content = without(body, "apiVersion", "kind", "metadata");
-  return { metadata, unknown, content: kind.custom ? content : withoutNulls(content) };
+  return { metadata, unknown, content: kind.custom ? content : (withoutNulls(content) as JsonObject) };
 }
 
 /** A new object as it will be stored, or everything that is wrong with it. */

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import { mergePatch } from "../../kube/status/merge-patch.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
-import { merged, same, without } from "./json.ts";
+import { difference, merged, same, without } from "./json.ts";
 
 /** Where a manifest stands. */
 export interface Source {
@@ -40,13 +39,13 @@ export function desiredPart(manifest: object, options: { status: boolean }): Jso
 
 /** The current object with what the file has changed since; what programs wrote and the file did not touch stays. */
 export function redeclared(current: StoredObject, before: object | undefined, after: object, options: { status: boolean }): JsonObject {
-  const change = mergePatch(before ? desiredPart(before, options) : {}, desiredPart(after, options));
+  const change = difference(before ? desiredPart(before, options) : {}, desiredPart(after, options));
   return merged(current, change) as JsonObject;
 }
 
 /** The manifest with what someone has changed through the API since. */
 export function followed(manifest: KubeObject, before: StoredObject, after: StoredObject): KubeObject {
-  const change = mergePatch(desiredPart(before, { status: false }), desiredPart(after, { status: false }));
+  const change = difference(desiredPart(before, { status: false }), desiredPart(after, { status: false }));
   return merged(manifest, change) as KubeObject;
 }
 

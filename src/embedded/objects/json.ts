@@ -15,6 +15,8 @@ export function same(a: unknown, b: unknown): boolean {
   return fields === 0;
 }
 
+// A field may be called __proto__: assigning it would not make a field, and so objects are made from entries here.
+
 /** RFC 7386: the target with the patch applied. What the patch does not touch is shared with the target. */
 export function merged(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -23,8 +25,30 @@ export function merged(target: unknown, patch: unknown): unknown {
     if (value === null) fields.delete(name);
     else fields.set(name, merged(fields.get(name), value));
   }
-  // A field may be called __proto__: assigning it would not make a field.
   return Object.fromEntries(fields);
+}
+
+/** The merge patch that makes `after` of `before`; equal fields are left out, lists are replaced as one. */
+export function difference(before: JsonObject, after: JsonObject): JsonObject {
+  const gone = Object.keys(before).filter((name) => after[name] === undefined || !Object.hasOwn(after, name));
+  const changed = Object.entries(after).filter(
+    ([name, value]) => value !== undefined && !(Object.hasOwn(before, name) && same(before[name], value)),
+  );
+  return Object.fromEntries([
+    ...gone.map((name) => [name, null] as const),
+    ...changed.map(([name, value]) => {
+      const old = Object.hasOwn(before, name) ? before[name] : undefined;
+      return [name, isObject(old) && isObject(value) ? difference(old, value) : value] as const;
+    }),
+  ]);
+}
+
+/** Without the fields that are null; in a list a null is an item. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const present = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+  return Object.fromEntries(present.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
 /** The object without some of its fields. */

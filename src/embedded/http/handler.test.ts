@@ -1,0 +1,249 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { request, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../api/admission/value.ts";
+import { defineKind } from "../../api/define-kind.ts";
+import { s } from "../../api/schema.ts";
+import { createLog } from "../../kube/log.ts";
+import { Keeping } from "../keeping.ts";
+import { CORE_KINDS } from "../kinds/core-kinds.ts";
+import { customKind } from "../kinds/served-kind.ts";
+import { configMap, kindNamed } from "../specimen.ts";
+import { Store } from "../store.ts";
+import { apiHandler } from "./handler.ts";
+import { listenOnSocket, type Listening } from "./server.ts";
+
+const maps = kindNamed("ConfigMap");
+const MAPS = "/api/v1/namespaces/default/configmaps";
+
+/** A kind that was served under another version before. */
+const Beacon = defineKind({
+  group: "example.com",
+  version: "v2",
+  kind: "Beacon",
+  plural: "beacons",
+  scope: "Namespaced",
+  doc: "A lamp.",
+  deprecated: [{ version: "v1", warning: "example.com/v1 Beacon is deprecated; use example.com/v2" }],
+  spec: s.object({ colour: s.string({ doc: "Its colour.", maxLength: 20 }) }, { doc: "What is wanted." }),
+});
+
+let directory: string;
+let path: string;
+let store: Store;
+let listening: Listening;
+let warnings: string[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "plumbline-handler-"));
+  path = join(directory, "api.sock");
+  store = new Store([...CORE_KINDS, customKind(Beacon)]);
+  store.create(kindNamed("Namespace"), undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
+  warnings = [];
+  const log = createLog({ level: "warn", write: (line) => void warnings.push((JSON.parse(line) as { msg: string }).msg) });
+  listening = await listenOnSocket(path, apiHandler({ store, keeping: new Keeping(store, undefined), log, extras: [] }));
+});
+afterEach(async () => {
+  await listening.close();
+  await rm(directory, { recursive: true });
+});
+
+interface Answer {
+  status: number | undefined;
+  json: JsonObject;
+  warning: string | undefined;
+}
+
+async function send(method: string, url: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const outgoing = request({
+    socketPath: path,
+    method,
+    path: url,
+    agent: false,
+    headers: { "content-type": "application/json", ...headers },
+  });
+  outgoing.on("error", () => undefined);
+  outgoing.end(body);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once("response", resolve);
+    outgoing.once("error", reject);
+  });
+  let text = "";
+  for await (const chunk of response) text += String(chunk);
+  return { status: response.statusCode, json: text ? (JSON.parse(text) as JsonObject) : {}, warning: response.headers["warning"] };
+}
+
+/** Raw bytes, and everything that comes back until the server hangs up. */
+function raw(bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let received = "";
+    const socket = connect(path, () => socket.write(bytes));
+    socket.on("data", (chunk) => (received += chunk.toString()));
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve(received));
+  });
+}
+
+describe("a request that makes no sense", () => {
+  test.each([
+    ["is not HTTP", "hello\r\n\r\n", 400],
+    ["has a header without end", `GET / HTTP/1.1\r\nx: ${"y".repeat(100_000)}\r\n\r\n`, 431],
+    ["has a path that is not properly encoded", "GET /api/v1/namespaces/%ZZ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", 400],
+    ["lies about its length", `POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}`, 400],
+  ])("%s: it is answered with a Status, and the next one is served", async (_what, bytes, code) => {
+    const received = await raw(bytes);
+    expect(received).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+    expect(JSON.parse(received.slice(received.indexOf("\r\n\r\n") + 4))).toMatchObject({ kind: "Status", code });
+    expect((await send("GET", MAPS)).status).toBe(200);
+  });
+
+  test("a body that is nested without end is refused", async () => {
+    const deep = `{"apiVersion":"example.com/v2","kind":"Beacon","metadata":{"name":"a"},"spec":${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}}`;
+    const answer = await send("POST", "/apis/example.com/v2/namespaces/default/beacons", deep);
+    expect([answer.status, answer.json["reason"]]).toEqual([400, "BadRequest"]);
+    expect((await send("GET", MAPS)).status).toBe(200);
+  });
+
+  test("a body beyond three megabytes is not even kept", async () => {
+    const answer = await send("POST", MAPS, JSON.stringify(configMap("huge", { a: "x".repeat(4e6) }))).catch(() => undefined);
+    expect([413, undefined]).toContain(answer?.status);
+    expect(store.collection(maps).size).toBe(0);
+  });
+
+  test("a client that hangs up half way is forgotten", async () => {
+    const socket = connect(path, () => socket.write(`POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`));
+    await sleep(20);
+    socket.destroy();
+    await sleep(20);
+    expect([(await send("GET", MAPS)).status, warnings]).toEqual([200, []]);
+  });
+
+  test("fields with the names of JavaScript's own are fields", async () => {
+    const body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"constructor":"a","__proto__":"b"}}';
+    expect((await send("POST", MAPS, body)).status).toBe(201);
+    const patched = await send("PATCH", `${MAPS}/m`, '{"data":{"__proto__":"c","x":"y"}}', {
+      "content-type": "application/merge-patch+json",
+    });
+    expect(Object.entries(patched.json["data"] as object)).toEqual(
+      expect.arrayContaining([
+        ["constructor", "a"],
+        ["__proto__", "c"],
+        ["x", "y"],
+      ]),
+    );
+  });
+});
+
+const beacon = (version: string) =>
+  JSON.stringify({ apiVersion: `example.com/${version}`, kind: "Beacon", metadata: { name: "a" }, spec: { colour: "red" } });
+
+test("an older version of a kind is served with a warning, and is the same object", async () => {
+  const v1 = "/apis/example.com/v1/namespaces/default/beacons";
+  const created = await send("POST", v1, beacon("v1"));
+  expect([created.status, created.json["apiVersion"], created.warning]).toEqual([
+    201,
+    "example.com/v1",
+    '299 - "example.com/v1 Beacon is deprecated; use example.com/v2"',
+  ]);
+  const patched = await send("PATCH", `${v1}/a`, '{"spec":{"colour":"blue"}}', { "content-type": "application/merge-patch+json" });
+  expect(patched.json).toMatchObject({ apiVersion: "example.com/v1", spec: { colour: "blue" } });
+  const read = await send("GET", "/apis/example.com/v2/namespaces/default/beacons/a");
+  expect([read.json["apiVersion"], read.json["spec"], read.warning]).toEqual(["example.com/v2", { colour: "blue" }, undefined]);
+  expect((await send("GET", v1)).json).toMatchObject({ apiVersion: "example.com/v1", items: [{ apiVersion: "example.com/v1" }] });
+});
+
+test("the pages of a list whose moment is over lead to where one may go on", async () => {
+  for (const name of ["a", "b", "c"]) store.create(maps, "default", configMap(name));
+  const first = await send("GET", `${MAPS}?limit=1`);
+  const token = (first.json["metadata"] as { continue: string }).continue;
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6 * 60_000 });
+  const late = await send("GET", `${MAPS}?limit=1&continue=${token}`);
+  vi.useRealTimers();
+  expect([late.status, late.json["reason"]]).toEqual([410, "Expired"]);
+  store.delete(maps, { name: "b", namespace: "default" });
+  const onwards = (late.json["metadata"] as { continue: string }).continue;
+  const rest = await send("GET", `${MAPS}?limit=5&continue=${onwards}`);
+  expect((rest.json["items"] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)).toEqual(["c"]);
+});
+
+const change = (at: number) =>
+  store.update(maps, { name: "m", namespace: "default" }, () => configMap("m", { at: String(at), padding: "x".repeat(1000) }));
+
+function watcher(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => socket.write(`GET ${MAPS}?watch=true HTTP/1.1\r\nhost: x\r\n\r\n`));
+    socket.once("readable", () => resolve(socket));
+  });
+}
+
+describe("a watcher that does not read", () => {
+  test("is let go when it is too far behind, and costs the others nothing", async () => {
+    store.create(maps, "default", configMap("m"));
+    const lazy = await watcher();
+    const gone = new Promise<void>((resolve) => lazy.once("close", () => resolve()));
+    lazy.on("error", () => undefined);
+    for (let at = 0; at < 12_000; at++) {
+      change(at);
+      if (at % 500 === 0) await sleep(1);
+    }
+    expect(warnings).toEqual(["a watch was cut off because its client does not read"]);
+    lazy.resume();
+    await gone;
+    expect((await send("GET", `${MAPS}/m`)).status).toBe(200);
+  });
+
+  test("is let go after a minute of reading nothing", async () => {
+    store.create(maps, "default", configMap("m"));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const lazy = await watcher();
+    for (let at = 0; at < 3000; at++) change(at);
+    await new Promise((resolve) => void setImmediate(resolve));
+    vi.advanceTimersByTime(59_000);
+    expect(warnings).toEqual([]);
+    vi.advanceTimersByTime(2_000);
+    vi.useRealTimers();
+    expect(warnings).toEqual(["a watch was cut off because its client does not read"]);
+    lazy.destroy();
+  });
+
+  test("and one that reads slowly gets everything", async () => {
+    for (let at = 0; at < 2000; at++) store.create(maps, "default", configMap(`m${at}`, { padding: "x".repeat(1000) }));
+    const slow = await watcher();
+    let events = 0;
+    slow.on("data", (chunk: Buffer) => {
+      events += chunk.toString().split('"type":"ADDED"').length - 1;
+      slow.pause();
+      setTimeout(() => slow.resume(), 1);
+    });
+    await vi.waitFor(() => expect(events).toBe(2000), { timeout: 10_000 });
+    slow.destroy();
+    expect(warnings).toEqual([]);
+  });
+});
+
+test("bookmarks come once a minute and name the newest state", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const lines: string[] = [];
+  const socket = connect(path, () =>
+    socket.write(`GET ${MAPS}?watch=true&allowWatchBookmarks=true&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n`),
+  );
+  socket.on("data", (chunk: Buffer) =>
+    lines.push(
+      ...chunk
+        .toString()
+        .split("\r\n")
+        .filter((line) => line.startsWith("{")),
+    ),
+  );
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+  store.create(kindNamed("Secret"), "default", { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } });
+  vi.advanceTimersByTime(60_000);
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "BOOKMARK", object: { kind: "ConfigMap", metadata: { resourceVersion: "2" } } });
+  socket.destroy();
+});
