@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { type Lock, missingFromLock } from "./complete-lock.ts";
 import { staleFiles } from "./generated.ts";
 import { importComplaints } from "./import-directions.ts";
 
@@ -18,6 +20,8 @@ export async function run(): Promise<number> {
     "unused code": () => command("knip"),
     "import directions": async () => lines(importComplaints(ROOT, await trackedFiles("src"))),
     "generated files": async () => lines((await staleFiles(ROOT)).map((path) => `${path} is stale: run ./plumbline generate`)),
+    "lock file": async () =>
+      lines([...missingFromLock(await readLock()).keys()].map((path) => `${path} is missing: run ./plumbline complete-lock`)),
     "go format": () => goFormat(),
   };
   const findings = await Promise.all(
@@ -41,6 +45,10 @@ async function command(name: string, ...args: string[]): Promise<Finding> {
     const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
     return `${stdout}${stderr}`.trim() || message;
   }
+}
+
+async function readLock(): Promise<Lock> {
+  return JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as Lock;
 }
 
 async function trackedFiles(directory: string): Promise<string[]> {

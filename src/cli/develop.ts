@@ -7,6 +7,7 @@ const TOOLS = {
   soak: "run the long versions of the suites (--minutes N)",
   check: "format, lint, types, import directions, unused code, generated files",
   generate: "write the generated files anew",
+  "complete-lock": "add what npm left out of package-lock.json",
   build: "bundle each program into dist/",
   bench: "run the benchmarks; arguments choose them",
 } as const;
