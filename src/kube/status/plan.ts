@@ -9,7 +9,7 @@ import { sameStatus } from "./same-status.ts";
 export type StatusOf<T> = T extends { status?: infer S } ? Exclude<S, undefined> : never;
 
 /** A status as a reconciler sees it. When a condition last flipped, and what a stamp adds, is the writer's business. */
-export type StatusReport<S> = { [K in keyof S]: K extends "conditions" ? readonly ConditionReport[] : S[K] };
+type StatusReport<S> = { [K in keyof S]: K extends "conditions" ? readonly ConditionReport[] : S[K] };
 
 /** What the cluster should hold of one object. */
 export interface Picture<T extends KubeObject> {
@@ -33,7 +33,7 @@ export interface StatusRules<T extends KubeObject> {
   stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
 }
 
-export type News = "first" | "transition" | "refresh";
+type News = "first" | "transition" | "refresh";
 
 export type Step<T extends KubeObject> =
   | { do: "create"; news: "first"; object: Manifest<T> }

@@ -12,7 +12,7 @@ const after = (code: KubeErrorCode, failures: number) => total(recovery(new Kube
 test.each<KubeErrorCode>(["Conflict", "AlreadyExists", "NotFound"])(
   "%s: the object is read, and five times the next try is at once",
   (code) => {
-    expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({ code, look: true, hopeless: false });
+    expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({ code, look: true, severity: "contended" });
     expect([1, 5].map((failures) => after(code, failures))).toEqual([0, 0]);
     expect(after(code, 6)).toBeGreaterThan(0);
   },
@@ -24,8 +24,7 @@ test.each<KubeErrorCode>(["Unreachable", "Timeout", "ServerError", "TooManyReque
     vi.spyOn(Math, "random").mockReturnValue(1);
     expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({
       code,
-      look: false,
-      hopeless: false,
+      severity: "passing",
       pauses: [{ ms: 200, waker: "connection" }],
     });
     expect([2, 3, 20].map((failures) => after(code, failures))).toEqual([400, 800, 30_000]);
@@ -37,7 +36,7 @@ test.each<KubeErrorCode>(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
   (code) => {
     vi.spyOn(Math, "random").mockReturnValue(1);
     expect(recovery(new KubeError(code, "no"), 1)).toMatchObject({
-      hopeless: true,
+      severity: "hopeless",
       pauses: [
         { ms: 200, waker: "nothing" },
         { ms: 30_000, waker: "picture" },
@@ -47,11 +46,24 @@ test.each<KubeErrorCode>(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
   },
 );
 
+const look = (code: KubeErrorCode) => recovery(new KubeError(code, "no"), 1).look;
+
+test("what may have been carried out all the same is looked at first, what was turned away is not", () => {
+  expect((["Unreachable", "Timeout", "ServerError", "Malformed"] as const).map(look)).toEqual([true, true, true, true]);
+  expect((["TooManyRequests", "Unauthorized", "Certificate", "Fenced", "Invalid"] as const).map(look)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
 test("a server that says when to come back is not asked earlier", () => {
   expect(after("TooManyRequests", 1)).toBeLessThan(1000);
   expect(total(recovery(new KubeError("TooManyRequests", "no", { retryAfterMs: 7000 }), 1))).toBe(7000);
 });
 
 test("an error that is none of the server's is as hopeless as a refusal", () => {
-  expect(recovery(new TypeError("a picture that throws"), 1)).toMatchObject({ code: "Internal", hopeless: true });
+  expect(recovery(new TypeError("a picture that throws"), 1)).toMatchObject({ code: "Internal", severity: "hopeless" });
 });

@@ -7,10 +7,10 @@ export type Waker = "picture" | "connection" | "nothing";
 /** What to do about a request that failed. */
 export interface Recovery {
   code: string;
-  /** The object is not as we thought: read it first. */
+  /** The object is not as we thought, or the request may have been carried out all the same: read it first. */
   look: boolean;
-  /** Only another picture or another configuration of the cluster helps. */
-  hopeless: boolean;
+  /** contended: others write too, which is no fault. hopeless: only another picture or another configuration of the cluster helps. */
+  severity: "contended" | "passing" | "hopeless";
   pauses: readonly { ms: number; waker: Waker }[];
 }
 
@@ -34,6 +34,7 @@ const CONTENDED = { minMs: 10, maxMs: 1_000 };
 const AT_ONCE = 5;
 
 const MOVED = new Set(["Conflict", "AlreadyExists", "NotFound"]);
+const UNANSWERED = new Set(["Unreachable", "Timeout", "ServerError", "Malformed"]);
 const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowed", "UnsupportedMediaType", "Altered", "Internal"]);
 
 /** `failures` is how many requests for this object have failed in a row, this one included. */
@@ -41,19 +42,20 @@ export function recovery(error: unknown, failures: number): Recovery {
   const code = codeOf(error);
   if (MOVED.has(code)) {
     const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);
-    return { code, look: true, hopeless: false, pauses: [{ ms, waker: "nothing" }] };
+    return { code, look: true, severity: "contended", pauses: [{ ms, waker: "nothing" }] };
   }
   if (HOPELESS.has(code)) {
     const pauses = [
       { ms: backoffMs(failures, REFUSED.other), waker: "nothing" },
       { ms: backoffMs(failures, REFUSED.same), waker: "picture" },
     ] as const;
-    return { code, look: false, hopeless: true, pauses };
+    return { code, look: false, severity: "hopeless", pauses };
   }
   const askedFor = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
   const ms = Math.max(askedFor, backoffMs(failures, RETRY));
   // A leader that was fenced off has no last word.
-  return { code, look: false, hopeless: code === "Fenced", pauses: [{ ms, waker: "connection" }] };
+  const severity = code === "Fenced" ? "hopeless" : "passing";
+  return { code, look: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
 }
 
 /** What neither the server nor we foresaw was thrown by the picture itself. */

@@ -8,6 +8,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** `npm run soak` plays a thousand courses a minute, never the same. */
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const COURSES = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1000 * SOAK_MINUTES } : { seed: 3, numRuns: 100 };
+const timeout = 20_000 + 120_000 * SOAK_MINUTES;
+
 const KEYS = ["ns/a", "ns/b", "ns/c"] as const;
 type Key = (typeof KEYS)[number];
 
@@ -126,37 +131,41 @@ function shown(stage: Stage, wishes: Map<Key, Wish>) {
 const wished = (wishes: Map<Key, Wish>) =>
   [...wishes].map(([key, wish]) => (wish === "gone" || !wish ? { key } : { key, status: { conditions: said(wish) }, label: "n1" }));
 
-test("whatever happens in whatever order, in the end the cluster shows the newest pictures, and nothing more is sent", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
-      vi.useFakeTimers();
-      const stage = new Stage();
-      const wishes = await play(stage, course);
-      stage.api.faults.splice(0);
-      stage.api.latencyMs = 1;
-      stage.api.relist();
-      // Longer than the longest wait that a refused picture earns.
-      await pass(400_000);
-      expect(shown(stage, wishes)).toEqual(wished(wishes));
+test(
+  "whatever happens in whatever order, in the end the cluster shows the newest pictures, and nothing more is sent",
+  { timeout },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
+        vi.useFakeTimers();
+        const stage = new Stage();
+        const wishes = await play(stage, course);
+        stage.api.faults.splice(0);
+        stage.api.latencyMs = 1;
+        stage.api.relist();
+        // Longer than the longest wait that a refused picture earns.
+        await pass(400_000);
+        expect(shown(stage, wishes)).toEqual(wished(wishes));
 
-      stage.api.take();
-      await pass(900_000);
-      stage.api.cut();
-      stage.api.relist();
-      await pass(900_000);
-      expect(stage.api.take()).toEqual([]);
+        stage.api.take();
+        await pass(900_000);
+        stage.api.cut();
+        stage.api.relist();
+        await pass(900_000);
+        expect(stage.api.take()).toEqual([]);
 
-      stage.stop.abort();
-      await pass(60_000);
-      await stage.ended;
-      expect(stage.api.take()).toEqual([]);
-      expect(vi.getTimerCount()).toBe(0);
-    }),
-    { seed: 3, numRuns: 100 },
-  );
-});
+        stage.stop.abort();
+        await pass(60_000);
+        await stage.ended;
+        expect(stage.api.take()).toEqual([]);
+        expect(vi.getTimerCount()).toBe(0);
+      }),
+      COURSES,
+    );
+  },
+);
 
-test("wherever it is told to stop, the final pictures are written before it ends, if the server answers", async () => {
+test("wherever it is told to stop, the final pictures are written before it ends, if the server answers", { timeout }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 60 }), async (course) => {
       vi.useFakeTimers();
@@ -175,6 +184,6 @@ test("wherever it is told to stop, the final pictures are written before it ends
       await pass(60_000);
       expect(vi.getTimerCount()).toBe(0);
     }),
-    { seed: 3, numRuns: 100 },
+    COURSES,
   );
 });

@@ -63,9 +63,9 @@ test("an object that was written and deleted while the watch was broken is found
 });
 
 test.each([
-  ["lost" as const, ["create n1", "create n1", "patchStatus n1"]],
+  ["lost" as const, ["create n1", "get n1", "create n1", "patchStatus n1"]],
   ["busy" as const, ["create n1", "create n1", "patchStatus n1"]],
-  ["answer-lost" as const, ["create n1", "patchStatus n1"]],
+  ["answer-lost" as const, ["create n1", "get n1", "patchStatus n1"]],
 ])("a request that is %s is tried again after a pause", async (fault, requests) => {
   stage().api.faults.push(fault);
   stage().start().set("n1", ready("True", "ours"));
@@ -74,6 +74,19 @@ test.each([
   await pass(1000);
   expect(stage().message()).toBe("ours");
   expect(stage().api.take()).toEqual(requests);
+});
+
+test("a picture that goes back to what was there before a write of unknown fate is written all the same", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "one"));
+  await pass();
+  stage().api.cut();
+  stage().api.faults.push("answer-lost");
+  reports.set("n1", ready("True", "two"));
+  await pass(1);
+  reports.set("n1", ready("True", "one"));
+  await pass(1000);
+  expect(stage().message()).toBe("one");
 });
 
 test("while the server is away tries become rarer, up to one in half a minute; once it is heard again they start at once", async () => {
@@ -235,4 +248,22 @@ test("an answer that comes after the object's end is not believed", async () => 
   await pass(200);
   expect(stage().api.take()).toEqual(["get n1", "create n1", "patchStatus n1"]);
   expect(stage().message()).toBe("two");
+});
+
+test("a look that is overtaken in its turn is repeated at once, not at the next occasion", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "one"));
+  await pass();
+  stage().api.latencyMs = 20;
+  stage().api.faults.push("answer-lost");
+  reports.set("n1", ready("True", "two"));
+  await pass(60);
+  stage().api.relist();
+  await pass(10);
+  stage().api.relist();
+  await pass(1000);
+  expect(stage().api.take().slice(2)).toEqual(["patchStatus n1", "get n1", "get n1"]);
+  stage().api.relist();
+  await pass(1000);
+  expect(stage().api.take()).toEqual([]);
 });

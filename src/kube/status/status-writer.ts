@@ -182,7 +182,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   async #settle(entry: Entry<T>): Promise<void> {
     for (;;) {
       this.#over.signal.throwIfAborted();
-      if (entry.doubt) await this.#look(entry);
+      while (entry.doubt) await this.#look(entry);
       const step = this.#next(entry);
       if (!step) break;
 
@@ -283,14 +283,15 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
   async #recover(entry: Entry<T>, error: unknown): Promise<boolean> {
     const { kind, log } = this.#options;
     entry.failures += 1;
-    const { code, look, hopeless, pauses } = recovery(error, entry.failures);
+    const { code, look, severity, pauses } = recovery(error, entry.failures);
     entry.doubt ||= look;
     if (code === "Conflict") statusConflicts.inc({ kind: kind.kind });
     else statusErrors.inc({ kind: kind.kind, code });
-    if (hopeless) log.error({ kind: kind.kind, key: entry.key, error }, "status refused");
-    else if (entry.failures === 1 && !look) log.warn({ kind: kind.kind, key: entry.key, error }, "status not written, trying again");
+    const fields = { kind: kind.kind, key: entry.key, error };
+    if (severity === "hopeless") log.error(fields, "status refused");
+    else if (severity === "passing" && entry.failures === 1) log.warn(fields, "status not written, trying again");
 
-    if (hopeless && this.#phase === "flushing") return false;
+    if (severity === "hopeless" && this.#phase === "flushing") return false;
     for (const { ms, waker } of pauses) {
       await entry.pause(ms, waker);
       if (this.#phase === "flushing") break;

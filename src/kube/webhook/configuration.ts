@@ -45,7 +45,7 @@ export type Reach = { service: { namespace: string; name: string; port?: number 
 export const TIMEOUT_SECONDS = 5;
 
 /** `l3vnis.openpe.openperouter.github.io`, or `configmaps` in the core group. */
-export function resourceName({ plural, group }: Kind): string {
+function resourceName({ plural, group }: Kind): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
 
