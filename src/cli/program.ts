@@ -16,6 +16,7 @@ interface Listed {
   readonly about: string;
   /** Only the command that runs is loaded: most of the time a short one takes is loading what it does not need. */
   readonly load: () => Loaded | Promise<Loaded>;
+  readonly hidden?: true;
 }
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
@@ -23,12 +24,15 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./describe.ts") },
   apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
   delete: { about: "Delete objects.", load: () => import("./delete.ts") },
+  lint: { about: "Check manifests without a server.", load: () => import("./lint.ts") },
   controller: {
     about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
     load: () => import("./controller.ts"),
   },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
+  completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },
+  __complete: { about: "", load: () => import("./complete.ts"), hidden: true },
   version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => version },
 };
 
@@ -45,7 +49,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 }
 
 /** All commands by name, and those that are `wanted` with all they can do. */
-async function program(wanted: (name: string) => boolean): Promise<Command> {
+export async function program(wanted: (name: string) => boolean): Promise<Command> {
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
     .version(version.VERSION, "-V, --version", "print the version")
@@ -54,10 +58,10 @@ async function program(wanted: (name: string) => boolean): Promise<Command> {
       "after",
       "\nExample:\n  plumbline up --dir examples\n\nExit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.\n",
     );
-  for (const [name, { about, load }] of Object.entries(COMMANDS)) {
+  for (const [name, { about, load, hidden = false }] of Object.entries(COMMANDS)) {
     const command = new Command(name).description(about);
     if (wanted(name)) (await load()).configure(command);
-    plumbline.addCommand(command);
+    plumbline.addCommand(command, { hidden });
   }
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
   onEvery(plumbline, (command) => {

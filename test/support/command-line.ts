@@ -10,10 +10,11 @@ export interface Ended {
 }
 
 /** Runs `plumbline` as a person would, and says how it ended. */
-export function plumbline(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+export function plumbline(args: readonly string[], env: Record<string, string> = {}, input = ""): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(LAUNCHER, args, { env: { ...process.env, ...env }, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+    const child = execFile(LAUNCHER, args, { env: { ...process.env, ...env }, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, stdout, stderr });
     });
+    child.stdin?.end(input);
   });
 }

@@ -32,7 +32,7 @@ export async function readInputs(paths: readonly string[]): Promise<Inputs> {
   const unreadable: Unreadable[] = [];
   for (const path of paths) {
     for (const { file, content } of await filesOf(path)) {
-      const read = readFileContent(file, content);
+      const read = contentInputs(file, content);
       inputs.push(...read.inputs);
       unreadable.push(...read.unreadable);
     }
@@ -43,7 +43,8 @@ export async function readInputs(paths: readonly string[]): Promise<Inputs> {
   return { inputs, unreadable };
 }
 
-function readFileContent(file: string, content: Buffer): Inputs {
+/** The manifests of one file. */
+export function contentInputs(file: string, content: Buffer): Inputs {
   if (content.length > FILE_BYTES) {
     return {
       inputs: [],

@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { contentInputs } from "../manifests/input.ts";
+import { lint, type Verdict } from "./lint.ts";
+import type { LintRule } from "./rules.ts";
+
+function verdict(text: string, rules: readonly LintRule[] = []): Verdict {
+  return lint(contentInputs("a.yaml", Buffer.from(text)), {}, rules);
+}
+
+const l3vni = (
+  spec: string,
+  metadata = "{ name: red, namespace: openperouter-system }",
+) => `apiVersion: openpe.openperouter.github.io/v1alpha1
+kind: L3VNI
+metadata: ${metadata}
+spec:
+${spec}`;
+
+const good = l3vni("  vrf: red\n  vni: 100\n");
+
+function failures(text: string): string[] {
+  return verdict(text).failures.map(({ line, reason, field, message }) => `${line} ${reason} ${field}: ${message}`);
+}
+
+test("a good manifest is fine, also as a server would print it", () => {
+  expect(verdict(good)).toEqual({ failures: [], warnings: [] });
+  expect(
+    failures(l3vni("  vrf: red\n  vni: 100\n", "{ name: red, uid: u, resourceVersion: '7', creationTimestamp: 2026-01-01T00:00:00Z }")),
+  ).toEqual([]);
+});
+
+test("each field that is wrong is named with its line, in the server's words", () => {
+  expect(failures(l3vni("  vrf: red\n  vni: 0\n  vxlanport: http\n"))).toEqual([
+    "6 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
+    '7 ValidationFailed spec.vxlanport: Invalid value: "string": spec.vxlanport in body must be of type integer: "string"',
+  ]);
+  expect(failures(l3vni("  vni: 5\n"))).toEqual(["4 ValidationFailed spec.vrf: Required value"]);
+});
+
+test("a rule of the kind is asked", () => {
+  const spec = "  vrf: red\n  vni: 5\n  hostsession:\n    asn: 1\n    hostasn: 1\n    localcidr: { ipv4: 192.0.2.0/24 }\n";
+  expect(failures(l3vni(spec))).toEqual([expect.stringMatching(/^7 ValidationFailed spec\.hostsession: .*hostasn must differ from asn$/)]);
+});
+
+test("a name that no server takes is named", () => {
+  expect(failures(l3vni("  vrf: red\n  vni: 5\n", "{ name: Red_1 }"))).toEqual([
+    expect.stringMatching(/^3 ValidationFailed metadata\.name: Invalid value: "Red_1": a lowercase RFC 1123 subdomain must consist of/),
+  ]);
+});
+
+test("a field that the kind does not have is answered with the nearest one, beside what else is wrong", () => {
+  expect(failures(l3vni("  vrf: red\n  vnii: 5\n  vni: 0\n"))).toEqual([
+    "6 UnknownField spec.vnii: L3VNI has no such field (Did you mean vni?)",
+    "7 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
+  ]);
+});
+
+test("a kind that nobody knows is answered with the nearest one, and a known one with its versions", () => {
+  expect(failures("apiVersion: v1\nkind: ConfigMop\nmetadata: { name: a }\n")).toEqual([
+    "2 UnknownKind kind: There is no kind ConfigMop (Did you mean ConfigMap?)",
+  ]);
+  expect(failures(good.replace("v1alpha1", "v1"))).toEqual([
+    "1 UnknownKind apiVersion: There is no L3VNI in apiVersion openpe.openperouter.github.io/v1, but in openpe.openperouter.github.io/v1alpha1",
+  ]);
+});
+
+test("what cannot be read is named with its line, and the rest is judged all the same", () => {
+  expect(failures(`a: [\n---\n${l3vni("  vrf: red\n  vni: 0\n")}`)).toEqual([
+    expect.stringMatching(/^2 ParseFailed : Flow sequence/),
+    expect.stringMatching(/^8 ValidationFailed spec\.vni/),
+  ]);
+});
+
+test("an object that stands there twice is one too many", () => {
+  expect(failures(`${good}---\n${good}`)).toEqual(["10 Duplicate metadata.name: It stands in a.yaml:1 as well; remove one of them"]);
+});
+
+test("a domain's rule sees the sound objects with defaults filled, and its failures get their line", () => {
+  const seen: unknown[] = [];
+  const rule: LintRule = (objects) => {
+    seen.push(...objects.map((object) => (object as KubeObject & { spec: unknown }).spec));
+    return [
+      {
+        kind: "L3VNI",
+        name: "red",
+        namespace: "openperouter-system",
+        reason: "ValidationFailed",
+        field: "spec.vni",
+        message: "VNI 100 is held by L2VNI blue",
+        class: "Transient",
+      },
+    ];
+  };
+  expect(verdict(`${l3vni("  vrf: x\n  vni: 0\n", "{ name: bad }")}---\n${good}`, [rule]).failures.at(-1)).toEqual({
+    kind: "L3VNI",
+    name: "red",
+    namespace: "openperouter-system",
+    reason: "ValidationFailed",
+    field: "spec.vni",
+    message: "VNI 100 is held by L2VNI blue",
+    class: "Transient",
+    file: "a.yaml",
+    line: 13,
+  });
+  expect(seen).toEqual([{ vrf: "red", vni: 100, vxlanport: 4789 }]);
+});

@@ -1,0 +1,27 @@
+import type { KubeObject } from "../../api/kind.ts";
+
+/** What is wrong with one object. */
+export interface Failure {
+  readonly kind: string;
+  readonly name: string;
+  /** Empty for what lives in no namespace. */
+  readonly namespace: string;
+  readonly reason: string;
+  /** The field to change, such as `spec.vni`; empty where it is the object as a whole. */
+  readonly field: string;
+  readonly message: string;
+  /** Whether it can pass by itself. */
+  readonly class: "Permanent" | "Transient";
+}
+
+/** What a user has told of the node that the objects are meant for. */
+export interface LintContext {
+  readonly node?: string;
+  readonly interfaces?: readonly string[];
+}
+
+/** Looks at objects that are each fine by their schema, defaults filled, and says what is wrong with them together. */
+export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly Failure[];
+
+/** The rules of every domain. */
+export const LINT_RULES: readonly LintRule[] = [];

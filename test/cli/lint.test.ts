@@ -1,0 +1,70 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { plumbline } from "../support/command-line.ts";
+
+const pool = (addresses: string) => `apiVersion: metallb.io/v1beta1
+kind: IPAddressPool
+metadata:
+  name: edge
+  namespace: metallb-system
+spec:
+  addresses: ${addresses}
+`;
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "plumbline-lint-"));
+  await writeFile(join(directory, "good.yaml"), pool("[192.0.2.0/24]"));
+  await writeFile(join(directory, "bad.yaml"), pool("192.0.2.0/24").replace("edge", "other").replace("spec:", "spec:\n  autoAsign: true"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+test("manifests without fault are said to be so", async () => {
+  expect(await plumbline(["lint", "-f", join(directory, "good.yaml")])).toEqual({
+    code: 0,
+    stdout: "1 object, nothing wrong\n",
+    stderr: "",
+  });
+});
+
+test("every fault is said with its line, and the answer is no", async () => {
+  const bad = join(directory, "bad.yaml");
+  expect(await plumbline(["lint", "-f", directory])).toEqual({
+    code: 1,
+    stdout: [
+      `${bad}:7: IPAddressPool metallb-system/other: spec.autoAsign: IPAddressPool has no such field (Did you mean autoAssign?)`,
+      `${bad}:8: IPAddressPool metallb-system/other: spec.addresses: Invalid value: "string": spec.addresses in body must be of type array: "string"`,
+      "2 objects, 2 failures",
+      "",
+    ].join("\n"),
+    stderr: "",
+  });
+});
+
+test("json has a failure item for each, with class and place", async () => {
+  const { code, stdout } = await plumbline(
+    ["lint", "-f", "-", "-o", "json"],
+    {},
+    pool("[192.0.2.0/24]").replace("IPAddressPool", "IPAdressPool"),
+  );
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    apiVersion: "plumbline.dev/cli/v1",
+    kind: "Failure",
+    items: [
+      {
+        kind: "IPAdressPool",
+        name: "edge",
+        namespace: "metallb-system",
+        reason: "UnknownKind",
+        field: "kind",
+        message: "There is no kind IPAdressPool (Did you mean IPAddressPool?)",
+        class: "Permanent",
+        file: "standard input",
+        line: 2,
+      },
+    ],
+  });
+});
