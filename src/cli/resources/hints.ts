@@ -1,20 +1,13 @@
-import type { ObjectMeta } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/client/error.ts";
-import type { Resource } from "./discovery.ts";
+import { glance } from "./glance.ts";
 import { didYouMean } from "./nearest.ts";
-import { pathOf } from "./path.ts";
 import type { Selection } from "./selection.ts";
-
-const METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
-/** A hint is worth one page. */
-const PAGE = "500";
 
 /** What to say when there is nothing to show: `No l3vnis in namespace default; 3 in openperouter-system: -n says which, -A all`. */
 export async function nothingFound(client: KubeClient, { resource, namespace, selector }: Selection, signal: AbortSignal): Promise<string> {
   const what = `No ${resource.plural}${selector === undefined ? "" : ` with ${selector}`}`;
   if (namespace === undefined) return what;
-  const elsewhere = counted((await metadata(client, resource, selector, signal)).flatMap(({ namespace }) => namespace ?? []));
+  const elsewhere = counted((await glance(client, resource, { selector, signal })).flatMap(({ namespace }) => namespace ?? []));
   const places = [...elsewhere].map(([place, count]) => `${count} in ${place}`);
   return `${what} in namespace ${namespace}${places.length === 0 ? "" : `; there are ${places.join(", ")} (-n chooses, -A shows all)`}`;
 }
@@ -27,23 +20,11 @@ export async function missing(
   signal: AbortSignal,
 ): Promise<string> {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  const all = await metadata(client, resource, undefined, signal);
+  const all = await glance(client, resource, { signal });
   const namesakes = all.flatMap((other) => (other.name === name && other.namespace !== undefined ? [other.namespace] : []));
   if (namesakes.length > 0) return `There is no ${resource.kind} ${name}${where}, but one in ${namesakes.join(", ")}: choose with -n`;
   const neighbours = all.filter((other) => other.namespace === namespace).map((other) => other.name);
   return `There is no ${resource.kind} ${name}${where}${didYouMean(name, neighbours)}`;
-}
-
-/** Only a hint: where it cannot be had, there is none. */
-async function metadata(client: KubeClient, resource: Resource, selector: string | undefined, signal: AbortSignal): Promise<ObjectMeta[]> {
-  try {
-    const query = { limit: PAGE, labelSelector: selector };
-    const list = await client.request<{ items?: { metadata: ObjectMeta }[] }>("GET", pathOf(resource), { signal, query, accept: METADATA });
-    return (list.items ?? []).map(({ metadata }) => metadata);
-  } catch (error) {
-    if (isKubeError(error)) return [];
-    throw error;
-  }
 }
 
 function counted(words: readonly string[]): Map<string, number> {

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { program } from "../program.ts";
+import { type Place, readLine } from "./place.ts";
+
+const whole = await program(() => true);
+
+function textsAt(...words: string[]): string[] {
+  const { place } = readLine(whole, words);
+  return place.is === "one of" ? place.candidates.map(({ text }) => text) : [];
+}
+
+test("a first word is a command, and what is for developers is left out", () => {
+  expect(textsAt("")).toEqual(expect.arrayContaining(["get", "describe", "apply", "delete", "lint", "lab", "version"]));
+  expect(textsAt("")).not.toContain("bench");
+  expect(textsAt("lab", "kube", "")).toEqual(expect.arrayContaining(["up", "down", "status"]));
+});
+
+test("a dash begins an option of the command", () => {
+  expect(textsAt("get", "-")).toEqual(expect.arrayContaining(["--namespace", "--all-namespaces", "--output", "--help"]));
+  expect(textsAt("apply", "-f", "a.yaml", "-")).toContain("--reset");
+});
+
+test.for<[string[], Place]>([
+  [["get", ""], { is: "kind" }],
+  [["get", "-A", ""], { is: "kind" }],
+  [["get", "-n", "x", ""], { is: "kind" }],
+  [["get", "-n", ""], { is: "namespace" }],
+  [["get", "--namespace", ""], { is: "namespace" }],
+  [["get", "l3vni", ""], { is: "name", kind: "l3vni", taken: [] }],
+  [["get", "l3vni", "-n", "x", "red", "bl"], { is: "name", kind: "l3vni", taken: ["red"] }],
+  [["crds", "l3vni", ""], { is: "kind" }],
+  [["apply", "-f", ""], { is: "other" }],
+  [["apply", "-f", "a.yaml", ""], { is: "other" }],
+  [["get", "--dir", ""], { is: "other" }],
+  [["version", ""], { is: "other" }],
+  [["nonsense", "more", ""], { is: "one of", candidates: expect.any(Array) as never }],
+])("at the end of %j is %j", ([words, place]) => {
+  expect(readLine(whole, words).place).toEqual(place);
+});
+
+test("choices are completed", () => {
+  expect(textsAt("get", "-o", "")).toEqual(["table", "wide", "yaml", "json", "name"]);
+  expect(textsAt("completion", "")).toEqual(["bash", "zsh", "fish"]);
+});
+
+test("options that are there already are known", () => {
+  expect(readLine(whole, ["get", "--dir=x", "-n", "shop", "-A", "l3vni", ""]).options).toEqual({
+    dir: "x",
+    namespace: "shop",
+    allNamespaces: "true",
+  });
+});
