@@ -89,10 +89,10 @@ describe("a bad document costs only itself", () => {
     ["apiVersion: v1\nkind: A\n", "1:1 metadata.name is missing"],
     ["apiVersion: v1\nkind: A\nmetadata:\n", "3:1 metadata.name is missing"],
     ["apiVersion: v1\nkind: A\nmetadata: []\n", "3:1 metadata must be a map"],
-    ["apiVersion: v1\nkind: A\nmetadata:\n  labels: {}\n  name: 12\n", '5:3 metadata.name must be text; write "12"'],
-    ["apiVersion: v1\nkind: A\nmetadata:\n  name: yes\n", '4:3 metadata.name must be text; write "true"'],
+    ["apiVersion: v1\nkind: A\nmetadata:\n  labels: {}\n  name: 12\n", "5:3 metadata.name must be text; put it in quotes"],
+    ["apiVersion: v1\nkind: A\nmetadata:\n  name: yes\n", "4:3 metadata.name must be text; put it in quotes"],
     ["apiVersion: v1\nkind: A\nmetadata:\n  name: ''\n", "4:3 metadata.name must be text"],
-    ["apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  namespace: 1\n", '5:3 metadata.namespace must be text; write "1"'],
+    ["apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  namespace: 1\n", "5:3 metadata.namespace must be text; put it in quotes"],
     [
       "apiVersion: v1\nkind: A\nmetadata:\n  generateName: a-\n",
       "4:3 an object in a file needs metadata.name: with generateName every reading would make another one",

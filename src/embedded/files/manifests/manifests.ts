@@ -184,4 +184,5 @@ function manifestFlaw(value: unknown, places: Places): Flaw | undefined {
   return undefined;
 }
 
-const quoted = (value: unknown) => (typeof value === "number" || typeof value === "boolean" ? `; write "${value}"` : "");
+/** YAML makes a number of `12`, and of `y` and `no` something else still. */
+const quoted = (value: unknown) => (typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "");

@@ -1,0 +1,49 @@
+/** How long a file must be quiet before it is read: editors write in several steps. */
+export const SETTLE_MS = 20;
+/** How long one is waited for that never becomes quiet. */
+export const PATIENCE_MS = 5_000;
+
+interface Unrest {
+  readonly first: number;
+  readonly last: number;
+  readonly quietMs: number;
+}
+
+/** Paths that something was heard of, each until it has been quiet for long enough to be looked at. */
+export class Settling {
+  readonly #paths = new Map<string, Unrest>();
+
+  hear(path: string, now: number, quietMs = SETTLE_MS): void {
+    this.#paths.set(path, { first: this.#paths.get(path)?.first ?? now, last: now, quietMs });
+  }
+
+  has(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  get size(): number {
+    return this.#paths.size;
+  }
+
+  clear(): void {
+    this.#paths.clear();
+  }
+
+  /** When the next one is due. */
+  get next(): number {
+    let next = Infinity;
+    for (const unrest of this.#paths.values()) next = Math.min(next, dueAt(unrest));
+    return next;
+  }
+
+  /** Takes out what is due, in the order of the paths. */
+  take(now: number): string[] {
+    const due = [...this.#paths].filter(([, unrest]) => dueAt(unrest) <= now).map(([path]) => path);
+    for (const path of due) this.#paths.delete(path);
+    return due.sort();
+  }
+}
+
+function dueAt({ first, last, quietMs }: Unrest): number {
+  return Math.min(last + quietMs, first + PATIENCE_MS + quietMs);
+}
