@@ -19,9 +19,10 @@ export async function run(args: readonly string[]): Promise<number> {
   for (const name of args.length > 0 ? args : names) {
     console.error(`── ${name}`);
     const { bench } = (await import(join(ROOT, "bench", `${name}.bench.ts`))) as { bench: Bench };
-    measures.push(...(await bench.run((line) => console.error(`   ${line}`))));
+    const figures = await bench.run((line) => console.error(`   ${line}`));
+    await refresh(figures);
+    measures.push(...figures);
   }
-  await refresh(measures);
   console.log(table(measures));
   for (const measure of measures) console.log(JSON.stringify(measure));
   return measures.every(({ ratio, goal }) => ratio >= goal) ? 0 : 1;
