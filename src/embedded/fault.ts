@@ -1,5 +1,5 @@
 import type { FieldError } from "../api/admission/field-error.ts";
-import type { Kind } from "../api/kind.ts";
+import type { Kind, ObjectMeta } from "../api/kind.ts";
 import type { StatusDetails } from "../kube/client/error.ts";
 
 /** The embedded API says no, in the words a Kubernetes API server would use. */
@@ -12,12 +12,19 @@ export class ApiFault extends Error {
   readonly details: StatusDetails | undefined;
   /** Where a list that cannot go on as it began may go on anyway. */
   continueWith: string | undefined;
+  /** What else is to be said of the request. */
+  warnings: readonly string[] = [];
 
   constructor(code: number, reason: string | undefined, message: string, details?: StatusDetails, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.reason = reason;
     this.details = details;
+  }
+
+  warning(warnings: readonly string[]): this {
+    this.warnings = warnings;
+    return this;
   }
 
   /** The `Status` object that goes over the wire. */
@@ -48,8 +55,11 @@ export function notFound(kind: Kind, name: string): ApiFault {
   return new ApiFault(404, "NotFound", `${resourceName(kind)} "${name}" not found`, resourceDetails(kind, name));
 }
 
-export function alreadyExists(kind: Kind, name: string): ApiFault {
-  return new ApiFault(409, "AlreadyExists", `${resourceName(kind)} "${name}" already exists`, resourceDetails(kind, name));
+export function alreadyExists(kind: Kind, { name, generateName }: Pick<ObjectMeta, "name" | "generateName">, deleting: boolean): ApiFault {
+  const unlucky = generateName ? ", the server was not able to generate a unique name for the object" : "";
+  const message = `${deleting ? "object is being deleted: " : ""}${resourceName(kind)} "${name}" already exists${unlucky}`;
+  const details = { ...resourceDetails(kind, name), ...(generateName && { retryAfterSeconds: 1 }) };
+  return new ApiFault(409, "AlreadyExists", message, details);
 }
 
 export function conflict(kind: Kind, name: string, why: string): ApiFault {

@@ -2,15 +2,16 @@ import { randomInt, randomUUID } from "node:crypto";
 import { invalid as invalidField } from "../api/admission/field-error.ts";
 import { isObject, type JsonObject } from "../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../api/kind.ts";
-import { alreadyExists, badRequest, forbidden, invalid, notFound, resourceName } from "./fault.ts";
+import { alreadyExists, ApiFault, badRequest, forbidden, invalid, notFound, resourceName } from "./fault.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
-import { prepareCreate, prepareUpdate, type Half, type Prepared } from "./objects/admission.ts";
+import { checkReadable, prepareCreate, prepareUpdate, unknownFieldsOf, type Half } from "./objects/admission.ts";
 import { Collection } from "./objects/collection.ts";
 import { deletionFinalizers, type PropagationPolicy } from "./objects/deletion.ts";
 import type { Declaration, Source } from "./objects/declaration.ts";
 import { Entry } from "./objects/entry.ts";
 import type { Change } from "./objects/history.ts";
-import { same, textAt } from "./objects/json.ts";
+import { same, textAt, without } from "./objects/json.ts";
+import { finalizerWarnings } from "./objects/metadata-rules.ts";
 import { Undecodable } from "./objects/metadata.ts";
 import { checkPreconditions, checkUid } from "./objects/preconditions.ts";
 import { now } from "./objects/time.ts";
@@ -164,46 +165,44 @@ export class Store {
   }
 
   create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: WriteOptions = {}): Outcome {
-    if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
-    const fresh = {
-      namespace,
-      uid: randomUUID(),
-      now: now(),
-      // Prefix and suffix together fit a DNS label.
-      generateName: (prefix: string) =>
-        `${prefix.slice(0, 58)}${Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]).join("")}`,
-    };
-    const { prepared, warnings } = this.#prepare(kind, options, undefined, () => prepareCreate(kind, body, fresh));
-    const { object } = prepared;
-    if (this.find(kind, object.metadata)) throw alreadyExists(kind, object.metadata.name);
-    if (options.dryRun) return { entry: new Entry(object, this.#revision), created: true, warnings };
-    return { entry: this.#commit(kind, "ADDED", object, undefined, options.declaration), created: true, warnings };
+    return this.#decoded(kind, body, options, (warn) => {
+      if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
+      const fresh = { namespace, uid: randomUUID(), now: now(), generateName };
+      const { object, unknownFields } = prepareCreate(kind, body, fresh);
+      const warnings = [...warn(unknownFields), ...finalizerWarnings(object.metadata, undefined, kind)];
+      const twin = this.find(kind, object.metadata);
+      if (twin) throw alreadyExists(kind, object.metadata, twin.object.metadata.deletionTimestamp !== undefined).warning(warnings);
+      if (options.dryRun) return { entry: new Entry(object, this.#revision), created: true, warnings };
+      return { entry: this.#commit(kind, "ADDED", object, undefined, options.declaration), created: true, warnings };
+    });
   }
 
   /** Replaces an object by what `make` makes of it. */
   update(kind: ServedKind, ref: Ref, make: (held: StoredObject | undefined) => JsonObject, options: UpdateOptions = {}): Outcome {
     const held = this.find(kind, ref);
-    if (!held) {
-      if (options.patch || !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
-      return this.create(kind, ref.namespace, make(undefined), options);
-    }
-    const body = make(held.object);
-    if (!options.patch) checkUid(kind, body, held.object.metadata);
-    const half = options.half ?? "main";
-    const shown = options.patch ? body : undefined;
-    const { prepared, warnings } = this.#prepare(kind, options, shown, () => prepareUpdate(kind, body, held.object, half));
-    const outcome = (entry: Entry): Outcome => ({ entry, created: false, warnings });
-    const { object } = prepared;
+    if (!held && options.patch) throw notFound(kind, ref.name);
+    const body = make(held?.object);
+    return this.#decoded(kind, body, options, (warn) => {
+      if (!held && !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
+      if (!options.patch) checkUid(kind, body, held?.object.metadata ?? ref);
+      if (!held) return this.create(kind, ref.namespace, withoutResourceVersion(body), options);
+      const { object, unknownFields } = prepareUpdate(kind, body, held.object, options.half ?? "main");
+      const recommended = options.half === "status" ? [] : finalizerWarnings(object.metadata, held.object.metadata, kind);
+      const warnings = [...warn(unknownFields), ...recommended];
+      return { entry: this.#replace(kind, object, held, options), created: false, warnings };
+    });
+  }
 
-    if (options.dryRun) return outcome(new Entry(object, held.revision));
+  #replace(kind: ServedKind, object: StoredObject, held: Entry, { dryRun, declaration }: UpdateOptions): Entry {
+    if (dryRun) return new Entry(object, held.revision);
     if (isFinished(kind, object.metadata)) {
-      this.#commit(kind, "DELETED", object, held, options.declaration);
+      this.#commit(kind, "DELETED", object, held, declaration);
       // The answer is the object as it was written, not as it was last seen by the watchers.
-      return outcome(new Entry(object, held.revision));
+      return new Entry(object, held.revision);
     }
-    if (!same(object, held.object)) return outcome(this.#commit(kind, "MODIFIED", object, held, options.declaration));
-    if (options.declaration !== undefined) this.#declare(kind, held, options.declaration);
-    return outcome(held);
+    if (!same(object, held.object)) return this.#commit(kind, "MODIFIED", object, held, declaration);
+    if (declaration !== undefined) this.#declare(kind, held, declaration);
+    return held;
   }
 
   /** Removes an object, or marks it for removal while finalizers hold it. */
@@ -285,24 +284,25 @@ export class Store {
     else if (declaration === null) this.#declarations.delete(id);
   }
 
-  /** `patched` is what a patch has made; a body that came whole is worded differently. */
-  #prepare(
-    kind: ServedKind,
-    { fieldValidation = "Warn" }: WriteOptions,
-    patched: JsonObject | undefined,
-    prepare: () => Prepared,
-  ): { prepared: Prepared; warnings: string[] } {
-    const undecodable = (why: string) =>
-      patched
-        ? invalid({ kind: "", group: "" }, "", [invalidField("patch", JSON.stringify(patched), why)])
-        : badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+  /**
+   * Does something with a body that a client sent. Fields that its kind does not have come first: a strict client hears of nothing
+   * else, and any other is told of them whatever becomes of the rest.
+   */
+  #decoded(kind: ServedKind, body: JsonObject, options: UpdateOptions, work: (warn: Warn) => Outcome): Outcome {
+    const { fieldValidation = "Warn" } = options;
+    const warn: Warn = (unknown) => {
+      const warnings = unknown.map((field) => `unknown field "${field}"`);
+      if (fieldValidation === "Strict" && warnings.length > 0) {
+        throw undecodable(kind, body, options, `strict decoding error: ${warnings.join(", ")}`);
+      }
+      return fieldValidation === "Warn" ? warnings : [];
+    };
     try {
-      const prepared = prepare();
-      const warnings = prepared.unknownFields.map((field) => `unknown field "${field}"`);
-      if (fieldValidation === "Strict" && warnings.length > 0) throw undecodable(`strict decoding error: ${warnings.join(", ")}`);
-      return { prepared, warnings: fieldValidation === "Warn" ? warnings : [] };
+      return work(warn);
     } catch (error) {
-      throw error instanceof Undecodable ? undecodable(error.message) : error;
+      if (error instanceof Undecodable) throw undecodable(kind, body, options, error.message);
+      if (error instanceof ApiFault && error.warnings.length === 0) error.warnings = warn(unknownOf(kind, body));
+      throw error;
     }
   }
 
@@ -335,6 +335,36 @@ export class Store {
 
 export function isNamespace({ group, kind }: ServedKind): boolean {
   return group === "" && kind === "Namespace";
+}
+
+/** Tells of unknown fields, or refuses them. */
+type Warn = (unknownFields: readonly string[]) => readonly string[];
+
+function unknownOf(kind: ServedKind, body: JsonObject): readonly string[] {
+  try {
+    return unknownFieldsOf(kind, body);
+  } catch {
+    return [];
+  }
+}
+
+/** A body that came whole is the request's fault, one that a patch has made is the patch's. */
+function undecodable(kind: ServedKind, body: JsonObject, { patch }: UpdateOptions, why: string): ApiFault {
+  return patch
+    ? invalid({ kind: "", group: "" }, "", [invalidField("patch", JSON.stringify(body), why)])
+    : badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+}
+
+/** Whoever creates an object by writing it whole may have seen an earlier one. */
+function withoutResourceVersion(body: JsonObject): JsonObject {
+  checkReadable(textAt(body, "metadata", "resourceVersion"));
+  return { ...body, metadata: without(body["metadata"] ?? {}, "resourceVersion") };
+}
+
+/** Prefix and suffix together fit a DNS label. */
+function generateName(prefix: string): string {
+  const letters = Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
+  return `${prefix.slice(0, 58)}${letters.join("")}`;
 }
 
 /** Nothing holds it any more. A namespace is held by what is in it. */

@@ -43,7 +43,7 @@ export function sendText(response: ServerResponse, code: number, text: string): 
 
 export function sendFault(response: ServerResponse, fault: ApiFault): void {
   if (fault.details?.retryAfterSeconds !== undefined) response.setHeader("retry-after", fault.details.retryAfterSeconds);
-  sendObject(response, fault.code, fault.toStatus());
+  sendObject(response, fault.code, fault.toStatus(), { warnings: fault.warnings });
 }
 
 /** Node takes header values as single bytes; what it is given here are the bytes of UTF-8. */

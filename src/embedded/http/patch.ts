@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { ApiFault, badRequest } from "../fault.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { merged } from "../objects/json.ts";
+import { goKind } from "../objects/metadata.ts";
 import { mediaType, unsupportedMediaType } from "./body.ts";
 import { BadOperation, jsonPatched } from "./json-patch.ts";
 import { strategicallyMerged } from "./strategic-merge.ts";
@@ -63,9 +64,4 @@ function parsed(bytes: Buffer): unknown {
   } catch {
     throw badRequest("invalid JSON patch");
   }
-}
-
-function goKind(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
 }

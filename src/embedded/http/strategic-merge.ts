@@ -87,7 +87,8 @@ function mergeObjects(target: JsonObject, patch: JsonObject, rule: MergeRule): J
   for (const [name, order] of Object.entries(patch).filter(([field]) => field.startsWith(ORDER))) {
     const field = name.slice(ORDER.length);
     const list = fields.get(field);
-    if (Array.isArray(list) && Array.isArray(order)) fields.set(field, ordered(list, order, rule.fields?.[field]?.key ?? ""));
+    const key = rule.fields?.[field]?.key ?? "";
+    if (Array.isArray(list) && Array.isArray(order)) fields.set(field, inOrder(list, order, listOf(target[field]), key));
   }
   return Object.fromEntries(fields);
 }
@@ -98,7 +99,10 @@ const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule: MergeRule, name: string): unknown[] {
   const { key } = rule;
   if (key === undefined) return patch.filter((item) => !isDirective(item));
-  if (key === "") return [...target, ...patch.filter((item) => !target.some((held) => same(held, item)))];
+  if (key === "") {
+    const added = patch.filter((item) => !target.some((held) => same(held, item)));
+    return inOrder([...target, ...added], patch, target, key);
+  }
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace" && item[key] === undefined)) {
     return patch.filter((item) => !isDirective(item));
   }
@@ -110,21 +114,26 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
     else if (at < 0) merged.push(mergeObjects({}, item, rule));
     else merged[at] = mergeObjects(objectOf(merged[at]), item, rule);
   }
-  return merged;
+  return inOrder(merged, patch, target, key);
 }
 
 const isDirective = (item: unknown) => isObject(item) && item["$patch"] !== undefined;
 
-/** Items in the order that is asked for; those it does not name stay behind the item they followed. */
-function ordered(list: readonly unknown[], order: readonly unknown[], key: string): unknown[] {
+/**
+ * The items that `order` names, in that order, and the others where they were: before the first named one that they preceded in the list
+ * as it was.
+ */
+function inOrder(list: readonly unknown[], order: readonly unknown[], before: readonly unknown[], key: string): unknown[] {
   const nameOf = (item: unknown) => (key !== "" && isObject(item) ? item[key] : item);
-  const places = order.map(nameOf);
-  const placeOf = (item: unknown) => places.findIndex((place) => same(place, nameOf(item)));
-  let last = -1;
-  const ranked = list.map((item, at) => {
-    const place = placeOf(item);
-    if (place >= 0) last = place;
-    return { item, at, place: place >= 0 ? place : last + 0.5 };
-  });
-  return ranked.sort((a, b) => a.place - b.place || a.at - b.at).map(({ item }) => item);
+  const placeIn = (places: readonly unknown[], item: unknown) => places.findIndex((place) => same(nameOf(place), nameOf(item)));
+  const named = list.filter((item) => placeIn(order, item) >= 0).sort((a, b) => placeIn(order, a) - placeIn(order, b));
+  const others = list.filter((item) => placeIn(order, item) < 0);
+  const ordered: unknown[] = [];
+  while (others.length > 0 || named.length > 0) {
+    const [other, next] = [others[0], named[0]];
+    const place = placeIn(before, other);
+    const comesFirst = named.length === 0 || (others.length > 0 && place >= 0 && place < placeIn(before, next));
+    ordered.push(comesFirst ? others.shift() : named.shift());
+  }
+  return ordered;
 }

@@ -18,7 +18,7 @@ import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
 import type { Kind } from "../../api/kind.ts";
 import { at, same, textAt, without } from "../objects/json.ts";
 import { labelComplaints, subdomainComplaints } from "../objects/syntax.ts";
-import { checkData, checkSecret, completeSecret } from "./data-kinds.ts";
+import { checkData, checkSecret, completeConfigMap, completeSecret, decodeConfigMap, decodeSecret } from "./data-kinds.ts";
 import type { Rules, ServedKind, StoredObject } from "./served-kind.ts";
 import { completeService } from "./service-defaults.ts";
 
@@ -32,6 +32,7 @@ const plain: Rules = {
   createOnUpdate: false,
   returnsDeleted: false,
   orphansDependents: false,
+  qualifiedFinalizers: true,
 };
 
 const specChanged = (next: StoredObject, held: StoredObject) => !same(next["spec"], held["spec"]);
@@ -110,9 +111,10 @@ export const CORE_KINDS: readonly ServedKind[] = [
     initialStatus: (object) => (isObject(object["status"]) ? object["status"] : {}),
     selectableFields: { "spec.unschedulable": (object) => String(at(object, "spec", "unschedulable") === true) },
   }),
-  core(ConfigMap, "Configuration as keys and texts.", { ...plain, check: checkData }),
+  core(ConfigMap, "Configuration as keys and texts.", { ...plain, decode: decodeConfigMap, complete: completeConfigMap, check: checkData }),
   core(Secret, "Keys and values that are not for everyone's eyes.", {
     ...plain,
+    decode: decodeSecret,
     complete: completeSecret,
     check: checkSecret,
     selectableFields: texts("type"),
@@ -139,7 +141,12 @@ export const CORE_KINDS: readonly ServedKind[] = [
     initialStatus: () => ({ phase: "Pending" }),
   }),
   core(EndpointSlice, "The addresses behind a Service.", endpointSliceRules),
-  core(Lease, "Who holds something, and until when.", { ...plain, unconditionalUpdate: false, createOnUpdate: true }),
+  core(Lease, "Who holds something, and until when.", {
+    ...plain,
+    unconditionalUpdate: false,
+    createOnUpdate: true,
+    qualifiedFinalizers: false,
+  }),
   core(
     Deployment,
     "Pods that are replaced one after the other.",

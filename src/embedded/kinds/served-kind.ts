@@ -1,4 +1,5 @@
 import type { FieldError } from "../../api/admission/field-error.ts";
+import type { JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { same, without } from "../objects/json.ts";
@@ -32,6 +33,10 @@ export interface Rules {
   readonly orphansDependents: boolean;
   /** An object goes away this long after it was last seen. */
   readonly expiresAfterMs?: number;
+  /** The domain before the name of a finalizer is not just recommended. */
+  readonly qualifiedFinalizers?: boolean;
+  /** Throws Undecodable for content that cannot even be read as one of the kind. */
+  readonly decode?: (content: JsonObject) => void;
   /** Fills in what the server fills in, on every write. */
   readonly complete?: (object: StoredObject) => StoredObject;
   /** The status of a new object, whatever the manifest says; without it the manifest's is kept. */

@@ -1,5 +1,6 @@
 import { admit } from "../../api/admission/admit.ts";
 import { invalid as invalidField, type FieldError } from "../../api/admission/field-error.ts";
+import { unknownFields } from "../../api/admission/pruning.ts";
 import { hasRules } from "../../api/admission/rules.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
@@ -25,7 +26,16 @@ export interface Prepared {
 function read(kind: ServedKind, body: JsonObject): { metadata: WrittenMeta; unknown: string[]; content: JsonObject } {
   const { metadata, unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
   const content = without(body, "apiVersion", "kind", "metadata");
-  return { metadata, unknown, content: kind.custom ? content : (withoutNulls(content) as JsonObject) };
+  if (kind.custom) return { metadata, unknown, content };
+  const present = withoutNulls(content) as JsonObject;
+  kind.rules.decode?.(present);
+  return { metadata, unknown, content: present };
+}
+
+/** The fields of a body that its kind does not have. Throws Undecodable. */
+export function unknownFieldsOf(kind: ServedKind, body: JsonObject): string[] {
+  const { unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
+  return kind.custom ? [...unknown, ...unknownFields(kind.custom, body)] : unknown;
 }
 
 /** A new object as it will be stored, or everything that is wrong with it. */
@@ -45,7 +55,7 @@ export function prepareCreate(
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
   if (written.resourceVersion) throw new ApiFault(500, undefined, "resourceVersion should not be set on objects to be created");
 
-  const { initialStatus, raisesGeneration, complete = (object) => object } = kind.rules;
+  const { initialStatus, raisesGeneration } = kind.rules;
   const { generateName, labels, annotations, ownerReferences, finalizers } = metadata;
   const stamped: ObjectMeta = {
     name: metadata.name ?? "",
@@ -61,7 +71,8 @@ export function prepareCreate(
   };
   const status = initialStatus?.(judged);
   const rest = initialStatus ? without(judged, "status") : judged;
-  const object = complete({ ...rest, ...typed(kind, stamped), metadata: stamped, ...(status && { status }) });
+  const labelled = judged.metadata.labels ? { labels: judged.metadata.labels } : {};
+  const object = { ...rest, ...typed(kind, stamped), metadata: { ...stamped, ...labelled }, ...(status && { status }) };
   return { object, unknownFields: [...unknown, ...unknownFields] };
 }
 
@@ -84,11 +95,9 @@ export function prepareUpdate(kind: ServedKind, body: JsonObject, held: StoredOb
   const { object: judged, errors, unknownFields } = judge(kind, { ...content, ...typed(kind, metadata) }, held, half, wrong);
   if (errors.length > 0) throw invalid(kind, old.name, errors);
 
-  const { raisesGeneration, complete = (object) => object } = kind.rules;
-  const completed = complete(judged);
-  const raised = half !== "status" && raisesGeneration?.(completed, held);
+  const raised = half !== "status" && kind.rules.raisesGeneration?.(judged, held);
   const generation = (old.generation ?? 0) + 1;
-  const object = raised ? { ...completed, metadata: { ...completed.metadata, generation } } : completed;
+  const object = raised ? { ...judged, metadata: { ...judged.metadata, generation } } : judged;
   return { object, unknownFields: [...unknown, ...unknownFields] };
 }
 
@@ -136,9 +145,7 @@ function checkType(kind: ServedKind, body: JsonObject, name: string): void {
 
 function checkResourceVersion(kind: ServedKind, written: WrittenMeta, old: ObjectMeta): void {
   const { resourceVersion = "0" } = written;
-  if (!/^\d+$/.test(resourceVersion)) {
-    throw new ApiFault(500, undefined, `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
-  }
+  checkReadable(resourceVersion);
   if (Number(resourceVersion) === 0) {
     if (kind.rules.unconditionalUpdate) return;
     const error = invalidField("metadata.resourceVersion", 0, "must be specified for an update");
@@ -149,6 +156,11 @@ function checkResourceVersion(kind: ServedKind, written: WrittenMeta, old: Objec
   }
 }
 
+export function checkReadable(resourceVersion: string): void {
+  if (/^\d*$/.test(resourceVersion)) return;
+  throw new ApiFault(500, undefined, `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+}
+
 interface Judged {
   object: StoredObject;
   errors: readonly FieldError[];
@@ -157,8 +169,9 @@ interface Judged {
 
 function judge(kind: ServedKind, written: JsonObject, held: StoredObject | undefined, half: Half, wrong: readonly FieldError[]): Judged {
   if (kind.custom) return judgeCustom(kind.custom, written, held, half, wrong);
-  const object = (held && kind.rules.hasStatus ? ownHalf(written, held, half) : written) as StoredObject;
-  return { object, errors: [...wrong, ...(kind.rules.check?.(object, held) ?? [])], unknownFields: [] };
+  const { hasStatus, check, complete = (object) => object } = kind.rules;
+  const object = complete((held && hasStatus ? ownHalf(written, held, half) : written) as StoredObject);
+  return { object, errors: [...wrong, ...(check?.(object, held) ?? [])], unknownFields: [] };
 }
 
 function ownHalf(written: JsonObject, held: StoredObject, half: Half): JsonObject {

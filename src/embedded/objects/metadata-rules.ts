@@ -18,6 +18,7 @@ export function metadataErrors(metadata: WrittenMeta, kind: ServedKind): FieldEr
     ...namespaceErrors(metadata, kind),
     ...contentErrors(metadata),
     ...finalizerErrors(metadata.finalizers ?? []),
+    ...unqualifiedErrors(metadata, kind),
   ];
 }
 
@@ -26,7 +27,11 @@ export function metadataUpdateErrors(metadata: WrittenMeta, held: ObjectMeta, ki
   const common = [...contentErrors(metadata), ...finalizerErrors(metadata.finalizers ?? [])];
   const change = [...changeErrors(metadata, held), ...contentErrors(metadata)];
   if (kind.custom) return [...common, ...change, ...change];
-  return [...new Map([...common, ...change].map((error) => [`${error.field}: ${error.message}`, error])).values()];
+  return [
+    ...new Map(
+      [...common, ...change, ...unqualifiedErrors(metadata, kind)].map((error) => [`${error.field}: ${error.message}`, error]),
+    ).values(),
+  ];
 }
 
 function namespaceErrors({ namespace }: WrittenMeta, { scope }: ServedKind): FieldError[] {
@@ -84,6 +89,30 @@ function finalizerErrors(finalizers: readonly string[]): FieldError[] {
     errors.push(invalid("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set"));
   }
   return errors;
+}
+
+const STANDARD = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+/** Most of Kubernetes' own kinds insist on a domain before the name of a finalizer. */
+function unqualifiedErrors({ finalizers = [] }: WrittenMeta, { rules }: ServedKind): FieldError[] {
+  if (!rules.qualifiedFinalizers) return [];
+  return finalizers.flatMap((name, at) => {
+    if (name.includes("/") || STANDARD.has(name)) return [];
+    return [invalid(`metadata.finalizers[${at}]`, name, "name is neither a standard finalizer name nor is it fully qualified")];
+  });
+}
+
+/** Custom kinds only recommend it. */
+export function finalizerWarnings(metadata: ObjectMeta, held: ObjectMeta | undefined, kind: ServedKind): string[] {
+  if (!kind.custom) return [];
+  const added = new Set(metadata.finalizers?.filter((name) => !held?.finalizers?.includes(name)));
+  return [...added]
+    .sort((a, b) => (a < b ? -1 : 1))
+    .filter((name) => !name.includes("/") && !STANDARD.has(name))
+    .map((name) => {
+      const form = name.includes(".") ? " including a path (/)" : "";
+      return `metadata.finalizers: "${name}": prefer a domain-qualified finalizer name${form} to avoid accidental conflicts with other finalizer writers`;
+    });
 }
 
 function changeErrors(metadata: WrittenMeta, held: ObjectMeta): FieldError[] {

@@ -117,7 +117,8 @@ function isEmpty(value: unknown): boolean {
   return isObject(value) ? Object.keys(value).length === 0 : value === "";
 }
 
-function goKind(value: unknown): string {
+/** What Go calls a JSON value. */
+export function goKind(value: unknown): string {
   if (Array.isArray(value)) return "array";
   return typeof value === "boolean" ? "bool" : typeof value;
 }

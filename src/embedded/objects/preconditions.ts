@@ -4,11 +4,11 @@ import { conflict, preconditionFailed } from "../fault.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 
 /** An object that is written whole may say which one it replaces. */
-export function checkUid(kind: ServedKind, body: JsonObject, held: ObjectMeta): void {
+export function checkUid(kind: ServedKind, body: JsonObject, held: Pick<ObjectMeta, "name" | "namespace" | "uid">): void {
   const uid = isObject(body["metadata"]) ? body["metadata"]["uid"] : undefined;
   if (typeof uid !== "string" || uid === "" || uid === held.uid) return;
   const storage = `StorageError: invalid object, Code: 4, Key: ${keyOf({ metadata: held })}, ResourceVersion: 0`;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${held.uid}`;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${held.uid ?? ""}`;
   throw conflict(kind, held.name, `${storage}, AdditionalErrorMsg: ${why}`);
 }
 

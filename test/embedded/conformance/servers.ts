@@ -155,7 +155,7 @@ export async function startServer(name: ServerName): Promise<Conforming> {
 
 async function embedded(): Promise<Conforming> {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-conformance-"));
-  const log = createLog({ level: "error" });
+  const log = createLog({ level: "silent" });
   // A server that has been there before, as a cluster's has: what happened in its first life it cannot tell to a watcher any more.
   await (await startEmbedded({ directory, log })).stop();
   const server = await startEmbedded({ directory, log });
