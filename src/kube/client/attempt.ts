@@ -110,10 +110,11 @@ function attempt<R>(out: Outgoing, receive: Receive<R>): Promise<R> {
     const onAbort = (): void => fail(signal.reason);
     const timer = setTimeout(() => lost(new DeadlinePassed()), out.deadlineMs);
 
+    // Also a request that is destroyed before it has a socket emits one.
+    request.on("error", lost);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort);
     open.add(fail);
-    request.on("error", lost);
     request.once("response", (response) => {
       cut = true;
       receive(response, done, lost);

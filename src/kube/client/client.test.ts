@@ -209,6 +209,21 @@ test("an aborted call throws the signal's reason: before, in flight and between 
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a call that is aborted in the moment its identity is known throws the reason, and fails nowhere else", async () => {
+  const reason = new Error("enough");
+  const server = await scripted(answer(200, map));
+  const identity = Promise.withResolvers<Identity>();
+  const client = clientOf(server, {}, () => identity.promise);
+  const late = new AbortController();
+  const call = client.request("GET", "/version", { signal: late.signal });
+  identity.resolve({});
+  queueMicrotask(() => late.abort(reason));
+  await expect(call).rejects.toBe(reason);
+  // An error that nobody listens to would come a few turns later, and end the process.
+  await client.request("GET", "/version", { signal });
+  expect(server.received).toHaveLength(1);
+});
+
 test("an attempt that gets no answer ends at its deadline, and with it its connection", async () => {
   holdTime();
   const server = await scripted(hang);
