@@ -82,7 +82,7 @@ function accessTo(directory: string): ClusterAccess {
 }
 
 /** Spelled out here and not taken from kube/: whoever speaks to a socket need not load what reads kubeconfigs. */
-function embeddedAccess(directory: string, socket: string): ClusterAccess {
+export function embeddedAccess(directory: string, socket: string): ClusterAccess {
   return { server: `unix:${socket}`, describe: `\`plumbline up\` on ${directory}`, identity: () => Promise.resolve({}) };
 }
 

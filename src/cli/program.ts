@@ -20,6 +20,7 @@ interface Listed {
 }
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
+  up: { about: "Serve the manifests of a directory as a Kubernetes API, and run the controller on it.", load: () => import("./up.ts") },
   get: { about: "Show objects.", load: () => get },
   describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./describe.ts") },
   apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,12 +31,16 @@ export async function recordUp(up: Omit<RunningUp, "pid">): Promise<() => Promis
   if (!(await isOurs(directory))) return () => Promise.resolve();
   const file = join(directory, `${process.pid}.json`);
   await writeFile(file, JSON.stringify({ pid: process.pid, ...up }), { mode: 0o600 });
-  return () => rm(file, { force: true });
+  return async () => {
+    await rm(file, { force: true });
+    // Others of this user may still be there.
+    await rmdir(directory).catch(() => undefined);
+  };
 }
 
 /** In /tmp anyone can be first to make a directory of this name. */
 async function isOurs(directory: string): Promise<boolean> {
-  const found = await stat(directory).catch(() => undefined);
+  const found = await lstat(directory).catch(() => undefined);
   return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 

@@ -1,0 +1,90 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { type Embedded, startEmbedded } from "../embedded/embedded.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { Manager } from "../kube/controller/manager.ts";
+import { createLog, type Log } from "../kube/log.ts";
+import { embeddedAccess } from "./connection.ts";
+import { addControllerParts } from "./controller-parts.ts";
+import { CliError, EXIT } from "./exit.ts";
+import { untilStopped } from "./signals.ts";
+import { recordUp } from "./up/running.ts";
+import { type LiveView, lineView, screenView } from "./up/view.ts";
+
+interface UpOptions {
+  dir: string;
+  listen?: string;
+}
+
+const NAMESPACE = "plumbline-system";
+const ROUTER_NAMESPACE = "openperouter-system";
+
+export function configure(command: Command): void {
+  command
+    .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
+    .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443")
+    .addHelpText(
+      "after",
+      `
+Runs until Ctrl-C. Edit the files meanwhile, and speak to it from another terminal. What programs write is kept in DIR/.plumbline.
+
+Examples:
+  plumbline up --dir examples
+  plumbline up --dir examples --listen 127.0.0.1:6443
+`,
+    )
+    .action(run);
+}
+
+async function run({ dir, listen }: UpOptions): Promise<void> {
+  if (!(await stat(dir).catch(() => undefined))?.isDirectory()) {
+    throw new CliError(`${dir} is not a directory; create it, or name another with --dir`, EXIT.misuse);
+  }
+  const directory = resolve(dir);
+  let view: LiveView | undefined;
+  const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
+  const stopped = untilStopped();
+
+  await using embedded = asDisposable(await startEmbedded({ directory, ...(listen !== undefined && { listen }), log }));
+  const forget = await recordUp({ directory, socket: embedded.socket });
+  const stop = new AbortController();
+  const controller = runController(embedded, directory, log, stop.signal);
+  view =
+    process.stdout.isTTY && process.env["TERM"] !== "dumb"
+      ? screenView(embedded, head(dir, embedded))
+      : lineView(embedded, head(dir, embedded));
+  try {
+    await Promise.race([stopped, controller]);
+  } finally {
+    view.close();
+    view = undefined;
+    stop.abort();
+    await forget();
+    await controller;
+  }
+}
+
+/** Alone with its directory, it needs no election and waits for nobody's last write. */
+function runController(embedded: Embedded, directory: string, log: Log, signal: AbortSignal): Promise<void> {
+  const client = new KubeClient(embeddedAccess(directory, embedded.socket));
+  const manager = new Manager({ client, log });
+  addControllerParts({ manager, client, log, namespace: NAMESPACE, routerNamespace: ROUTER_NAMESPACE, settle: nothingToSettle });
+  return manager.run(signal);
+}
+
+function nothingToSettle(): Promise<void> {
+  return Promise.resolve();
+}
+
+function head(dir: string, { tcp }: Embedded): string[] {
+  return [
+    `Plumbline serves ${dir}. Edit the files, or in another terminal: plumbline get plumbline -A`,
+    ...(tcp ? [`kubectl: export KUBECONFIG=${tcp.kubeconfig}`] : []),
+    "Ctrl-C ends it.",
+  ];
+}
+
+function asDisposable(embedded: Embedded): Embedded & AsyncDisposable {
+  return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
+}
