@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -24,9 +24,10 @@ export async function run(): Promise<number> {
       sourcemap: true,
       minify: "dce-only",
       codeSplitting: false,
-      banner: "#!/usr/bin/env node",
+      banner: "#!/usr/bin/env -S node --max-semi-space-size=1",
     });
     await bundle.close();
+    await chmod(file, 0o755);
     const [main] = output;
     console.log(`dist/${name}.js ${Math.round(Buffer.byteLength(main.code) / 1024)} KiB`);
   }

@@ -1,0 +1,22 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+import { run as build } from "../../tools/build.ts";
+
+const bundle = join(import.meta.dirname, "../../dist/plumbline.js");
+const run = (...args: string[]) => promisify(execFile)(process.execPath, [bundle, ...args]);
+
+beforeAll(() => build());
+
+test("the bundled program runs alone and knows its version", async () => {
+  expect((await run("version")).stdout).toBe(`plumbline 0.1.0 (node ${process.version})\n`);
+});
+
+test("the bundled program prints the CRDs as the checkout does", async () => {
+  expect((await run("crds")).stdout).toBe((await promisify(execFile)(join(import.meta.dirname, "../../plumbline"), ["crds"])).stdout);
+});
+
+test("the bundled program has no tools of the checkout", async () => {
+  await expect(run("bench")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'bench'") as string });
+});
