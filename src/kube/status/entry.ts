@@ -40,6 +40,8 @@ export class Entry<T extends KubeObject> {
   #repairedAt = -Infinity;
   #nextRepairAt = -Infinity;
   #pause: { waker: Waker; wake: () => void } | undefined;
+  /** What happened since the driver set out: a pause that it would have ended is over before it begins. */
+  readonly #happened = new Set<Waker>();
 
   constructor(key: string, same: (sent: StatusOf<T>, next: StatusOf<T>) => boolean) {
     this.key = key;
@@ -118,8 +120,14 @@ export class Entry<T extends KubeObject> {
     return step.do === "create" || (step.news !== "first" && this.#same(this.#sent, step.next));
   }
 
+  /** The driver looks at everything anew. */
+  setOut(): void {
+    this.stirred = false;
+    this.#happened.clear();
+  }
+
   async pause(ms: number, waker: Waker): Promise<void> {
-    if (ms <= 0) return;
+    if (ms <= 0 || this.#happened.delete(waker)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
     this.#pause = { waker, wake: resolve };
@@ -130,6 +138,7 @@ export class Entry<T extends KubeObject> {
 
   wake(waker: Waker | "end"): void {
     if (waker === "end" || this.#pause?.waker === waker) this.#pause?.wake();
+    else this.#happened.add(waker);
   }
 }
 

@@ -128,6 +128,39 @@ test("a picture that the server refuses is logged and tried rarely; another one 
   expect(stage().message()).toBe("better");
 });
 
+test.each([
+  ["while the refused one is on its way", 5],
+  ["right after the refusal", 60],
+])("another picture that comes %s does not wait for minutes", async (_when, ms) => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "good"));
+  await pass();
+  stage().api.latencyMs = 10;
+  stage().api.faults.push("refused");
+  reports.set("n1", ready("True", "bad"));
+  await pass(ms);
+  reports.set("n1", ready("True", "better"));
+  await pass(1_000);
+  expect(stage().message()).toBe("better");
+});
+
+test("a server that is heard again while a request to it is failing is not left alone for long", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "good"));
+  await pass();
+  stage().api.cut();
+  stage().api.faults.push(...Array.from({ length: 24 }, () => "lost" as const));
+  reports.set("n1", ready("True", "better"));
+  await pass(60_000);
+  stage().api.take();
+  stage().api.latencyMs = 1_000;
+  while (stage().api.requests.length === 0) await pass(100);
+  stage().api.faults.length = 0;
+  stage().api.relist();
+  await pass(6_000);
+  expect(stage().message()).toBe("better");
+});
+
 test("a stream of pictures that are all refused is not a stream of requests", async () => {
   const reports = stage().start();
   reports.set("n1", ready("True", "good"));

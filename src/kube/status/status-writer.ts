@@ -165,7 +165,7 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
 
   async #drive(entry: Entry<T>): Promise<void> {
     while (entry.stirred && !this.#over.signal.aborted) {
-      entry.stirred = false;
+      entry.setOut();
       try {
         await this.#settle(entry);
         this.#markPending(entry, false);
