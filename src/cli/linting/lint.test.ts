@@ -30,6 +30,14 @@ test("a good manifest is fine, also as a server would print it", () => {
   ).toEqual([]);
 });
 
+test("what lives in no namespace is fine without one, and not with one", () => {
+  const node = (metadata: string) => `apiVersion: v1\nkind: Node\nmetadata: ${metadata}\n`;
+  expect(failures(node("{ name: n1 }"))).toEqual([]);
+  expect(failures(node("{ name: n1, namespace: default }"))).toEqual([
+    "3 ValidationFailed metadata.namespace: Forbidden: not allowed on this type",
+  ]);
+});
+
 test("each field that is wrong is named with its line, in the server's words", () => {
   expect(failures(l3vni("  vrf: red\n  vni: 0\n  vxlanport: http\n"))).toEqual([
     "6 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",

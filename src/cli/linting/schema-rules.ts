@@ -39,7 +39,7 @@ export function judge(object: KubeObject): Judgement {
 }
 
 function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
-  const metadata = { namespace: "default", ...object.metadata };
+  const metadata = { ...(kind.scope === "Namespaced" && { namespace: "default" }), ...object.metadata };
   // An object that was read from a server has one, and a new one may not.
   delete metadata.resourceVersion;
   const body = { ...object, apiVersion: apiVersionOf(kind), metadata };
