@@ -30,8 +30,11 @@ test("a good manifest is fine, also as a server would print it", () => {
   ).toEqual([]);
 });
 
+function node(metadata: string): string {
+  return `apiVersion: v1\nkind: Node\nmetadata: ${metadata}\n`;
+}
+
 test("what lives in no namespace is fine without one, and not with one", () => {
-  const node = (metadata: string) => `apiVersion: v1\nkind: Node\nmetadata: ${metadata}\n`;
   expect(failures(node("{ name: n1 }"))).toEqual([]);
   expect(failures(node("{ name: n1, namespace: default }"))).toEqual([
     "3 ValidationFailed metadata.namespace: Forbidden: not allowed on this type",
