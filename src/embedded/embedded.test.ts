@@ -1,8 +1,9 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigMap } from "../api/core/config-map.ts";
+import { Event } from "../api/core/event.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
 import { Cache } from "../kube/cache/cache.ts";
 import { fixedAccess } from "../kube/client/access.ts";
@@ -58,4 +59,111 @@ test("a cache follows a collection, whole pages of it and every change", async (
   await maps.delete({ name: "m4", namespace: "default" }, { signal });
   await vi.waitFor(() => expect([cache.get("default/m3")?.data, cache.size]).toEqual([{ a: "b" }, 19]));
   stopped.abort();
+});
+
+const manifest = (vni: number) =>
+  `apiVersion: openpe.openperouter.github.io/v1alpha1\nkind: L3VNI\nmetadata:\n  name: red\n  namespace: shop\nspec:\n  vrf: red\n  vni: ${vni}\n`;
+const write = (text: string) => writeFile(join(directory, "vnis.yaml"), text);
+const red = { name: "red", namespace: "shop" };
+const vni = async () => (await client.resource(L3VNI).get("red", { namespace: "shop", signal })).spec.vni;
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 50 });
+
+async function restart(): Promise<void> {
+  client.close();
+  await embedded.stop();
+  embedded = await startEmbedded({ directory, log });
+  client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
+}
+
+describe("files", () => {
+  test("become objects, edits are followed, and what programs wrote outlives a restart", async () => {
+    await write(manifest(100));
+    await restart();
+    expect(await vni()).toBe(100);
+    const claims = [{ claim: "vni/100", since: "2026-01-01T00:00:00Z" }];
+    await client.resource(L3VNI).patchStatus(red, { status: { claims } }, { signal });
+    await write(manifest(200));
+    await eventually(async () => expect(await vni()).toBe(200));
+    await restart();
+    const { spec, status } = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+    expect([spec.vni, status]).toEqual([200, { claims }]);
+    await rm(join(directory, "vnis.yaml"));
+    await eventually(async () => {
+      await expect(client.resource(L3VNI).get("red", { namespace: "shop", signal })).rejects.toSatisfy((error) =>
+        isKubeError(error, "NotFound"),
+      );
+    });
+  });
+
+  test("that are wrong are told with their line, as a problem and as an Event, and the last good form stays", async () => {
+    await write(manifest(100));
+    await restart();
+    await write(manifest(0));
+    const message = "spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1";
+    await eventually(async () => expect(embedded.problems()).toMatchObject([{ path: "vnis.yaml", line: 8, level: "error", message }]));
+    expect(await vni()).toBe(100);
+    const { items } = await client.request<{ items: object[] }>("GET", "/plumbline/v1/problems", { signal });
+    expect(items).toEqual([{ path: "vnis.yaml", line: 8, column: expect.any(Number) as number, level: "error", message }]);
+    const events = await client.resource(Event).list({ namespace: "shop", signal });
+    expect(events.items).toMatchObject([
+      {
+        type: "Warning",
+        reason: "ManifestRefused",
+        involvedObject: { kind: "L3VNI", ...red },
+        message: expect.stringContaining(`vnis.yaml:8:`) as string,
+      },
+    ]);
+    await write(manifest(300));
+    await eventually(async () => expect([await vni(), embedded.problems()]).toEqual([300, []]));
+  });
+
+  test("hold what is in them: a delete names file and line, a change is an override that can be ended", async () => {
+    await write(`# ours\n${manifest(100)}`);
+    await restart();
+    await expect(client.resource(L3VNI).delete(red, { signal })).rejects.toThrow(/it stands in vnis\.yaml:2; remove it there/);
+    await client.resource(L3VNI).patch(red, { spec: { vni: 7 } }, { signal });
+    const query = { resource: "l3vnis.openpe.openperouter.github.io", ...red };
+    const declaration = await client.request("GET", "/plumbline/v1/declaration", { query, signal });
+    expect(declaration).toEqual({
+      manifest: expect.objectContaining({ kind: "L3VNI" }) as unknown,
+      source: { path: "vnis.yaml", line: 2 },
+      overrides: [{ field: "spec.vni", declared: 100, current: 7 }],
+    });
+    await client.request("DELETE", "/plumbline/v1/overrides", { query, signal });
+    expect(await vni()).toBe(100);
+    await client
+      .resource(L3VNI)
+      .create({ metadata: { name: "free", namespace: "shop" }, spec: { vrf: "b", vni: 8, vxlanport: 4789 } }, { signal });
+    await expect(client.request("GET", "/plumbline/v1/declaration", { query: { ...query, name: "free" }, signal })).rejects.toSatisfy(
+      (error) => isKubeError(error, "NotFound"),
+    );
+    await expect(client.request("GET", "/plumbline/v1/declaration", { query: { resource: "things" }, signal })).rejects.toThrow(
+      "resource=things is not served here",
+    );
+  });
+});
+
+test("a directory whose socket would have too long a path is refused in words", async () => {
+  const deep = join(directory, "x".repeat(60), "y".repeat(60));
+  await mkdir(deep, { recursive: true });
+  await expect(startEmbedded({ directory: deep, log })).rejects.toThrow(
+    /has \d+ bytes, and 107 are possible; use a directory with a shorter path/,
+  );
+  await expect(startEmbedded({ directory: await mkdtemp(join(tmpdir(), "p-")), listen: "nonsense", log })).rejects.toThrow(
+    "--listen nonsense is not an address with a port; write 127.0.0.1:6443, [::1]:6443 or :6443",
+  );
+});
+
+test("a damaged state is among the problems", async () => {
+  await client.resource(ConfigMap).create({ metadata: { name: "m", namespace: "default" }, data: { a: "b" } }, { signal });
+  client.close();
+  await embedded.stop();
+  const path = join(directory, ".plumbline", "state.log");
+  await writeFile(path, (await readFile(path, "utf8")).replace('"a":"b"', '"a":"?"'));
+  embedded = await startEmbedded({ directory, log });
+  client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
+  expect(embedded.problems()).toMatchObject([
+    { path, message: expect.stringMatching(/^this record \(configmaps default\/m\) cannot be read back and is lost/) as string },
+  ]);
+  expect((await client.resource(ConfigMap).list({ signal })).items).toEqual([]);
 });

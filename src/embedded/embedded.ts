@@ -4,16 +4,20 @@ import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Log } from "../kube/log.ts";
 import { issueForServer, loadAuthority, parseListenAddress, writeKubeconfig } from "./credentials.ts";
 import { resourceName } from "./fault.ts";
+import { ManifestDirectory } from "./files/directory.ts";
+import type { Problem } from "./files/problems.ts";
 import { Garbage } from "./garbage.ts";
 import { discovery } from "./http/discovery.ts";
 import { apiHandler, type Handler } from "./http/handler.ts";
 import { openapi } from "./http/openapi.ts";
-import { plumblinePaths, type FileProblem } from "./http/plumbline.ts";
+import { plumblinePaths } from "./http/plumbline.ts";
 import { listenOnSocket, listenOnTcp, type Listening } from "./http/server.ts";
 import { Journal } from "./journal.ts";
 import { Keeping } from "./keeping.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
+import { reportProblems } from "./problem-events.ts";
+import { StoreSink } from "./store-sink.ts";
 import { Store } from "./store.ts";
 
 export interface EmbeddedOptions {
@@ -32,11 +36,10 @@ export interface Embedded {
   readonly socket: string;
   /** Where it listens on TCP, and the file that gives access there. */
   readonly tcp: { readonly url: string; readonly kubeconfig: string } | undefined;
-  problems(): readonly FileProblem[];
+  /** What is wrong with the files, and what was lost of the state. */
+  problems(): readonly Problem[];
   stop(): Promise<void>;
 }
-
-const problems = (): readonly FileProblem[] => [];
 
 /** There from the start, as in a cluster that Plumbline is installed in. */
 const NAMESPACES = ["default", "kube-system", "openperouter-system", "metallb-system", "plumbline-system"];
@@ -47,16 +50,23 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   await using started = new AsyncDisposableStack();
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
 
-  const { store, journal } = openStore(join(stateDirectory, "state.log"), log);
+  const { store, journal, damage } = openStore(join(stateDirectory, "state.log"), log);
   started.defer(() => journal.close());
   const keeping = new Keeping(store, undefined);
-
   const stopped = new AbortController();
-  const garbage = new Garbage(store, keeping, log).run(stopped.signal);
-  started.defer(async () => {
-    stopped.abort();
-    await garbage;
-  });
+  const background = (work: Promise<void>) =>
+    started.defer(() => {
+      stopped.abort();
+      return work;
+    });
+  background(new Garbage(store, keeping, log).run(stopped.signal));
+
+  const sink = new StoreSink(store);
+  const manifests = new ManifestDirectory({ root: directory, sink, known: sink.known(), log });
+  started.defer(reportProblems(manifests.problems, store, log));
+  await manifests.load(stopped.signal);
+  background(manifests.run(stopped.signal));
+  const problems = () => [...damage, ...manifests.problems.list()];
 
   const extras = [discovery(store.kinds), openapi(store.kinds), plumblinePaths(store, problems)];
   const handler = apiHandler({ store, keeping, log, extras });
@@ -69,11 +79,15 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   return { store, socket, tcp, problems, stop: () => running.disposeAsync() };
 }
 
-function openStore(path: string, log: Log): { store: Store; journal: Journal } {
+function openStore(path: string, log: Log): { store: Store; journal: Journal; damage: readonly Problem[] } {
   const kinds = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
   const resources = new Set(kinds.map(resourceName));
   const { journal, restored, damage } = Journal.open(path, { log, serves: (resource) => resources.has(resource) });
   if (damage) log.error(damage, "the state was damaged; what could not be read back is lost, everything else is there");
+  const lost = damage?.lost.map(({ line, subject }): Problem => {
+    const message = `this record (${subject}) cannot be read back and is lost; the damaged file is kept as ${damage.setAside}`;
+    return { path, line, level: "warning", message };
+  });
   const store = new Store(kinds, { ledger: journal, restored });
   journal.compactFrom(() => store.snapshot());
 
@@ -82,7 +96,7 @@ function openStore(path: string, log: Log): { store: Store; journal: Journal } {
     const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
     if (namespaces && !store.find(namespaces, { name })) store.create(namespaces, undefined, body);
   }
-  return { store, journal };
+  return { store, journal, damage: lost ?? [] };
 }
 
 async function listenWithTls(

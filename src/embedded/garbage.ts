@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../api/admission/value.ts";
 import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../api/kind.ts";
-import { jittered, pause } from "../kube/client/pause.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { pause } from "../kube/client/pause.ts";
 import type { Log } from "../kube/log.ts";
 import { applyManifest } from "./declare.ts";
 import { ApiFault, resourceName } from "./fault.ts";
@@ -16,8 +17,7 @@ import { isNamespace, type Ref, type Store } from "./store.ts";
 
 /** So many at once; then whoever waits for an answer has a turn. */
 const SLICE = 50;
-const RETRY_MS = 1_000;
-const RETRY_MAX_MS = 30_000;
+const RETRY = { minMs: 500, maxMs: 30_000 };
 const EXPIRY_MS = 60_000;
 
 interface Suspect {
@@ -56,7 +56,7 @@ export class Garbage {
       for (let failures = 0; !signal.aborted;) {
         if (this.#suspects.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
         failures = this.#workOff() ? 0 : failures + 1;
-        if (failures > 0) await pause(jittered(failures - 1, RETRY_MS, RETRY_MAX_MS), signal).catch(() => undefined);
+        if (failures > 0) await pause(backoffMs(failures, RETRY), signal).catch(() => undefined);
         else await setImmediate();
       }
     } finally {

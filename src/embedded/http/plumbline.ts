@@ -1,25 +1,19 @@
 import type { ServerResponse } from "node:http";
 import { badRequest, notFound, resourceName } from "../fault.ts";
 import { overrides, resetOverrides } from "../declare.ts";
+import type { Problem } from "../files/problems.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
+import { without } from "../objects/json.ts";
 import type { Ref, Store } from "../store.ts";
 import { send, sendObject } from "./answer.ts";
 import type { Extra } from "./handler.ts";
 import { nowhere } from "./target.ts";
 
-/** Something in the user's files that is not as it should be. */
-export interface FileProblem {
-  readonly path: string;
-  readonly line?: number;
-  readonly column?: number;
-  readonly message: string;
-}
-
 /**
  * What only this server has: where objects stand in files.
  * `GET /plumbline/v1/problems`, `GET /plumbline/v1/declaration?resource=&namespace=&name=` and `DELETE /plumbline/v1/overrides?…`.
  */
-export function plumblinePaths(store: Store, problems: () => readonly FileProblem[]): Extra {
+export function plumblinePaths(store: Store, problems: () => readonly Problem[]): Extra {
   const subject = (query: URLSearchParams): { kind: ServedKind; ref: Ref } => {
     const resource = query.get("resource") ?? "";
     const kind = store.kinds.find((served) => resourceName(served) === resource);
@@ -45,7 +39,7 @@ export function plumblinePaths(store: Store, problems: () => readonly FileProble
     const [root, version, what] = segments;
     if (root !== "plumbline") return false;
     const asked = `${method} ${version}/${what}`;
-    if (asked === "GET v1/problems") sendObject(response, 200, { items: problems() });
+    if (asked === "GET v1/problems") sendObject(response, 200, { items: problems().map((problem) => without(problem, "object")) });
     else if (asked === "GET v1/declaration") declaration(query, response);
     else if (asked === "DELETE v1/overrides") reset(query, response);
     else throw nowhere();

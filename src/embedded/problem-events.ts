@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { keyOf, type KubeObject } from "../api/kind.ts";
+import type { Log } from "../kube/log.ts";
+import { problemText, type Problem, type ProblemList } from "./files/problems.ts";
+import { now } from "./objects/time.ts";
+import type { Store } from "./store.ts";
+
+/** Tells of every problem of the files as an Event, where `kubectl describe` and `kubectl get events` find it. Returns what ends that. */
+export function reportProblems(problems: ProblemList, store: Store, log: Log): () => void {
+  const events = store.kindOf("v1", "Event");
+  if (!events) return () => undefined;
+  const report = (problem: Problem): void => {
+    const about = involved(store, problem.object);
+    const message = problemText(problem);
+    const name = `manifest.${createHash("sha256").update(message).digest("hex").slice(0, 16)}`;
+    const ref = { name, namespace: about.namespace };
+    try {
+      const seen = store.find(events, ref)?.object;
+      if (seen) {
+        const count = Number(seen["count"] ?? 1) + 1;
+        store.update(events, ref, (held) => ({ ...held, count, lastTimestamp: now() }));
+        return;
+      }
+      store.create(events, about.namespace, {
+        apiVersion: "v1",
+        kind: "Event",
+        metadata: { name },
+        involvedObject: about.reference,
+        type: "Warning",
+        reason: problem.level === "error" ? "ManifestRefused" : "ManifestDoubtful",
+        message,
+        source: { component: "plumbline" },
+        firstTimestamp: now(),
+        lastTimestamp: now(),
+        count: 1,
+      });
+    } catch (error) {
+      log.warn({ problem: message, error }, "a problem of the files could not be told as an Event");
+    }
+  };
+  return problems.subscribe(({ appeared }) => {
+    for (const problem of appeared) report(problem);
+  });
+}
+
+/** What the Event is about: the object, where it is known, else the namespace that everything without one is in. */
+function involved(store: Store, object: KubeObject | undefined): { namespace: string; reference: object } {
+  const kind = object && store.kindOf(object.apiVersion ?? "", object.kind ?? "");
+  if (!object || !kind)
+    return { namespace: "default", reference: { apiVersion: "v1", kind: "Namespace", name: "default", namespace: "default" } };
+  const own = kind.scope === "Namespaced" ? object.metadata.namespace || "default" : undefined;
+  const ref = { name: object.metadata.name, ...(own !== undefined && { namespace: own }) };
+  const held = store.collection(kind).get(keyOf({ metadata: ref }))?.object.metadata;
+  const namespaces = store.kindOf("v1", "Namespace");
+  const namespace = own !== undefined && namespaces && store.find(namespaces, { name: own }) ? own : "default";
+  return {
+    namespace,
+    reference: { apiVersion: object.apiVersion, kind: object.kind, ...ref, namespace, ...(held?.uid && { uid: held.uid }) },
+  };
+}
