@@ -1,10 +1,10 @@
 import { Event, type ObjectReference } from "../api/core/event.ts";
 import type { KubeObject } from "../api/kind.ts";
+import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError } from "./client/error.ts";
 import { pause } from "./client/pause.ts";
 import type { ResourceClient } from "./client/resource-client.ts";
-import { backoffMs } from "./controller/backoff.ts";
 import type { Runnable } from "./controller/controller.ts";
 import { aborted, endsWithin } from "./controller/ending.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";

@@ -13,7 +13,7 @@ import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
 
 const { signal } = new AbortController();
-const pace = { backoffMs: 10, backoffMaxMs: 100 };
+const pace = { backoff: { minMs: 10, maxMs: 100 } };
 
 /** Two cores may be shared by many. */
 function eventually(check: () => unknown): Promise<unknown> {

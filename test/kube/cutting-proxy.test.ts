@@ -119,7 +119,7 @@ test("over a thousand changes through a network that resets, stalls, truncates a
   const cache = new Cache(far, ConfigMap, {
     namespace: "default",
     indexes: { colour: ({ data }) => [data?.["colour"] ?? ""] },
-    pace: { idleMs: 200, backoffMs: 5, backoffMaxMs: 50 },
+    pace: { idleMs: 200, backoff: { minMs: 5, maxMs: 50 } },
   });
   const follower = new Follower();
   cache.subscribe((change) => follower.hear(change));

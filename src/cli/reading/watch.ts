@@ -1,15 +1,15 @@
 import { createInterface } from "node:readline";
 import { keyOf, type ObjectMeta } from "../../api/kind.ts";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError, type Status } from "../../kube/client/error.ts";
-import { jittered, pause } from "../../kube/client/pause.ts";
+import { pause } from "../../kube/client/pause.ts";
 import { pathOf } from "../resources/path.ts";
 import type { Selection } from "../resources/selection.ts";
 import { acceptOf, read } from "./read.ts";
 import type { ChangeType, View } from "./view.ts";
 
-const RETRY_MS = 500;
-const RETRY_MAX_MS = 30_000;
+const RETRY = { minMs: 250, maxMs: 30_000 };
 /** A server sends a bookmark every minute. */
 const SILENCE_MS = 90_000;
 
@@ -57,7 +57,7 @@ class Watching<Item> {
           failures += 1;
         }
       }
-      await pause(jittered(failures, RETRY_MS, RETRY_MAX_MS), signal);
+      await pause(backoffMs(failures + 1, RETRY), signal);
     }
   }
 

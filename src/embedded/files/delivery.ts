@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { backoffMs } from "../../kube/controller/backoff.ts";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Source } from "../objects/declaration.ts";
 import { same } from "../objects/json.ts";

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { backoffMs } from "../../kube/backoff.ts";
 import { pause } from "../../kube/client/pause.ts";
-import { backoffMs } from "../../kube/controller/backoff.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Source } from "../objects/declaration.ts";
 import { Alarm } from "./alarm.ts";

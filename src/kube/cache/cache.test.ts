@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 function cacheOf(options: CacheOptions<ConfigMap> = {}): Cache<ConfigMap> {
-  return new Cache(client, ConfigMap, { pace: { settleMs: 1, backoffMs: 1, backoffMaxMs: 2 }, ...options });
+  return new Cache(client, ConfigMap, { pace: { settleMs: 1, backoff: { minMs: 1, maxMs: 2 } }, ...options });
 }
 
 async function synced(cache: Cache<ConfigMap>, ...objects: ConfigMap[]): Promise<void> {

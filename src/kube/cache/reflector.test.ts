@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function started(options: CacheOptions<ConfigMap> = {}): Cache<ConfigMap> {
-  const cache = new Cache(client, ConfigMap, { pace: { backoffMs: 1, backoffMaxMs: 2 }, ...options });
+  const cache = new Cache(client, ConfigMap, { pace: { backoff: { minMs: 1, maxMs: 2 } }, ...options });
   cache.subscribe(({ type, object }) => changes.push(`${type} ${object.metadata.name}@${object.metadata.resourceVersion}`));
   cache.start(stop.signal);
   return cache;
@@ -75,7 +75,7 @@ test.for([
   api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(code, reason) : undefined);
   api.onList = (response, received) =>
     (received.query.has("continue") ? listOf(7, map("b", 5)) : pageOf(7, map("a", 4)))(response, received);
-  const cache = started({ pace: { backoffMs: 60_000, backoffMaxMs: 60_000 } });
+  const cache = started({ pace: { backoff: { minMs: 60_000, maxMs: 60_000 } } });
   await watches(1);
   expect(queries()).toEqual(["watch all", "list by pages", "list by pages, next", "watch from 7"]);
   expect(changes).toEqual(["added a@4", "added b@5"]);
@@ -379,7 +379,7 @@ test("the pause is short again once the watch has brought news; a first read alo
   holdTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   vi.spyOn(Math, "random").mockReturnValue(1);
-  started({ pace: { backoffMs: 1_000, backoffMaxMs: 16_000 } });
+  started({ pace: { backoff: { minMs: 500, maxMs: 16_000 } } });
   for (let round = 1; round <= 4; round++) {
     await watches(round);
     api.watch.initialEventsEnd(9);

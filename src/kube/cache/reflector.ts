@@ -1,9 +1,10 @@
 /** Keeps a view equal to what the API server holds: reads everything once, follows the changes, and starts over for ever. */
 
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import { backoffMs, type BackoffRange } from "../backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, type KubeErrorCode } from "../client/error.ts";
-import { jittered, pause } from "../client/pause.ts";
+import { pause } from "../client/pause.ts";
 import type { ResourceClient, Selection } from "../client/resource-client.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";
@@ -27,11 +28,11 @@ export interface Pace {
   settleMs: number;
   /** Silence after which a watch is taken for dead; a server sends a bookmark every minute. */
   idleMs: number;
-  backoffMs: number;
-  backoffMaxMs: number;
+  /** Between two watches. */
+  backoff: BackoffRange;
 }
 
-export const PACE: Pace = { settleMs: 1_000, idleMs: 90_000, backoffMs: 250, backoffMaxMs: 30_000 };
+export const PACE: Pace = { settleMs: 1_000, idleMs: 90_000, backoff: { minMs: 125, maxMs: 30_000 } };
 
 /** So many reads in a row that are older than the view mean that the server's storage was set back, not that one server lags. */
 const BELIEVE_AFTER = 10;
@@ -87,8 +88,8 @@ export class Reflector<T extends KubeObject> {
       watchReconnects.inc({ kind: this.#kind.kind, cause });
       this.#view.lost(cause, failure);
       const wanted = isKubeError(failure) ? (failure.retryAfterMs ?? 0) : 0;
-      const delay = jittered(this.#failures++, this.#pace.backoffMs, this.#pace.backoffMaxMs);
-      await pause(Math.max(wanted, delay), signal).catch(() => undefined);
+      this.#failures += 1;
+      await pause(Math.max(wanted, backoffMs(this.#failures, this.#pace.backoff)), signal).catch(() => undefined);
     }
   }
 

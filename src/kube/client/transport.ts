@@ -1,11 +1,11 @@
 /** Calls with retries: which answers are worth another attempt, when, and which requests may be sent twice. */
 
 import type { IncomingMessage } from "node:http";
+import { backoffMs } from "../backoff.ts";
 import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.ts";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { type Answer, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
 import { isKubeError, KubeError } from "./error.ts";
-import { jittered } from "./pause.ts";
 import { badIdentity, noAnswer, notJson, refusal } from "./refusal.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -44,8 +44,7 @@ interface Wire extends Omit<Call, "query" | "body"> {
   body: string | undefined;
 }
 
-const BACKOFF_MS = 200;
-const BACKOFF_MAX_MS = 5_000;
+const RETRY = { minMs: 100, maxMs: 5_000 };
 /** A server that wants to be left alone for longer gets its wish from the caller's own backoff. */
 const RETRY_AFTER_MAX_MS = 30_000;
 
@@ -83,8 +82,8 @@ export class Transport {
           this.#sockets.dropIdle();
         } else {
           if (retries >= this.#retries || !worthRetrying(wire, error)) throw error;
-          await this.#pause(error.retryAfterMs ?? jittered(retries, BACKOFF_MS, BACKOFF_MAX_MS), wire.signal);
           retries += 1;
+          await this.#pause(error.retryAfterMs ?? backoffMs(retries, RETRY), wire.signal);
         }
         clientRetries.inc({ verb: wire.verb, code: error.code });
       }

@@ -1,5 +1,5 @@
+import { backoffMs, type BackoffRange } from "../backoff.ts";
 import { queueAdds, queueDepth, queueLatencySeconds, queueRetries, queueWorkSeconds } from "../metrics.ts";
-import { backoffMs, type BackoffRange } from "./backoff.ts";
 
 /** Low is for what may wait: the objects found at start-up, and resyncs. */
 export type Priority = "normal" | "low";

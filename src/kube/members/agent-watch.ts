@@ -1,8 +1,8 @@
 import { Lease } from "../../api/core/lease.ts";
+import { backoffMs } from "../backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { pause } from "../client/pause.ts";
-import { backoffMs } from "../controller/backoff.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { aborted } from "../controller/ending.ts";
 import type { Source } from "../controller/source.ts";

@@ -1,10 +1,10 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
+import { backoffMs } from "../backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
 import { pause } from "../client/pause.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
-import { backoffMs } from "../controller/backoff.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { microTime } from "../leader/micro-time.ts";
 import { within } from "../leader/within.ts";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { backoffMs } from "../backoff.ts";
 import type { Change } from "../cache/cache.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
-import { backoffMs } from "../controller/backoff.ts";
 import type { WriteClass } from "./budget.ts";
 import type { Picture, StatusOf, Step } from "./plan.ts";
 import type { Waker } from "./recovery.ts";

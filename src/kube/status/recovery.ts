@@ -1,5 +1,5 @@
+import { backoffMs } from "../backoff.ts";
 import { isKubeError } from "../client/error.ts";
-import { backoffMs } from "../controller/backoff.ts";
 
 /** What ends a pause early: another picture, or the API server being heard again. */
 export type Waker = "picture" | "connection" | "nothing";
