@@ -19,6 +19,8 @@ interface Delivered {
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
+/** An object that was lost this long ago is not being taken away again and again. */
+const CALM_MS = 60_000;
 
 /** Hands over what the catalogue says has changed. */
 export class Delivery {
@@ -29,6 +31,7 @@ export class Delivery {
   /** Objects that could not be handed over, and why. */
   readonly #owed = new Map<string, string>();
   #failures = 0;
+  #lostAt = -Infinity;
   /** When what is owed is tried again. */
   retryAt = Infinity;
 
@@ -47,10 +50,13 @@ export class Delivery {
     this.#delivered.set(key, { object, source, complaints: [] });
   }
 
-  /** The object is no longer there, though no file has changed. */
-  lost(key: string): void {
-    this.#delivered.delete(key);
-    this.#catalogue.touch(key);
+  /** The sink no longer has the object. If a file still has it, it is applied again: not at once, since whatever took it away may do so again. */
+  lost(key: string, now: number): void {
+    if (!this.#delivered.delete(key) || !this.#catalogue.holderOf(key)) return;
+    this.#owed.set(key, "the object was deleted although it stands here; it is applied again");
+    this.#lostAt = now;
+    this.#failures += 1;
+    this.retryAt = Math.min(this.retryAt, now + backoffMs(this.#failures, RETRY));
   }
 
   /** Hands over everything that has changed, object by object, and gives the files whose problems may be others now. */
@@ -115,7 +121,7 @@ export class Delivery {
 
   #schedule(now: number, retried: boolean, owedBefore: number): void {
     if (this.#owed.size === 0) {
-      this.#failures = 0;
+      if (now > this.#lostAt + CALM_MS) this.#failures = 0;
       this.retryAt = Infinity;
     } else if (retried || owedBefore === 0) {
       this.#failures += 1;

@@ -155,11 +155,29 @@ describe("an object that cannot be stored", () => {
     expect(stage.sink.list()).toEqual([]);
   });
 
-  test("is applied once more when it has been lost", async () => {
+  test("is applied once more when it has been lost, and less and less often when that happens again and again", async () => {
     await stage.start({ "a.yaml": thing("a") });
-    stage.sink.held.clear();
-    stage.directory.lost("thing/a");
-    await stage.heard();
+    let times = 0;
+    for (let second = 0; second < 120; second += 1) {
+      if (stage.sink.held.delete("thing/a")) {
+        times += 1;
+        stage.directory.lost("thing/a");
+      }
+      await stage.pass(1_000);
+    }
+    expect(times).toBeGreaterThan(4);
+    expect(times).toBeLessThan(15);
+    await stage.pass(31_000);
     expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
+    expect(stage.problems).toEqual([]);
+  });
+
+  test("is not brought back when it is no longer in any file", async () => {
+    await stage.start({ "a.yaml": thing("a"), "b.yaml": thing("b") });
+    stage.remove("a.yaml");
+    await stage.settled();
+    stage.directory.lost("thing/a");
+    await stage.pass(60_000);
+    expect(stage.sink.happened).toEqual(["remove a"]);
   });
 });

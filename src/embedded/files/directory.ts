@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import { pause } from "../../kube/client/pause.ts";
@@ -5,12 +6,12 @@ import type { Log } from "../../kube/log.ts";
 import type { Source } from "../objects/declaration.ts";
 import { Alarm } from "./alarm.ts";
 import { Catalogue } from "./catalogue.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery, sourceOf } from "./delivery.ts";
 import { Doorbell, type Ring } from "./doorbell.ts";
 import { ProblemList, type Problem } from "./problems.ts";
 import { LEAVE_MS, Reader } from "./reader.ts";
 import { isHidden, scan, type Scan } from "./scan.ts";
-import { directoryIdentity, isLink, isManifestName, lookAt, reasonOf } from "./seen-file.ts";
+import { directoryIdentity, isLink, isManifestName, lookAt, reasonOf, writeFile } from "./seen-file.ts";
 import { PATIENCE_MS, SETTLE_MS, Settling } from "./settling.ts";
 import type { ManifestSink } from "./sink.ts";
 import { unhurried } from "./unhurried.ts";
@@ -113,9 +114,36 @@ export class ManifestDirectory {
     this.#doorbell.close();
   }
 
-  /** The object is gone from the sink although its file still has it. */
+  /** The object is gone from the sink. It comes back when a file still has it. */
   lost(key: string): void {
-    this.#delivery.lost(key);
+    this.#delivery.lost(key, performance.now());
+    this.#alarm.ring();
+  }
+
+  /** Where an object stands now. */
+  sourceOf(key: string): Source | undefined {
+    const claim = this.#catalogue.holderOf(key);
+    return claim && sourceOf(claim);
+  }
+
+  /** The objects of a file. */
+  keysIn(path: string): string[] {
+    return this.#catalogue.claimsOf(path).map(({ key }) => key);
+  }
+
+  /** Writes a file, and knows what is in it without having to hear of it. */
+  write(path: string, text: string): void {
+    const bytes = Buffer.from(text);
+    this.#reader.wrote(path, writeFile(`${this.#root}/${path}`, bytes), bytes);
+    this.#stale.add(path);
+    this.#alarm.ring();
+  }
+
+  /** Removes a file with its objects, at once. */
+  erase(path: string): void {
+    rmSync(`${this.#root}/${path}`, { force: true });
+    this.#reader.erased(path);
+    this.#stale.add(path);
     this.#alarm.ring();
   }
 
@@ -145,10 +173,10 @@ export class ManifestDirectory {
   *#pass(now: number, loading: boolean, onProgress: (progress: Progress) => void = () => {}): Generator<void> {
     const due = this.#settling.take(now);
     this.#checkRoot(now);
-    if (now >= this.#surveyAt || this.#isLeaving(now) || due.some((path) => this.#isForSurvey(path)))
+    if (loading || now >= this.#surveyAt || this.#isLeaving(now) || due.some((path) => this.#isForSurvey(path)))
       yield* this.#survey(now, loading, onProgress);
     else for (const path of due) yield* this.#look(path, now, loading);
-    this.#letGo(now);
+    this.#letGo(now, loading);
 
     for (const paths of this.#delivery.deliver(now)) {
       for (const path of paths) this.#stale.add(path);
@@ -248,12 +276,12 @@ export class ManifestDirectory {
   }
 
   /** Gives up what is still gone. */
-  #letGo(now: number): void {
+  #letGo(now: number, loading: boolean): void {
     if (!this.#isLeaving(now)) return;
     if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#catalogue.postpone(this.#heardAt + LEAVE_REPLACED_MS);
     this.#refilling = false;
     // What has just been written may have it; only who never stops writing is not waited for.
-    if (this.#settling.size > 0 && now < this.#catalogue.nextLeave + PATIENCE_MS) return;
+    if (!loading && this.#settling.size > 0 && now < this.#catalogue.nextLeave + PATIENCE_MS) return;
     this.#catalogue.expire(now);
   }
 

@@ -125,6 +125,13 @@ export class Reader {
     this.#accept(path, seen, bytes.length, passages, 0);
   }
 
+  /** We have removed the file ourselves. */
+  erased(path: string): void {
+    this.#known.delete(path);
+    this.#doubts.delete(path);
+    this.#catalogue.forget(path);
+  }
+
   #unreadable(path: string, why: string): void {
     this.#doubts.delete(path);
     const problems: Problem[] = [{ path, level: "error", message: `${why}; what stood in it stays as it was` }];

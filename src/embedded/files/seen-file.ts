@@ -1,4 +1,19 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 import { FILE_BYTES } from "./manifests/limits.ts";
 
@@ -85,13 +100,37 @@ export function readFile(path: string): { readonly bytes: Buffer; readonly seen:
   }
 }
 
+/** Writes a file so that it has the old content or the new one, whatever happens. */
+export function writeFile(path: string, bytes: Buffer): SeenFile {
+  mkdirSync(dirname(path), { recursive: true });
+  const unfinished = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  try {
+    const file = openSync(unfinished, "w", 0o644);
+    try {
+      writeFileSync(file, bytes);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(unfinished, path);
+    return seenFile(statSync(path));
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+}
+
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 /** `cannot be read: permission denied` */
 export function reasonOf(error: unknown): string {
-  if (codeOf(error) === "ELOOP") return "is a link that leads in a circle";
+  return codeOf(error) === "ELOOP" ? "is a link that leads in a circle" : `cannot be read: ${systemReason(error)}`;
+}
+
+/** `no space left on device` */
+export function systemReason(error: unknown): string {
   const errno = error instanceof Error && "errno" in error && typeof error.errno === "number" ? error.errno : undefined;
-  return `cannot be read: ${errno === undefined ? String(error) : getSystemErrorMessage(errno)}`;
+  return errno === undefined ? String(error) : getSystemErrorMessage(errno);
 }
