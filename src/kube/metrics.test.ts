@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { metricsTable, registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 
@@ -20,4 +20,14 @@ test("the process's own metrics can be asked for twice and stay out of the table
   expect(utilization).toBeLessThanOrEqual(1);
   expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
   expect(metricsTable()).not.toContain("process_resident");
+});
+
+test("they are those of the process also while a test holds the time", async () => {
+  collectProcessMetrics();
+  vi.useFakeTimers();
+  try {
+    expect(await registry.metrics()).toMatch(/^nodejs_eventloop_utilization [0-9.e-]+$/m);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,3 +1,5 @@
+// Not the global one: fake timers take its other methods away, and suites share this registry.
+import { performance } from "node:perf_hooks";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import gc from "prom-client/lib/metrics/gc.js";
