@@ -151,6 +151,23 @@ export const events = counter(
   "outcome",
 );
 
+// embedded/
+export const embeddedCleanups = counter(
+  "embedded_cleanups_total",
+  "Objects that the embedded API looked at for being owned by nobody, in a namespace that goes, or expired. `outcome` is done, refused, or failed (it is tried again).",
+  "outcome",
+);
+export const embeddedRewrites = counter(
+  "embedded_state_rewrites_total",
+  "Times the embedded API rewrote its state file without what is outdated. `outcome` is done or failed.",
+  "outcome",
+);
+export const embeddedWatchesCutOff = counter(
+  "embedded_watches_cut_off_total",
+  "Watches that the embedded API ended because the client did not read.",
+  "resource",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.
