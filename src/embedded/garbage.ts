@@ -4,6 +4,7 @@ import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../api/ki
 import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Log } from "../kube/log.ts";
+import { embeddedCleanups } from "../kube/metrics.ts";
 import { applyManifest } from "./declare.ts";
 import { ApiFault, resourceName } from "./fault.ts";
 import type { Keeping } from "./keeping.ts";
@@ -103,8 +104,11 @@ export class Garbage {
       this.#suspects.delete(id);
       try {
         this.#settle(kind, ref);
+        embeddedCleanups.inc({ outcome: "done" });
       } catch (error) {
-        if (error instanceof ApiFault && error.code < 500) {
+        const refused = error instanceof ApiFault && error.code < 500;
+        embeddedCleanups.inc({ outcome: refused ? "refused" : "failed" });
+        if (refused) {
           this.#log.warn({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "an object cannot be cleaned up");
           continue;
         }

@@ -14,6 +14,7 @@ import {
 import { setImmediate } from "node:timers/promises";
 import { getSystemErrorMessage, promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
+import { embeddedRewrites } from "../kube/metrics.ts";
 import { internalError } from "./fault.ts";
 import { Entry } from "./objects/entry.ts";
 import { HEADER, lineOf } from "./state/record.ts";
@@ -174,7 +175,9 @@ export class Journal implements Ledger {
       this.#compactSize = compactSize;
       this.#tornTail = false;
       this.#unsynced = true;
+      embeddedRewrites.inc({ outcome: "done" });
     } catch (error) {
+      embeddedRewrites.inc({ outcome: "failed" });
       if (file !== undefined) closeSync(file);
       rmSync(path, { force: true });
       // Not again before the file has grown a good deal further.

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
+import { embeddedWatchesCutOff } from "../../kube/metrics.ts";
 import { expired } from "../fault.ts";
 import type { Collection } from "../objects/collection.ts";
 import type { Entry } from "../objects/entry.ts";
@@ -176,6 +177,7 @@ export class Watch {
 
   #cutOff(why: string): void {
     const { target, log } = this.#options;
+    embeddedWatchesCutOff.inc({ resource: target.kind.plural });
     log.warn({ resource: target.kind.plural, why }, "a watch was cut off because its client does not read");
     this.#end();
     this.#response.destroy();
