@@ -89,7 +89,7 @@ export class Reflector<T extends KubeObject> {
       this.#view.lost(cause, failure);
       const wanted = isKubeError(failure) ? (failure.retryAfterMs ?? 0) : 0;
       this.#failures += 1;
-      await pause(Math.max(wanted, backoffMs(this.#failures, this.#pace.backoff)), signal).catch(() => undefined);
+      await pause(wanted + backoffMs(this.#failures, this.#pace.backoff), signal).catch(() => undefined);
     }
   }
 

@@ -132,14 +132,29 @@ test.for([
   [503, "ServiceUnavailable"],
 ] as const)("after %i with Retry-After even a create is sent again, not before the time is up", async ([status, reason]) => {
   holdTime();
+  vi.spyOn(Math, "random").mockReturnValue(0);
   const server = await scripted(says(status, reason, "later", { "retry-after": "3" }), answer(201, map));
   const created = clientOf(server).resource(ConfigMap).create(map, { signal });
   await until(() => server.received.length === 1 && vi.getTimerCount() === 1);
-  await vi.advanceTimersByTimeAsync(2_999);
+  await vi.advanceTimersByTimeAsync(3_099);
   await new Promise((resolve) => setImmediate(resolve));
   expect(server.received).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(1);
   expect(await created).toEqual(map);
+});
+
+test("those who were told to come back at the same moment do not", async () => {
+  holdTime();
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const server = await scripted(says(429, "TooManyRequests", "busy", { "retry-after": "3" }));
+  const aborted = new AbortController();
+  const client = clientOf(server);
+  const calls = Array.from({ length: 20 }, () => client.request("GET", "/version", { signal: aborted.signal }).catch(() => undefined));
+  const pauses = (): number[] => timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms >= 3_000 && ms < 30_000);
+  await until(() => pauses().length === 20);
+  expect(new Set(pauses()).size).toBeGreaterThan(10);
+  aborted.abort();
+  await Promise.all(calls);
 });
 
 test("a 503 without Retry-After leaves open whether a create was carried out, so it is not sent again", async () => {

@@ -83,7 +83,8 @@ export class Transport {
         } else {
           if (retries >= this.#retries || !worthRetrying(wire, error)) throw error;
           retries += 1;
-          await this.#pause(error.retryAfterMs ?? backoffMs(retries, RETRY), wire.signal);
+          // On top of what the server asks for: it has asked the same of everyone.
+          await this.#pause((error.retryAfterMs ?? 0) + backoffMs(retries, RETRY), wire.signal);
         }
         clientRetries.inc({ verb: wire.verb, code: error.code });
       }

@@ -52,7 +52,7 @@ export function recovery(error: unknown, failures: number): Recovery {
     return { code, look: false, severity: "hopeless", pauses };
   }
   const askedFor = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-  const ms = Math.max(askedFor, backoffMs(failures, RETRY));
+  const ms = askedFor + backoffMs(failures, RETRY);
   // A leader that was fenced off has no last word.
   const severity = code === "Fenced" ? "hopeless" : "passing";
   return { code, look: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
