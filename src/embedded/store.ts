@@ -1,10 +1,10 @@
-import { randomInt, randomUUID } from "node:crypto";
-import { invalid as invalidField } from "../api/admission/field-error.ts";
+import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject } from "../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../api/kind.ts";
-import { alreadyExists, ApiFault, badRequest, forbidden, invalid, notFound, resourceName } from "./fault.ts";
+import { decoded } from "./decoding.ts";
+import { alreadyExists, forbidden, notFound, resourceName } from "./fault.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
-import { checkReadable, prepareCreate, prepareUpdate, unknownFieldsOf, type Half } from "./objects/admission.ts";
+import { checkReadable, prepareCreate, prepareUpdate, type Half } from "./objects/admission.ts";
 import { Collection } from "./objects/collection.ts";
 import { deletionFinalizers, type PropagationPolicy } from "./objects/deletion.ts";
 import type { Declaration, Source } from "./objects/declaration.ts";
@@ -12,9 +12,10 @@ import { Entry } from "./objects/entry.ts";
 import type { Change } from "./objects/history.ts";
 import { same, textAt, without } from "./objects/json.ts";
 import { finalizerWarnings } from "./objects/metadata-rules.ts";
-import { Undecodable } from "./objects/metadata.ts";
 import { checkPreconditions, checkUid } from "./objects/preconditions.ts";
+import { generateName } from "./objects/syntax.ts";
 import { now } from "./objects/time.ts";
+import { checkContentUndeclared, checkUndeclared } from "./protection.ts";
 
 export interface Ref {
   readonly name: string;
@@ -75,7 +76,6 @@ export interface Outcome {
 }
 
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
-const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
  * All objects and everything an API server does with them, HTTP aside. Every operation happens in one tick: it is on disk, in memory
@@ -165,7 +165,7 @@ export class Store {
   }
 
   create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: WriteOptions = {}): Outcome {
-    return this.#decoded(kind, body, options, (warn) => {
+    return decoded(kind, body, options, (warn) => {
       if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
       const fresh = { namespace, uid: randomUUID(), now: now(), generateName };
       const { object, unknownFields } = prepareCreate(kind, body, fresh);
@@ -182,7 +182,7 @@ export class Store {
     const held = this.find(kind, ref);
     if (!held && options.patch) throw notFound(kind, ref.name);
     const body = make(held?.object);
-    return this.#decoded(kind, body, options, (warn) => {
+    return decoded(kind, body, options, (warn) => {
       if (!held && !kind.rules.createOnUpdate) throw notFound(kind, ref.name);
       if (!options.patch) checkUid(kind, body, held?.object.metadata ?? ref);
       if (!held) return this.create(kind, ref.namespace, withoutResourceVersion(body), options);
@@ -209,7 +209,7 @@ export class Store {
   delete(kind: ServedKind, ref: Ref, options: DeleteOptions = {}): { entry: Entry; deleted: boolean } {
     const held = this.get(kind, ref);
     checkPreconditions(kind, held.object.metadata, options);
-    if (!options.undeclared) this.#checkUndeclared(kind, ref);
+    if (!options.undeclared) checkUndeclared(this, kind, ref);
     if (isNamespace(kind)) return this.#deleteNamespace(kind, held, options);
 
     const current = held.object.metadata;
@@ -237,7 +237,7 @@ export class Store {
     const { name, deletionTimestamp } = held.object.metadata;
     if (IMMORTAL.has(name)) throw forbidden(kind, name, "this namespace may not be deleted");
     if (deletionTimestamp) return { entry: held, deleted: false };
-    if (!options.undeclared) this.#checkContentUndeclared(kind, name);
+    if (!options.undeclared) checkContentUndeclared(this, kind, name);
     const metadata = { ...held.object.metadata, deletionTimestamp: now() };
     const status = { ...(isObject(held.object["status"]) ? held.object["status"] : {}), phase: "Terminating" };
     return { entry: this.#mark({ ...held.object, metadata, status }, kind, held, options), deleted: false };
@@ -284,28 +284,6 @@ export class Store {
     else if (declaration === null) this.#declarations.delete(id);
   }
 
-  /**
-   * Does something with a body that a client sent. Fields that its kind does not have come first: a strict client hears of nothing
-   * else, and any other is told of them whatever becomes of the rest.
-   */
-  #decoded(kind: ServedKind, body: JsonObject, options: UpdateOptions, work: (warn: Warn) => Outcome): Outcome {
-    const { fieldValidation = "Warn" } = options;
-    const warn: Warn = (unknown) => {
-      const warnings = unknown.map((field) => `unknown field "${field}"`);
-      if (fieldValidation === "Strict" && warnings.length > 0) {
-        throw undecodable(kind, body, options, `strict decoding error: ${warnings.join(", ")}`);
-      }
-      return fieldValidation === "Warn" ? warnings : [];
-    };
-    try {
-      return work(warn);
-    } catch (error) {
-      if (error instanceof Undecodable) throw undecodable(kind, body, options, error.message);
-      if (error instanceof ApiFault && error.warnings.length === 0) error.warnings = warn(unknownOf(kind, body));
-      throw error;
-    }
-  }
-
   #checkNamespace(kind: ServedKind, name: string, body: JsonObject): void {
     const namespaces = this.kindOf("v1", "Namespace");
     if (!namespaces) return;
@@ -315,56 +293,16 @@ export class Store {
     const cause = { reason: "NamespaceTerminating", message: `namespace ${name} is being terminated`, field: "metadata.namespace" };
     throw forbidden(kind, textAt(body, "metadata", "name"), why, { causes: [cause] });
   }
-
-  #checkUndeclared(kind: ServedKind, ref: Ref): void {
-    const declaration = this.declarationOf(kind, ref);
-    if (!declaration || declaration.source.applied) return;
-    const { path, line } = declaration.source;
-    throw forbidden(kind, ref.name, `it stands in ${path}:${line}; remove it there`);
-  }
-
-  #checkContentUndeclared(kind: ServedKind, namespace: string): void {
-    for (const { kind: within, entry, declaration } of this.declared()) {
-      const { metadata } = entry.object;
-      if (metadata.namespace !== namespace || declaration.source.applied) continue;
-      const { path, line } = declaration.source;
-      throw forbidden(kind, namespace, `${within.kind} ${metadata.name} in it stands in ${path}:${line}; remove it there`);
-    }
-  }
 }
 
 export function isNamespace({ group, kind }: ServedKind): boolean {
   return group === "" && kind === "Namespace";
 }
 
-/** Tells of unknown fields, or refuses them. */
-type Warn = (unknownFields: readonly string[]) => readonly string[];
-
-function unknownOf(kind: ServedKind, body: JsonObject): readonly string[] {
-  try {
-    return unknownFieldsOf(kind, body);
-  } catch {
-    return [];
-  }
-}
-
-/** A body that came whole is the request's fault, one that a patch has made is the patch's. */
-function undecodable(kind: ServedKind, body: JsonObject, { patch }: UpdateOptions, why: string): ApiFault {
-  return patch
-    ? invalid({ kind: "", group: "" }, "", [invalidField("patch", JSON.stringify(body), why)])
-    : badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
-}
-
 /** Whoever creates an object by writing it whole may have seen an earlier one. */
 function withoutResourceVersion(body: JsonObject): JsonObject {
   checkReadable(textAt(body, "metadata", "resourceVersion"));
   return { ...body, metadata: without(body["metadata"] ?? {}, "resourceVersion") };
-}
-
-/** Prefix and suffix together fit a DNS label. */
-function generateName(prefix: string): string {
-  const letters = Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
-  return `${prefix.slice(0, 58)}${letters.join("")}`;
 }
 
 /** Nothing holds it any more. A namespace is held by what is in it. */

@@ -1,5 +1,7 @@
 /** What names, labels and annotations may look like. Each check gives its complaints, in the API server's words. */
 
+import { randomInt } from "node:crypto";
+
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const subdomain = `${label}(\\.${label})*`;
 const word = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
@@ -86,4 +88,12 @@ export function labelValueComplaints(text: string): string[] {
     );
   }
   return complaints;
+}
+
+const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+/** A name that nobody else has, most likely. Prefix and suffix together fit a DNS label. */
+export function generateName(prefix: string): string {
+  const letters = Array.from({ length: 5 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
+  return `${prefix.slice(0, 58)}${letters.join("")}`;
 }

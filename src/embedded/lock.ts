@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { getSystemErrorMessage } from "node:util";
+
+export type LockErrorCode = "Held" | "NotWritable" | "NoFlock";
+
+/** The directory cannot be had. */
+export class LockError extends Error {
+  override readonly name = "LockError";
+  readonly code: LockErrorCode;
+  /** Who has it, as far as they say. */
+  readonly holder: LockHolder | undefined;
+
+  constructor(code: LockErrorCode, message: string, options: { holder?: LockHolder | undefined; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.holder = options.holder;
+  }
+}
+
+export interface LockHolder {
+  readonly pid: number;
+  /** When it was taken. */
+  readonly since: string;
+  readonly command: string;
+}
+
+export interface Lock {
+  release(): void;
+}
+
+/** Someone may remove the file between our opening and our locking it. */
+const ATTEMPTS = 5;
+
+/**
+ * Takes a lock that dies with this process, however it ends. Node has no flock of its own: flock(1) locks the open file that it inherits
+ * from us, and the lock stays with that as long as we have it open. Throws a LockError.
+ */
+export function takeLock(path: string, command: string): Lock {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const file = openLockFile(path);
+    try {
+      lockFile(file, path);
+      if (isAt(file, path)) {
+        sign(file, { pid: process.pid, since: new Date().toISOString(), command });
+        return { release: () => release(file) };
+      }
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
+    closeSync(file);
+  }
+  throw new LockError("NotWritable", `${path} is removed again and again; find out by whom`);
+}
+
+function openLockFile(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, "a+", 0o600);
+  } catch (cause) {
+    throw new LockError("NotWritable", `${path} cannot be written: ${reason(cause)}${ownership(path)}`, { cause });
+  }
+}
+
+function lockFile(file: number, path: string): void {
+  const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", file], encoding: "utf8" });
+  if (error) throw new LockError("NoFlock", `flock cannot be run: ${reason(error)}; install util-linux`, { cause: error });
+  if (status === 0) return;
+  if (status !== 1 || stderr !== "")
+    throw new LockError("NoFlock", `${path} cannot be locked: ${stderr.trim() || `flock ended with ${status}`}`);
+  const holder = readHolder(path);
+  throw new LockError("Held", `${dirname(path)} is in use ${holder ? describe(holder) : "by another process"}; end that first`, { holder });
+}
+
+function describe({ pid, since, command }: LockHolder): string {
+  return `by ${command} (process ${pid}) since ${since}`;
+}
+
+/** Whether what we have locked is still what everyone else would lock. */
+function isAt(file: number, path: string): boolean {
+  const ours = fstatSync(file);
+  const there = statSync(path, { throwIfNoEntry: false });
+  return there?.ino === ours.ino && there.dev === ours.dev;
+}
+
+function sign(file: number, holder: LockHolder): void {
+  ftruncateSync(file);
+  try {
+    writeSync(file, `${JSON.stringify(holder)}\n`);
+  } catch {
+    // The disk is full: the lock holds all the same, only nobody can read whose it is.
+  }
+}
+
+/** The file stays: whoever removed it might remove the next one's. */
+function release(file: number): void {
+  ftruncateSync(file);
+  closeSync(file);
+}
+
+function readHolder(path: string): LockHolder | undefined {
+  try {
+    const { pid, since, command } = JSON.parse(readFileSync(path, "utf8")) as Partial<LockHolder>;
+    return typeof pid === "number" && typeof since === "string" && typeof command === "string" ? { pid, since, command } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Started once with sudo, a directory belongs to root ever after. */
+function ownership(path: string): string {
+  const directory = statSync(dirname(path), { throwIfNoEntry: false });
+  const uid = process.getuid?.();
+  if (!directory || uid === undefined || directory.uid === uid) return "";
+  return `; ${dirname(path)} belongs to user ${directory.uid} and this is user ${uid}: run it as that user, or give the directory to this one`;
+}
+
+function reason(error: unknown): string {
+  const errno = error instanceof Error && "errno" in error && typeof error.errno === "number" ? error.errno : undefined;
+  return errno === undefined ? String(error) : getSystemErrorMessage(errno);
+}
