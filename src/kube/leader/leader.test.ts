@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
-import { isKubeError } from "../client/error.ts";
+import { isKubeError, KubeError } from "../client/error.ts";
 import { pause } from "../client/pause.ts";
 import { createLog } from "../log.ts";
 import { LeaderElector, type LeaderOptions } from "./leader.ts";
@@ -317,6 +317,32 @@ describe("settling", () => {
     while (next.terms.length === 0) await seconds(0.1);
     expect(next.terms).toEqual(["expired"]);
     expect(await settled(next.elector)).toEqual({ early: false });
+  });
+
+  test("takes one request deadline too when the lost Lease was still the own one: the writes of the term before may still be under way", async () => {
+    const first = candidate("one");
+    await seconds(1);
+    server.before = () => {
+      throw new KubeError("Unreachable", "cut off");
+    };
+    await seconds(11);
+    expect(isKubeError(await first.outcome, "Fenced")).toBe(true);
+    server.before = () => {};
+
+    const terms: Takeover[] = [];
+    const stopping = new AbortController();
+    const again = first.elector.run(stopping.signal, {
+      onStarted: (signal, takeover) => {
+        terms.push(takeover);
+        return untilAborted(signal);
+      },
+    });
+    await seconds(1);
+    expect(terms).toEqual(["expired"]);
+    expect(await settled(first.elector)).toEqual({ early: false });
+    stopping.abort();
+    await seconds(1);
+    await again;
   });
 
   test("is for leaders only", async () => {

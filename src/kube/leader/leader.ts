@@ -220,6 +220,8 @@ export class LeaderElector {
 
   /** Closes the fence for everyone else, then lets go of the Lease so that the next leader need not wait for it to expire. */
   async #leave(): Promise<void> {
+    // Should it be found to be ours still, it is taken as anyone else's: writes of this term may be under way then.
+    this.#takeover = "expired";
     if (!this.isLeader) return this.#changed("lost");
     const expiresAt = this.#renewedAt + this.#renewMs;
     this.#renewedAt = -Infinity;
