@@ -150,6 +150,37 @@ test("what is for the leader starts when elected, stops when the Lease is lost, 
   expect(await run).toBe("fine");
 });
 
+test("a leader's part that meets the fence before the loss is told ends with its term, and not the process", async () => {
+  const leader = elections();
+  const all = manager({ leader });
+  const frozen = Promise.withResolvers<void>();
+  let terms = 0;
+  all.add(
+    {
+      name: "members",
+      async run(signal) {
+        terms += 1;
+        if (terms === 1) await frozen.promise;
+        else await aborted(signal);
+      },
+    },
+    { leaderOnly: true },
+  );
+  const run = settled(all.run(stop.signal));
+  await soon();
+  leader.elect();
+  await soon();
+  frozen.reject(new KubeError("Fenced", "not renewed in time"));
+  await soon();
+  leader.depose();
+  await soon();
+  leader.elect();
+  await soon();
+  expect(terms).toBe(2);
+  stop.abort();
+  expect(await run).toBe("fine");
+});
+
 test("without an elector the process is alone and leads at once", async () => {
   const all = manager();
   all.add(part("allocator"), { leaderOnly: true });

@@ -123,7 +123,12 @@ export class Manager {
 
   #man(leaderOnly: boolean): Crew {
     const members = this.#members.filter((member) => member.leaderOnly === leaderOnly);
-    const crew = new Crew(members, this.#log, (error) => this.#fail(error));
+    const crew = new Crew(members, this.#log, (error) => {
+      // The fence closes a moment before the loss is told, and that ends the term for the others too.
+      if (leaderOnly && isKubeError(error.cause, "Fenced"))
+        this.#log.warn({ error, runnable: error.runnable }, "runnable ends with its term");
+      else this.#fail(error);
+    });
     this.#crews.add(crew);
     return crew;
   }
