@@ -337,7 +337,7 @@ describe("settling", () => {
         return untilAborted(signal);
       },
     });
-    await seconds(1);
+    while (terms.length === 0) await seconds(0.1);
     expect(terms).toEqual(["expired"]);
     expect(await settled(first.elector)).toEqual({ early: false });
     stopping.abort();
