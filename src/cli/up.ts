@@ -47,7 +47,7 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
   const stopped = untilStopped();
 
   await using embedded = asDisposable(await startEmbedded({ directory, ...(listen !== undefined && { listen }), log }));
-  const forget = await recordUp({ directory, socket: embedded.socket });
+  const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
   const controller = runController(embedded, directory, log, stop.signal);
   view =
@@ -60,7 +60,7 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
     view.close();
     view = undefined;
     stop.abort();
-    await forget();
+    forget();
     await controller;
   }
 }
