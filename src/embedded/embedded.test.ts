@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -140,6 +140,44 @@ describe("files", () => {
     await expect(client.request("GET", "/plumbline/v1/declaration", { query: { resource: "things" }, signal })).rejects.toThrow(
       "resource=things is not served here",
     );
+  });
+});
+
+test("what people create through the API is kept in files, and what they delete goes with its file", async () => {
+  const path = "/apis/openpe.openperouter.github.io/v1alpha1/namespaces/default/l3vnis";
+  const body = {
+    apiVersion: "openpe.openperouter.github.io/v1alpha1",
+    kind: "L3VNI",
+    metadata: { name: "blue" },
+    spec: { vrf: "blue", vni: 9 },
+  };
+  await client.request("POST", path, { body, query: { fieldManager: "kubectl-create" }, signal });
+  const applied = join(directory, "applied");
+  const [name = ""] = await readdir(applied);
+  expect(await readFile(join(applied, name), "utf8")).toContain("vni: 9");
+  await restart();
+  expect((await client.resource(L3VNI).get("blue", { namespace: "default", signal })).spec.vni).toBe(9);
+  await client.resource(L3VNI).delete({ name: "blue", namespace: "default" }, { signal });
+  expect(await readdir(applied)).toEqual([]);
+  await restart();
+  expect((await client.resource(L3VNI).list({ signal })).items).toEqual([]);
+});
+
+test("an object whose file comes back while a finalizer holds it is there anew once it has gone", async () => {
+  await write(manifest(100).replace("name: red", "name: red\n  finalizers: [example.com/hold]"));
+  await restart();
+  const { metadata } = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+  await rm(join(directory, "vnis.yaml"));
+  await eventually(async () => {
+    const held = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+    expect(held.metadata.deletionTimestamp).toBeDefined();
+  });
+  await write(manifest(300));
+  await eventually(async () => expect(await vni()).toBe(300));
+  await client.resource(L3VNI).patch(red, { metadata: { finalizers: null } }, { signal });
+  await eventually(async () => {
+    const anew = await client.resource(L3VNI).get("red", { namespace: "shop", signal });
+    expect([anew.metadata.uid === metadata.uid, anew.spec.vni]).toEqual([false, 300]);
   });
 });
 

@@ -4,8 +4,10 @@ import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Log } from "../kube/log.ts";
 import { issueForServer, loadAuthority, parseListenAddress, writeKubeconfig } from "./credentials.ts";
 import { resourceName } from "./fault.ts";
+import { AppliedManifests } from "./files/applied-manifests.ts";
 import { ManifestDirectory } from "./files/directory.ts";
 import type { Problem } from "./files/problems.ts";
+import { StoreSink } from "./files/store-sink.ts";
 import { Garbage } from "./garbage.ts";
 import { discovery } from "./http/discovery.ts";
 import { apiHandler, type Handler } from "./http/handler.ts";
@@ -17,7 +19,6 @@ import { Keeping } from "./keeping.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
 import { reportProblems } from "./problem-events.ts";
-import { StoreSink } from "./store-sink.ts";
 import { Store } from "./store.ts";
 
 export interface EmbeddedOptions {
@@ -52,7 +53,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
 
   const { store, journal, damage } = openStore(join(stateDirectory, "state.log"), log);
   started.defer(() => journal.close());
-  const keeping = new Keeping(store, undefined);
+  const sink = new StoreSink(store);
+  const manifests = new ManifestDirectory({ root: directory, sink, known: sink.known(), log });
+  started.defer(sink.onDeleted((key) => manifests.lost(key)));
+  started.defer(reportProblems(manifests.problems, store, log));
+  const keeping = new Keeping(store, new AppliedManifests(manifests, sink));
+
   const stopped = new AbortController();
   const background = (work: Promise<void>) =>
     started.defer(() => {
@@ -60,10 +66,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       return work;
     });
   background(new Garbage(store, keeping, log).run(stopped.signal));
-
-  const sink = new StoreSink(store);
-  const manifests = new ManifestDirectory({ root: directory, sink, known: sink.known(), log });
-  started.defer(reportProblems(manifests.problems, store, log));
   await manifests.load(stopped.signal);
   background(manifests.run(stopped.signal));
   const problems = () => [...damage, ...manifests.problems.list()];

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../api/admission/value.ts";
 import type { KubeObject } from "../api/kind.ts";
 import { createLog } from "../kube/log.ts";
-import { applyManifest, removeManifest } from "./declare.ts";
+import { applyManifest } from "./declare.ts";
 import { internalError } from "./fault.ts";
 import { Garbage } from "./garbage.ts";
 import { Keeping } from "./keeping.ts";
-import { configMap, kindNamed, l3vni, newStore, withMetadata } from "./specimen.ts";
+import { configMap, kindNamed, l3vni, newStore } from "./specimen.ts";
 import type { Store } from "./store.ts";
 
 const vnis = kindNamed("L3VNI");
@@ -126,21 +126,6 @@ test("a namespace with more in it than is done at once is emptied too", async ()
   store.delete(namespaces, { name: "big" });
   await settled();
   expect([store.collection(maps).size, store.find(namespaces, { name: "big" })]).toEqual([0, undefined]);
-});
-
-test("an object whose file comes back while a finalizer holds it is there anew once it has gone", async () => {
-  start();
-  const manifest = l3vni("red", {}, { finalizers: ["example.com/hold"] }) as unknown as KubeObject;
-  applyManifest(store, manifest, { path: "a.yaml", line: 1 });
-  const ref = { name: "red", namespace: "default" };
-  const { uid } = store.get(vnis, ref).object.metadata;
-  removeManifest(store, vnis, ref);
-  applyManifest(store, l3vni("red", { vni: 7 }) as unknown as KubeObject, { path: "a.yaml", line: 1 });
-  expect(there("red")?.metadata).toMatchObject({ uid, finalizers: ["example.com/hold"] });
-  store.update(vnis, ref, withMetadata({ finalizers: [] }));
-  await settled();
-  expect(there("red")?.metadata.uid).not.toBe(uid);
-  expect(there("red")).toMatchObject({ spec: { vni: 7 } });
 });
 
 test("events go an hour after they were last seen", async () => {

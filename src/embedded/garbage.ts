@@ -5,7 +5,6 @@ import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Log } from "../kube/log.ts";
 import { embeddedCleanups } from "../kube/metrics.ts";
-import { applyManifest } from "./declare.ts";
 import { ApiFault, resourceName } from "./fault.ts";
 import type { Keeping } from "./keeping.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
@@ -72,7 +71,6 @@ export class Garbage {
     const { metadata } = object;
     const gone = type === "DELETED";
     this.#dependents.replace(idOf(kind, metadata), previous?.object, gone ? undefined : object);
-    if (gone && this.#store.declarationOf(kind, metadata)) this.#suspect(kind, metadata);
     if (!gone && (metadata.ownerReferences || metadata.deletionTimestamp)) this.#suspect(kind, metadata);
     if (gone || metadata.finalizers?.includes(FOREGROUND)) for (const id of this.#dependents.of(metadata.uid ?? "")) this.#suspectById(id);
     if (!gone) return;
@@ -122,15 +120,12 @@ export class Garbage {
 
   #settle(kind: ServedKind, ref: Ref): void {
     const held = this.#store.find(kind, ref);
-    const declaration = this.#store.declarationOf(kind, ref);
-    // Its file came back while finalizers still held the old one.
-    if (!held && declaration) applyManifest(this.#store, declaration.manifest, declaration.source);
     if (!held) return;
     const { metadata } = held.object;
     if (isExpired(kind, held.object)) this.#remove(kind, held);
     else if (metadata.deletionTimestamp && isNamespace(kind)) this.#empty(kind, held);
     else if (metadata.deletionTimestamp) this.#finish(kind, held);
-    else if (metadata.ownerReferences && !declaration) this.#collect(kind, held);
+    else if (metadata.ownerReferences && !this.#store.declarationOf(kind, ref)) this.#collect(kind, held);
   }
 
   /** An object that is not to go, unless its owners are. */

@@ -14,7 +14,7 @@ test("where nothing can be written, writes are refused in words, reads go on, an
   const { stdout } = await promisify(execFile)("prlimit", [
     "--fsize=5000:unlimited",
     process.execPath,
-    join(import.meta.dirname, "full-disk-writer.ts"),
+    join(import.meta.dirname, "fixtures/full-disk-writer.ts"),
     path,
   ]);
   const { refusals, whileFull, afterwards } = JSON.parse(stdout) as { refusals: string[]; whileFull: string[]; afterwards: string[] };

@@ -10,7 +10,7 @@ import { Store } from "../../src/embedded/store.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { COURSE, stateAfter } from "./killed-course.ts";
 
-const WRITER = join(import.meta.dirname, "killed-writer.ts");
+const WRITER = join(import.meta.dirname, "fixtures/killed-writer.ts");
 const log = createLog({ level: "silent" });
 let directory: string;
 

@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,7 +18,9 @@ let command: readonly string[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "plumbline-kubectl-"));
-  embedded = await startEmbedded({ directory, listen: "127.0.0.1:0", log: createLog({ level: "error" }) });
+  const site = join(directory, "site");
+  await mkdir(site);
+  embedded = await startEmbedded({ directory: site, listen: "127.0.0.1:0", log: createLog({ level: "error" }) });
   const kubectl = (await kubeBinaries(silent)).command("kubectl");
   if (!kubectl) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kubectl; unset it to use our own build");
   command = [...kubectl, "--kubeconfig", embedded.tcp?.kubeconfig ?? "", "--cache-dir", join(directory, "cache")];

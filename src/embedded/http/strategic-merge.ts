@@ -3,7 +3,7 @@ import { badRequest } from "../fault.ts";
 import { same } from "../objects/json.ts";
 
 /** How the lists below a field are merged; a list without a key is replaced as a whole. */
-export interface MergeRule {
+interface MergeRule {
   /** The field that names an item; `""` where the items are plain values. */
   readonly key?: string;
   readonly fields?: Readonly<Record<string, MergeRule>>;

@@ -20,7 +20,7 @@ const NAME =
   "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 const CREATED = "CreationTimestamp is a timestamp representing the server time when this object was created.";
 
-export const nameColumn: TableColumn = {
+const nameColumn: TableColumn = {
   name: "Name",
   type: "string",
   format: "name",
