@@ -181,6 +181,13 @@ test("an object whose file comes back while a finalizer holds it is there anew o
   });
 });
 
+test("a second one on the same directory is told who holds it, and the first one goes on", async () => {
+  await expect(startEmbedded({ directory, log })).rejects.toThrow(
+    new RegExp(`is in use by plumbline up \\(process ${process.pid}\\) since`),
+  );
+  expect((await client.resource(ConfigMap).list({ signal })).items).toEqual([]);
+});
+
 test("a directory whose socket would have too long a path is refused in words", async () => {
   const deep = join(directory, "x".repeat(60), "y".repeat(60));
   await mkdir(deep, { recursive: true });

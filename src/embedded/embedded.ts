@@ -16,6 +16,7 @@ import { plumblinePaths } from "./http/plumbline.ts";
 import { listenOnSocket, listenOnTcp, type Listening } from "./http/server.ts";
 import { Journal } from "./journal.ts";
 import { Keeping } from "./keeping.ts";
+import { takeLock } from "./lock.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
 import { reportProblems } from "./problem-events.ts";
@@ -50,6 +51,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { directory, stateDirectory = join(directory, ".plumbline"), log } = options;
   await using started = new AsyncDisposableStack();
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  const lock = takeLock(join(stateDirectory, "lock"), "plumbline up");
+  started.defer(() => lock.release());
 
   const { store, journal, damage } = openStore(join(stateDirectory, "state.log"), log);
   started.defer(() => journal.close());
