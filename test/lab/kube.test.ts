@@ -1,10 +1,13 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { KUBERNETES_VERSION, kubeBinaries, type Part } from "../../lab/kube/binary.ts";
+import { silent } from "../../lab/progress.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { plumbline } from "../support/command-line.ts";
@@ -19,6 +22,17 @@ afterEach(async () => {
   await rm(runtime, { recursive: true });
 });
 
+async function run(part: Part, args: readonly string[], input = ""): Promise<{ stdout: string }> {
+  const command = (await kubeBinaries(silent)).command(part);
+  if (!command) throw new Error(`there is no ${part}`);
+  const [program, ...first] = command;
+  const running = promisify(execFile)(program, [...first, ...args]);
+  running.child.stdin?.end(input);
+  return await running;
+}
+
+const kubectl = (kubeconfig: string, args: readonly string[], input?: string) =>
+  run("kubectl", ["--kubeconfig", kubeconfig, ...args], input);
 const lab = (...args: string[]) => plumbline(["lab", "kube", ...args], { XDG_RUNTIME_DIR: runtime });
 
 test("up prints the kubeconfig of a server that answers, a second up the same one, and down leaves nothing", async () => {
@@ -28,7 +42,7 @@ test("up prints the kubeconfig of a server that answers, a second up the same on
   const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
   const version = await client.request<{ gitVersion: string }>("GET", "/version", { signal: AbortSignal.timeout(10_000) });
   client.close();
-  expect(version.gitVersion).toBe("v1.37.1");
+  expect(version.gitVersion).toBe(KUBERNETES_VERSION);
 
   expect((await lab("up")).stdout.trim()).toBe(kubeconfig);
   const status = await lab("status", "-o", "json");
@@ -42,6 +56,32 @@ test("up prints the kubeconfig of a server that answers, a second up the same on
   expect(await readdir(runtime)).toEqual([]);
   expect(await lab("status")).toMatchObject({ code: 1 });
 });
+
+test("kwok makes a Node ready, and what is scheduled onto it run", async () => {
+  const { stdout } = await lab("up");
+  const kubeconfig = stdout.trim();
+  const manifests = [
+    { apiVersion: "v1", kind: "Node", metadata: { name: "painted" } },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "painted", namespace: "default" },
+      spec: { containers: [{ name: "main", image: "none" }] },
+    },
+  ];
+  await kubectl(kubeconfig, ["wait", "serviceaccount/default", "--for=create", "--timeout=60s"]);
+  await kubectl(kubeconfig, ["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
+  await kubectl(kubeconfig, ["wait", "node/painted", "--for=condition=Ready", "--timeout=60s"]);
+  await kubectl(kubeconfig, ["wait", "pod/painted", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
+});
+
+test.each(["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"] as const)(
+  "%s is in the one binary, and says its version",
+  async (part) => {
+    const { stdout } = await run(part, ["--version"]);
+    expect(stdout).toContain(part === "etcd" ? "etcd Version: 3." : `Kubernetes ${KUBERNETES_VERSION}`);
+  },
+);
 
 test("when the process that holds it is killed, its parts and its data go too", async () => {
   const { stdout } = await lab("up", "--no-kwok");
