@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { type Embedded, startEmbedded } from "../embedded/embedded.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -62,6 +62,7 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
     stop.abort();
     forget();
     await controller;
+    process.stdout.write(`Stopped. What programs wrote is kept in ${join(dir, ".plumbline")}.\n`);
   }
 }
 

@@ -1,7 +1,9 @@
 import { isObject } from "../../api/admission/value.ts";
 import { type Condition, type ConditionStatus, keyOf } from "../../api/kind.ts";
 import type { ServedKind, StoredObject } from "../../embedded/kinds/served-kind.ts";
+import type { Source } from "../../embedded/objects/declaration.ts";
 import type { Store } from "../../embedded/store.ts";
+import { changedFields, type FieldChange } from "./changed-fields.ts";
 
 /** One object, as whoever watches `up` sees it. */
 export interface Row {
@@ -9,15 +11,18 @@ export interface Row {
   readonly namespace: string;
   readonly name: string;
   readonly conditions: readonly { readonly type: string; readonly status: ConditionStatus }[];
-  /** Since when it is as it is: the last turn of a condition, or its creation. */
+  /** Since when it is as it is: the last turn of a condition, the last change that we saw, or its creation. */
   readonly since: string;
-  readonly generation: number;
+  /** Where it stands now; lines move without the object changing. */
+  readonly source: () => Source | undefined;
 }
 
 export interface RowChange {
   readonly type: "added" | "changed" | "deleted";
   readonly row: Row;
-  readonly before?: Row;
+  /** What is different, the status aside. */
+  readonly fields: readonly FieldChange[];
+  readonly conditionsTurned: boolean;
 }
 
 /** The objects that a user cares for, kept up to date: all of our own kinds, and of others what stands in files. */
@@ -26,15 +31,16 @@ export class Board {
   readonly #rows = new Map<string, Row>();
   readonly #unsubscribe: () => void;
 
-  /** `onChange` is told of what a user would call a change: not of every write. */
+  /** `onChange` is told of what a user would call a change, not of every write. */
   constructor(store: Store, onChange: (change: RowChange) => void) {
     this.#store = store;
     for (const kind of store.kinds) {
-      for (const { object } of store.collection(kind).list())
-        if (this.#isShown(kind, object)) this.#rows.set(idOf(kind, object), rowOf(object));
+      for (const { object } of store.collection(kind).list()) {
+        if (this.#isShown(kind, object)) this.#rows.set(idOf(kind, object), this.#row(kind, object));
+      }
     }
-    this.#unsubscribe = store.subscribe((kind, { type, entry }) => {
-      const change = this.#take(kind, entry.object, type === "DELETED");
+    this.#unsubscribe = store.subscribe((kind, { type, entry, previous }) => {
+      const change = this.#take(kind, entry.object, previous?.object, type === "DELETED");
       if (change) onChange(change);
     });
   }
@@ -48,18 +54,33 @@ export class Board {
     this.#unsubscribe();
   }
 
-  #take(kind: ServedKind, object: StoredObject, gone: boolean): RowChange | undefined {
+  #take(kind: ServedKind, object: StoredObject, previous: StoredObject | undefined, gone: boolean): RowChange | undefined {
     const id = idOf(kind, object);
     const before = this.#rows.get(id);
     if (gone) {
       this.#rows.delete(id);
-      return before && { type: "deleted", row: before, before };
+      return before && { type: "deleted", row: before, fields: [], conditionsTurned: false };
     }
     if (!before && !this.#isShown(kind, object)) return undefined;
-    const row = rowOf(object);
+    const fields = previous ? changedFields(previous, object) : [];
+    const row = this.#row(kind, object, fields.length > 0 ? new Date().toISOString() : before?.since);
     this.#rows.set(id, row);
-    if (!before) return { type: "added", row };
-    return differs(before, row) ? { type: "changed", row, before } : undefined;
+    const conditionsTurned = conditionText(row) !== (before ? conditionText(before) : "");
+    if (!before) return { type: "added", row, fields: [], conditionsTurned };
+    return fields.length > 0 || conditionsTurned ? { type: "changed", row, fields, conditionsTurned } : undefined;
+  }
+
+  #row(kind: ServedKind, { metadata, ...content }: StoredObject, changed = ""): Row {
+    const conditions = conditionsOf(content["status"]);
+    const moments = [metadata.creationTimestamp ?? "", changed, ...conditions.map(({ lastTransitionTime = "" }) => lastTransitionTime)];
+    return {
+      kind: kind.kind,
+      namespace: metadata.namespace ?? "",
+      name: metadata.name,
+      conditions: conditions.map(({ type, status }) => ({ type, status })),
+      since: moments.sort().at(-1) ?? "",
+      source: () => this.#store.declarationOf(kind, metadata)?.source,
+    };
   }
 
   #isShown(kind: ServedKind, { metadata }: StoredObject): boolean {
@@ -67,25 +88,8 @@ export class Board {
   }
 }
 
-function rowOf({ kind = "", metadata, ...content }: StoredObject): Row {
-  const conditions = conditionsOf(content["status"]);
-  const turns = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
-  return {
-    kind,
-    namespace: metadata.namespace ?? "",
-    name: metadata.name,
-    conditions: conditions.map(({ type, status }) => ({ type, status })),
-    since: turns.sort().at(-1) ?? metadata.creationTimestamp ?? "",
-    generation: metadata.generation ?? 0,
-  };
-}
-
 function conditionsOf(status: unknown): (Pick<Condition, "type" | "status"> & Partial<Condition>)[] {
   return isObject(status) && Array.isArray(status["conditions"]) ? (status["conditions"] as Condition[]) : [];
-}
-
-function differs(a: Row, b: Row): boolean {
-  return a.generation !== b.generation || conditionText(a) !== conditionText(b);
 }
 
 /** `Ready=True Degraded=False` */

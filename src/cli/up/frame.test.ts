@@ -10,7 +10,7 @@ const row = (name: string, more: Partial<Row> = {}): Row => ({
   name,
   conditions: [],
   since: "2026-11-15T11:55:00Z",
-  generation: 1,
+  source: () => ({ path: `${name}.yaml`, line: 3 }),
   ...more,
 });
 
@@ -21,6 +21,7 @@ function drawn(picture: Partial<Picture>, height = 24, paint = plain): string[] 
 test("objects are shown with their conditions, problems and news below", () => {
   const node = row("n1", {
     kind: "RouterNodeConfigurationStatus",
+    source: () => undefined,
     conditions: [
       { type: "Ready", status: "True" },
       { type: "Degraded", status: "False" },
@@ -29,9 +30,9 @@ test("objects are shown with their conditions, problems and news below", () => {
   expect(drawn({ rows: [row("red"), node], problems: ["a.yaml:3:1: vni is missing"], news: ["12:00:00 L3VNI red added"] })).toEqual([
     "HEAD",
     "",
-    "KIND                            NAMESPACE             NAME   SINCE   CONDITIONS",
-    "L3VNI                           openperouter-system   red    5m",
-    "RouterNodeConfigurationStatus   openperouter-system   n1     5m      Ready=True Degraded=False",
+    "KIND                            NAMESPACE             NAME   SINCE   FILE         CONDITIONS",
+    "L3VNI                           openperouter-system   red    5m      red.yaml:3",
+    "RouterNodeConfigurationStatus   openperouter-system   n1     5m                   Ready=True Degraded=False",
     "",
     "Problems:",
     "  a.yaml:3:1: vni is missing",

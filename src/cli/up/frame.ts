@@ -33,9 +33,9 @@ function table(rows: readonly Row[], room: number, paint: Paint, now: number): s
   if (rows.length === 0) return ["There is nothing yet: put manifests into the directory."];
   const all = rows.length < room;
   const shown = all ? rows : mostTelling(rows, room - 2);
-  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS"].map((text): Cell => ({ text }));
+  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "FILE", "CONDITIONS"].map((text): Cell => ({ text }));
   const cells = shown.map((row) =>
-    [row.kind, row.namespace, row.name, ageOf(row.since, now), conditions(row, paint)].map((text) => ({ text })),
+    [row.kind, row.namespace, row.name, ageOf(row.since, now), fileOf(row), conditions(row, paint)].map((text) => ({ text })),
   );
   const lines = new Columns(paint).lines([header, ...cells]);
   return all ? lines : [...lines, `and ${rows.length - shown.length} more: plumbline get plumbline -A`];
@@ -59,6 +59,11 @@ function conditions({ conditions }: Row, paint: Paint): string {
       return colour ? paint(colour, `${type}=${status}`) : `${type}=${status}`;
     })
     .join(" ");
+}
+
+function fileOf(row: Row): string {
+  const source = row.source();
+  return source ? `${source.path}:${source.line}` : "";
 }
 
 function few(lines: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import type { Embedded } from "../../embedded/embedded.ts";
+import { harmless } from "../printing/columns.ts";
 import { paintFor } from "../printing/paint.ts";
 import { Board, conditionText, type RowChange } from "./board.ts";
 import { frame } from "./frame.ts";
@@ -18,6 +19,8 @@ const TICK_MS = 1_000;
 /** Changes that come together are drawn together. */
 const GATHER_MS = 50;
 const NEWS_KEPT = 20;
+const FIELDS_SHOWN = 3;
+const VALUE_LENGTH = 40;
 
 /** A table that follows the objects, on the terminal's second screen. */
 export function screenView(embedded: Watched, head: readonly string[]): LiveView {
@@ -87,11 +90,18 @@ function problemLines({ problems }: Watched): string[] {
   return problems().map(({ path, line, message }) => `${path}${line === undefined ? "" : `:${line}`}: ${message}`);
 }
 
-function changeText({ type, row, before }: RowChange): string {
+/** `L3VNI openperouter-system/red changed: spec.vni 100 → 101` */
+function changeText({ type, row, fields, conditionsTurned }: RowChange): string {
   const { kind, namespace, name } = row;
-  const conditions = conditionText(row);
-  const turned = type !== "deleted" && conditions !== "" && (!before || conditionText(before) !== conditions);
-  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${turned ? `: ${conditions}` : ""}`;
+  const shown = fields.slice(0, FIELDS_SHOWN).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
+  const more = fields.length > FIELDS_SHOWN ? [`${fields.length - FIELDS_SHOWN} more fields`] : [];
+  const details = [...shown, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
+  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`;
+}
+
+function valueText(value: unknown): string {
+  const text = value === undefined ? "none" : harmless(value);
+  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
 }
 
 /** `5 objects: 3 L3VNI, 2 IPAddressPool` */
