@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { notLater } from "./controller/ending.ts";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 
@@ -96,15 +97,10 @@ function send(response: ServerResponse, status: number, text: string): void {
 }
 
 async function failureOf(check: Check): Promise<string | undefined> {
-  const limit = new AbortController();
-  const late = new Promise<never>((_, reject) => limit.signal.addEventListener("abort", () => reject(limit.signal.reason as Error)));
-  const timer = setTimeout(() => limit.abort(new Error(`no answer within ${CHECK_MS / 1000} s`)), CHECK_MS);
   try {
-    await Promise.race([check(limit.signal), late]);
+    await notLater(CHECK_MS, `no answer within ${CHECK_MS / 1000} s`, check);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
-  } finally {
-    clearTimeout(timer);
   }
 }

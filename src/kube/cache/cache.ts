@@ -1,5 +1,6 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../client/client.ts";
+import { untilAborted } from "../client/pause.ts";
 import type { Selection } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { cacheListenerErrors, cacheObjects, cacheSynced } from "../metrics.ts";
@@ -89,13 +90,7 @@ export class Cache<T extends KubeObject> {
 
   /** Until the first full read is in the cache and delivered. */
   waitForSync(signal: AbortSignal): Promise<void> {
-    if (this.#synced) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => reject(signal.reason as Error);
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#firstSync.promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-    });
+    return this.#synced ? Promise.resolve() : untilAborted(this.#firstSync.promise, signal);
   }
 
   /** `performance.now()` of the last word from the server, bookmarks included; undefined before the first sync. */

@@ -6,6 +6,7 @@ import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.
 import type { ClusterAccess, Identity } from "./access.ts";
 import { type Answer, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
 import { isKubeError, KubeError } from "./error.ts";
+import { untilAborted } from "./pause.ts";
 import { badIdentity, noAnswer, notJson, refusal } from "./refusal.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -216,13 +217,4 @@ function worthRetrying(wire: Wire, error: KubeError): boolean {
 
 function sameIdentity(a: Identity, b: Identity): boolean {
   return a.token === b.token && a.cert === b.cert && a.key === b.key && a.ca === b.ca;
-}
-
-function untilAborted<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

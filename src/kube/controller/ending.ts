@@ -1,3 +1,5 @@
+import { untilAborted } from "../client/pause.ts";
+
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -10,4 +12,15 @@ export async function endsWithin(ms: number, work: Promise<unknown>): Promise<bo
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
   return await Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
+}
+
+/** The result of the work; throws when that takes longer, also if the work ignores the signal that then aborts. */
+export async function notLater<V>(ms: number, why: string, work: (signal: AbortSignal) => V | Promise<V>): Promise<V> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(why)), ms);
+  try {
+    return await untilAborted(Promise.try(work, late.signal), late.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -2,9 +2,8 @@ import { Lease } from "../../api/core/lease.ts";
 import { backoffMs } from "../backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
-import { pause } from "../client/pause.ts";
+import { pause, untilAborted } from "../client/pause.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted } from "../controller/ending.ts";
 import type { Source } from "../controller/source.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
@@ -74,9 +73,8 @@ export class AgentWatch implements Runnable, Source {
     return () => this.#listeners.delete(listener);
   }
 
-  async ready(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#begun.promise, aborted(signal)]);
-    signal.throwIfAborted();
+  ready(signal: AbortSignal): Promise<void> {
+    return untilAborted(this.#begun.promise, signal);
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, endsWithin } from "../controller/ending.ts";
+import { aborted, endsWithin, notLater } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
 import type { Identity } from "../x509.ts";
@@ -134,7 +134,7 @@ export class WebhookServer implements Runnable {
   async #review({ kind, validator }: Registered, request: AdmissionRequest): Promise<{ outcome: string; review: object }> {
     const review = reviewOf(request);
     try {
-      const judgement = await withinMs(JUDGE_MS, (signal) => validator(review, signal));
+      const judgement = await notLater(JUDGE_MS, `no judgement within ${JUDGE_MS / 1000} s`, (signal) => validator(review, signal));
       return { outcome: judgement.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgement) };
     } catch (error) {
       // A fault of ours must not stop what works: the write goes through, and the node checks everything again.
@@ -178,19 +178,4 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
-}
-
-async function withinMs<V>(ms: number, work: (signal: AbortSignal) => V | Promise<V>): Promise<V> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`no judgement within ${ms / 1000} s`)), ms);
-  try {
-    return await Promise.race([
-      work(late.signal),
-      aborted(late.signal).then(() => {
-        throw late.signal.reason as Error;
-      }),
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
