@@ -209,6 +209,21 @@ test("a server that is away delays the end by seconds only, and what could not b
   expect(stage().api.take()).toEqual([]);
 });
 
+test("a server that has long been away, and comes back in the last seconds, is told the final picture", async () => {
+  const reports = stage().start();
+  reports.set("n1", ready("True", "first"));
+  await pass();
+  stage().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
+  reports.set("n1", ready("True", "final"));
+  await pass(300_000);
+  stage().stop.abort();
+  await pass(1_000);
+  stage().api.faults.length = 0;
+  await pass(4_000);
+  await stage().ended;
+  expect(stage().message()).toBe("final");
+});
+
 test("a leader that was fenced off has no last word, and ends at once", async () => {
   const reports = stage().start();
   stage().api.faults.push(...Array.from({ length: 100 }, () => "fenced" as const));

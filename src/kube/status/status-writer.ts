@@ -124,6 +124,8 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
     for (const entry of this.#entries.values()) {
       // Without a whole view nothing is known: the server itself is asked.
       entry.doubt ||= !this.#options.cache.synced;
+      // The last seconds are short, so what has long failed is tried as often as what fails for the first time.
+      entry.failures = 0;
       entry.wake("end");
       this.#stir(entry, { news: true });
     }
