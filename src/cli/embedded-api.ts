@@ -1,3 +1,4 @@
+import { join, relative } from "node:path";
 import type { JsonObject } from "../api/admission/value.ts";
 import type { KubeObject, ObjectMeta } from "../api/kind.ts";
 import type { Override, Source } from "../embedded/objects/declaration.ts";
@@ -26,11 +27,18 @@ export async function declarationOf(
   signal: AbortSignal,
 ): Promise<Declared | undefined> {
   try {
-    return await client.request<Declared>("GET", "/plumbline/v1/declaration", { signal, query: queryOf(resource, metadata) });
+    const declared = await client.request<Declared>("GET", "/plumbline/v1/declaration", { signal, query: queryOf(resource, metadata) });
+    return { ...declared, source: { ...declared.source, path: fromHere(client, declared.source.path) } };
   } catch (error) {
     if (isKubeError(error, "NotFound")) return undefined;
     throw error;
   }
+}
+
+/** The server names files as seen from its directory, which only its socket tells. */
+function fromHere({ access: { server } }: KubeClient, path: string): string {
+  const socket = /^unix:(.*)\/\.plumbline\/api\.sock$/.exec(server);
+  return socket ? relative(process.cwd(), join(socket[1] ?? "", path)) : path;
 }
 
 /** Brings an object back to what its file says. */

@@ -30,7 +30,7 @@ export const SERVERS: readonly (readonly [string, (suite: string) => Promise<Com
 
 const signal = AbortSignal.timeout(10 * 60_000);
 
-async function realServer(suite: string): Promise<CommandLineServer> {
+export async function realServer(suite: string): Promise<CommandLineServer> {
   const [api, directory] = await Promise.all([apiServer(suite), temporary()]);
   const client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
