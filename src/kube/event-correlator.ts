@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Event, ObjectReference } from "../api/core/event.ts";
+import { metaTime } from "../api/time.ts";
 
 export interface EventText {
   type: "Normal" | "Warning";
@@ -98,8 +99,8 @@ export function eventOf(series: Series, component: string, instance: string): Ev
     reason,
     message,
     count,
-    firstTimestamp: seconds(series.first),
-    lastTimestamp: seconds(series.last),
+    firstTimestamp: metaTime(series.first),
+    lastTimestamp: metaTime(series.last),
     source: { component },
     reportingComponent: component,
     reportingInstance: instance,
@@ -108,11 +109,7 @@ export function eventOf(series: Series, component: string, instance: string): Ev
 
 /** What changes in the Event when it happens again. */
 export function recurrenceOf({ message, count, last }: Series): Partial<Event> {
-  return { message, count, lastTimestamp: seconds(last) };
-}
-
-function seconds(date: Date): string {
-  return date.toISOString().replace(/\.\d+Z$/, "Z");
+  return { message, count, lastTimestamp: metaTime(last) };
 }
 
 function truncated(message: string): string {

@@ -1,5 +1,6 @@
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { metaTime } from "../api/time.ts";
 import { type ConditionReport, withTransitionTimes } from "../kube/status/conditions.ts";
 
 /** What the agent always says of a node, and so what is unknown without it even if it never came to say it. */
@@ -16,11 +17,7 @@ export function silentRouter(
   const types = new Set([...held.map(({ type }) => type), ...always]);
   if (types.isSubsetOf(new Set(marked))) return undefined;
 
-  const message = `The agent on node ${node} has been silent since ${seconds(since)}; what else stands here is what it last reported`;
+  const message = `The agent on node ${node} has been silent since ${metaTime(since)}; what else stands here is what it last reported`;
   const reports = [...types].map((type): ConditionReport => ({ type, status: "Unknown", reason: "AgentSilent", message }));
-  return { conditions: withTransitionTimes(reports, held, seconds(now)) };
-}
-
-function seconds(date: Date): string {
-  return date.toISOString().replace(/\.\d+Z$/, "Z");
+  return { conditions: withTransitionTimes(reports, held, metaTime(now)) };
 }

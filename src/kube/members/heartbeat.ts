@@ -1,12 +1,12 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
+import { microTime } from "../../api/time.ts";
 import { backoffMs } from "../backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
 import { pause } from "../client/pause.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { microTime } from "../leader/micro-time.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";

@@ -1,6 +1,7 @@
 import { applyDefaults } from "../../api/admission/defaulting.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { parseKey, type Condition, type Kind, type KubeObject, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
+import { metaTime } from "../../api/time.ts";
 import type { Manifest } from "../client/resource-client.ts";
 import { flipped, withTransitionTimes, type ConditionReport } from "./conditions.ts";
 import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
@@ -55,8 +56,7 @@ export function plan<T extends KubeObject>(
   if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };
 
   const before = statusOf(held);
-  const now = `${date.toISOString().slice(0, 19)}Z`;
-  const next = nextStatus(picture, before, rules, now);
+  const next = nextStatus(picture, before, rules, metaTime(date));
   if (sameOfKind(rules.kind)(before, next)) return undefined;
   const patch = { status: mergePatch(before ?? {}, next as JsonObject) };
   return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next };
