@@ -1,3 +1,4 @@
+import { isObject } from "../../api/admission/value.ts";
 import type { ConfigMap } from "../../api/core/config-map.ts";
 import type { FreedIndex, Indexes, NodeIndex } from "./indexes.ts";
 
@@ -69,8 +70,4 @@ function isFreed(value: unknown): value is FreedIndex[] {
 
 function hasIndex(value: unknown): value is NodeIndex {
   return isObject(value) && Number.isSafeInteger(value["index"]) && Number(value["index"]) >= 0;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
+import { isObject } from "../../api/admission/value.ts";
 import { keyOf, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
 import type { Change } from "../cache/cache.ts";
 import { KubeError, type KubeErrorCode } from "../client/error.ts";
 import type { Manifest, ObjectRef } from "../client/resource-client.ts";
-import { isObject } from "./merge-patch.ts";
 
 /** What befalls a request: it does not arrive, its answer is lost after it was carried out, or the server says no. */
 export type Fault = "lost" | "answer-lost" | "busy" | "refused" | "not-found" | "fenced";

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../../api/admission/value.ts";
 
 export type JsonObject = { readonly [field: string]: unknown };
 
@@ -26,8 +27,4 @@ export function withoutNulls(value: unknown): unknown {
     if (inner !== undefined && inner !== null) copy[field] = withoutNulls(inner);
   }
   return copy;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

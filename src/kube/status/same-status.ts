@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../../api/admission/value.ts";
 import type { ListSchema, Schema } from "../../api/schema.ts";
-import { isObject, type JsonObject } from "./merge-patch.ts";
+import type { JsonObject } from "./merge-patch.ts";
 
 /**
  * Whether `held` already says what `next` says. Aside are the values of time stamps, traffic counters altogether, and the order of lists that
