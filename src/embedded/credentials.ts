@@ -37,7 +37,7 @@ export async function loadAuthority(stateDirectory: string): Promise<Identity> {
   const kept = await readFile(path, "utf8").catch(() => "");
   const [certificate = "", privateKey = ""] = kept.split(/(?=-----BEGIN PRIVATE KEY-----)/);
   if (isUsable(certificate) && privateKey !== "") return { certificate, privateKey };
-  const authority = createAuthority({ commonName: "plumbline embedded API", ...validity(10) });
+  const authority = createAuthority({ commonName: "plumbline embedded authority", ...validity(10) });
   await writePrivately(path, `${authority.certificate}${authority.privateKey}`);
   return authority;
 }
@@ -55,6 +55,7 @@ export function issueForServer(authority: Identity, { host }: ListenAddress): Id
   // An address with a scope cannot stand in a certificate.
   const reachable = ANY.has(host) ? own.filter(({ scopeid }) => !scopeid).map(({ address }) => address) : [host];
   const names = [...new Set(["localhost", hostname(), "127.0.0.1", "::1", ...reachable])];
+  // Not the authority's own name: OpenSSL would take the certificate for one that signed itself.
   return issue(authority, { commonName: "plumbline embedded API", names, usage: "server", ...validity(9) });
 }
 

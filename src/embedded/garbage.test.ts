@@ -7,7 +7,7 @@ import { applyManifest } from "./declare.ts";
 import { internalError } from "./fault.ts";
 import { Garbage } from "./garbage.ts";
 import { Keeping } from "./keeping.ts";
-import { configMap, kindNamed, l3vni, newStore } from "./specimen.ts";
+import { configMap, kindNamed, l3vni, newStore, withMetadata } from "./specimen.ts";
 import type { Store } from "./store.ts";
 
 const vnis = kindNamed("L3VNI");
@@ -112,18 +112,31 @@ describe("owners", () => {
 
   test("what stands in a file stays, whoever it belongs to", async () => {
     start();
-    const manifest = l3vni("red", {}, { ownerReferences: [refTo({ name: "none", uid: "none" })] }) as unknown as KubeObject;
-    applyManifest(store, manifest, { path: "a.yaml", line: 1 });
+    for (const [name, source] of Object.entries({
+      theirs: { path: "a.yaml", line: 1 },
+      ours: { path: "b.yaml", line: 1, applied: true } as const,
+    })) {
+      const manifest = l3vni(name, {}, { ownerReferences: [refTo({ name: "none", uid: "none" })] }) as unknown as KubeObject;
+      applyManifest(store, manifest, source);
+    }
     await settled();
-    expect(there("red")).toBeDefined();
+    expect([there("theirs"), there("ours")]).not.toContain(undefined);
   });
 });
 
-test("a namespace with more in it than is done at once is emptied too", async () => {
+test("a namespace with more in it than is done at once is emptied too, also when finalizers hold most of it", async () => {
   start();
   store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "big" } });
-  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`));
+  const held = { finalizers: ["example.com/hold"] };
+  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, at % 10 === 0 ? {} : held));
   store.delete(namespaces, { name: "big" });
+  await settled();
+  const left = store
+    .collection(maps)
+    .list("big")
+    .map(({ object }) => object.metadata);
+  expect([left.length, left.filter(({ deletionTimestamp }) => !deletionTimestamp)]).toEqual([162, []]);
+  for (const metadata of left) store.update(maps, metadata, withMetadata({ finalizers: [] }));
   await settled();
   expect([store.collection(maps).size, store.find(namespaces, { name: "big" })]).toEqual([0, undefined]);
 });

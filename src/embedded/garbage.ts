@@ -159,11 +159,14 @@ export class Garbage {
   #empty(namespaces: ServedKind, held: Entry): void {
     const { name, finalizers } = held.object.metadata;
     let left = 0;
+    let removed = 0;
     for (const kind of this.#store.kinds.filter(({ scope }) => scope === "Namespaced")) {
       for (const entry of this.#store.collection(kind).list(name)) {
         left += 1;
-        if (left > SLICE) return this.#suspect(namespaces, { name });
-        if (!entry.object.metadata.deletionTimestamp) this.#remove(kind, entry);
+        if (entry.object.metadata.deletionTimestamp) continue;
+        if (removed === SLICE) return this.#suspect(namespaces, { name });
+        removed += 1;
+        this.#remove(kind, entry);
       }
     }
     if (left === 0 && !finalizers?.length) this.#store.finishNamespace(namespaces, held);

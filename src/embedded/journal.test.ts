@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../kube/log.ts";
 import { Journal, type Opened } from "./journal.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
-import { configMap, kindNamed } from "./specimen.ts";
+import { configMap, kindNamed, withMetadata } from "./specimen.ts";
 import { checked } from "./state/record.ts";
 import { Store } from "./store.ts";
 
@@ -108,7 +108,10 @@ test("a file that grows with changes of the same few objects is rewritten, and n
     if (store.find(maps, ref)) store.update(maps, ref, () => body);
     else store.create(maps, "default", body);
   };
-  for (let round = 0; round < 400; round++) change(round);
+  for (let round = 0; round < 400; round++) {
+    change(round);
+    if (round % 100 === 0) store.create(maps, "default", configMap(`once-${round}`));
+  }
   expect(statSync(path).size).toBeGreaterThan(60_000);
   let round = 400;
   await vi.waitFor(() => {
@@ -132,19 +135,33 @@ test("a file that grows with changes of the same few objects is rewritten, and n
   await again.journal.close();
 });
 
+test("a line that was cut short by the end of the process is gone, and what is written next stands alone", async () => {
+  const first = open();
+  first.store.create(maps, "default", configMap("a"));
+  await first.journal.close();
+  writeFileSync(path, readFileSync(path, "utf8").concat('0badc0de {"revision":3,"resource":"configmaps","key":"default/b","obj'));
+  const second = open();
+  second.store.create(maps, "default", configMap("c"));
+  await second.journal.close();
+  const third = open();
+  expect([second.damage, names(third.store), third.damage]).toEqual([undefined, ["a", "c"], undefined]);
+  await third.journal.close();
+});
+
 test("objects of a kind that is no longer served are kept for when it is again", async () => {
   const first = open();
   first.store.create(maps, "default", configMap("a"));
   await first.journal.close();
   const second = open({ serves: (resource) => resource !== "configmaps", compactAboveBytes: 1 });
   expect(names(second.store)).toEqual([]);
-  for (let at = 0; at < 20; at++) {
-    second.store.update(namespaces, { name: "default" }, (held) => ({
-      ...held,
-      metadata: { ...held?.metadata, labels: { at: String(at) } },
-    }));
-    await vi.waitFor(() => new Promise((resolve) => void setImmediate(resolve)));
-  }
+  const relabel = (at: number) => second.store.update(namespaces, { name: "default" }, withMetadata({ labels: { at: String(at) } }));
+  for (let at = 0; at < 50; at++) relabel(at);
+  const grown = statSync(path).size;
+  let at = 50;
+  await vi.waitFor(() => {
+    relabel(at++);
+    expect(statSync(path).size).toBeLessThan(grown / 3);
+  });
   await second.journal.close();
   const third = open();
   expect(names(third.store)).toEqual(["a"]);

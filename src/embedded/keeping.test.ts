@@ -39,6 +39,7 @@ beforeEach(() => {
 });
 
 test("what a person creates is kept in a file as it was written; what a program creates is not", () => {
+  const { revision } = store;
   keeping.create(vnis, "default", { ...l3vni("red", {}, { labels: { a: "b" }, uid: "x" }), status: {} }, "person", {});
   expect(held()).toEqual([
     {
@@ -48,6 +49,7 @@ test("what a person creates is kept in a file as it was written; what a program 
       spec: { vrf: "red", vni: 100 },
     },
   ]);
+  expect(store.revision).toBe(revision + 1);
   keeping.create(vnis, "default", l3vni("blue"), "program", {});
   expect(files.held.size).toBe(1);
   // The file that appears is what the store has already.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../api/admission/value.ts";
 import type { Change } from "./objects/history.ts";
 import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "./specimen.ts";
@@ -186,6 +186,15 @@ describe("update", () => {
     expect(entry.object["data"]).toEqual({ a: "b" });
   });
 
+  test("a dry run is judged and changes nothing", () => {
+    const store = newStore();
+    create(store, l3vni("red"));
+    const seen = changesOf(store);
+    const tried = store.update(vnis, red, (held) => ({ ...held, spec: { vrf: "red", vni: 7 } }), { dryRun: true });
+    expect(tried.entry.object).toMatchObject({ spec: { vni: 7 }, metadata: { generation: 2 } });
+    expect([seen, stored(store)["spec"]]).toEqual([[], { vrf: "red", vni: 100, vxlanport: 4789 }]);
+  });
+
   test("what is not there is created by a write of the whole where the kind allows that, never by a patch", () => {
     const store = newStore();
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: { holderIdentity: "me" } };
@@ -228,11 +237,15 @@ describe("delete", () => {
   });
 
   test("a finalizer holds it: it is marked once, takes no further finalizers, and goes with its last one", () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-01-01T00:00:00Z") });
+    onTestFinished(() => void vi.useRealTimers());
     const store = newStore();
     create(store, l3vni("red", {}, finalized));
     const seen = changesOf(store);
     const { entry, deleted } = store.delete(vnis, red);
     expect(deleted).toBe(false);
+    vi.setSystemTime("2026-01-01T00:01:00Z");
+    expect(entry.object.metadata.deletionTimestamp).toBe("2026-01-01T00:00:00Z");
     expect(entry.object.metadata).toMatchObject({ generation: 2, deletionGracePeriodSeconds: 0, ...finalized });
     expect(store.delete(vnis, red).entry).toBe(entry);
 
