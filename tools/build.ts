@@ -13,8 +13,24 @@ const PROGRAMS = { plumbline: "src/main.ts" } as const;
  * asks for it; with source maps. In one file with everything, more time goes into reading what is not run than into running.
  */
 export async function run(): Promise<number> {
-  const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
   await rm(DIST, { recursive: true, force: true });
+  for (const { name, chunks } of await build(DIST)) {
+    const [main, ...others] = chunks;
+    console.log(`dist/${name}.js ${kibibytes(main ? [main] : [])} KiB, ${others.length} chunks ${kibibytes(others)} KiB`);
+  }
+  return 0;
+}
+
+interface Built {
+  readonly name: string;
+  /** The program itself first. */
+  readonly chunks: readonly { code: string }[];
+}
+
+/** Builds into a directory; Node takes what lies there for modules only under a package.json that says so. */
+export async function build(directory: string): Promise<Built[]> {
+  const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
+  const built: Built[] = [];
   for (const [name, entry] of Object.entries(PROGRAMS)) {
     const bundle = await rolldown({
       input: { [name]: join(ROOT, entry) },
@@ -23,7 +39,7 @@ export async function run(): Promise<number> {
       transform: { define: { PLUMBLINE_VERSION: JSON.stringify(version) } },
     });
     const { output } = await bundle.write({
-      dir: DIST,
+      dir: directory,
       entryFileNames: "[name].js",
       chunkFileNames: "chunks/[name]-[hash].js",
       format: "esm",
@@ -32,11 +48,10 @@ export async function run(): Promise<number> {
       banner: ({ isEntry }) => (isEntry ? "#!/usr/bin/env -S node --max-semi-space-size=1" : ""),
     });
     await bundle.close();
-    await chmod(join(DIST, `${name}.js`), 0o755);
-    const [main, ...others] = output.filter((file) => file.type === "chunk");
-    console.log(`dist/${name}.js ${kibibytes(main ? [main] : [])} KiB, ${others.length} chunks ${kibibytes(others)} KiB`);
+    await chmod(join(directory, `${name}.js`), 0o755);
+    built.push({ name, chunks: output.filter((file) => file.type === "chunk") });
   }
-  return 0;
+  return built;
 }
 
 function kibibytes(chunks: readonly { code: string }[]): number {

@@ -8,7 +8,8 @@ export interface Report {
   msPerStatusPatch: number;
 }
 
-const WARM_UP = 100;
+/** Until Node has compiled what is run all the time. */
+const WARM_UP = 500;
 const REQUESTS = 500;
 
 const [where = "", namespace = "", name = ""] = process.argv.slice(2);
