@@ -50,6 +50,17 @@ test("calls at the same time share a bounded pool", async () => {
   expect(server.received).toHaveLength(60);
 });
 
+test("a renewal does not queue behind all the status writes that may be under way to a slow server", async () => {
+  const server = await scripted(...Array.from({ length: 40 }, () => hang), answer(200, map));
+  const client = clientOf(server);
+  const stop = new AbortController();
+  const slow = Array.from({ length: 40 }, () => client.request("GET", "/slow", { signal: stop.signal }).catch(() => undefined));
+  await until(() => server.received.length === 40);
+  expect(await client.request("GET", "/renewal", { signal })).toEqual(map);
+  stop.abort();
+  await Promise.all(slow);
+});
+
 test("a server below a base path is found there", async () => {
   const server = await scripted(answer(200, {}));
   await clientOf({ url: `${server.url}/k8s/clusters/c-1/` }).request("GET", "/version?verbose=1", { signal, query: { timeout: "5s" } });
@@ -192,6 +203,11 @@ test("a server that asks for more than half a minute of peace is left to the cal
     code: "TooManyRequests",
     retryAfterMs: 60_000,
   });
+});
+
+test("a server that asks for a day is left alone for a minute", async () => {
+  const server = await scripted(says(503, "ServiceUnavailable", "maintenance", { "retry-after": "86400" }));
+  await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({ retryAfterMs: 60_000 });
 });
 
 test.for([400, 403, 404, 405, 409, 410, 415, 422])("status %i is not retried", async (status) => {

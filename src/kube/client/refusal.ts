@@ -22,6 +22,9 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
   429: "TooManyRequests",
 };
 
+/** A maintenance page may say an hour; whoever obeyed would sleep on long after the server is back. */
+const LONGEST_PEACE_MS = 60_000;
+
 /** The server answered, and the answer is no. */
 export function refusal(access: ClusterAccess, asked: Asked, answer: Answer): KubeError {
   const body = answer.body.toString("utf8");
@@ -36,7 +39,7 @@ export function refusalOf(access: ClusterAccess, asked: Asked, status: number, s
     status,
     reason: said.reason,
     details: said.details,
-    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined,
+    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, LONGEST_PEACE_MS) : undefined,
   });
 }
 

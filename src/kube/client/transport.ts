@@ -16,7 +16,7 @@ export interface ClientOptions {
   deadlineMs?: number;
   /** After 429 and 5xx; 4. */
   retries?: number;
-  /** Connections kept for calls; watches come on top. */
+  /** Connections for calls; watches come on top. 64: a renewal must find one free while forty status writes wait for a slow server. */
   maxSockets?: number;
   /** Told of what a server warns of, such as a deprecated version. */
   onWarning?: (text: string) => void;
@@ -62,7 +62,7 @@ export class Transport {
 
   constructor(access: ClusterAccess, options: ClientOptions) {
     this.access = access;
-    this.#sockets = new Sockets(access, options.maxSockets ?? 16);
+    this.#sockets = new Sockets(access, options.maxSockets ?? 64);
     this.#userAgent = options.userAgent ?? "plumbline";
     this.#deadlineMs = options.deadlineMs ?? 30_000;
     this.#retries = options.retries ?? 4;
