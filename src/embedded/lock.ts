@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 
@@ -57,7 +57,7 @@ export function takeLock(path: string, command: string): Lock {
 
 function openLockFile(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
     return openSync(path, "a+", 0o600);
   } catch (cause) {
     throw new LockError("NotWritable", `${path} cannot be written: ${reason(cause)}${ownership(path)}`, { cause });

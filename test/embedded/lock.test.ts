@@ -1,0 +1,166 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { LockError, takeLock, type LockHolder } from "../../src/embedded/lock.ts";
+
+const NOBODY = 65534;
+
+interface Holder {
+  process: ChildProcess;
+  /** The next line that it says. */
+  says(): Promise<string>;
+}
+
+let directory: string;
+let path: string;
+let holders: ChildProcess[];
+let children: number[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-lock-"));
+  path = join(directory, "state", "lock");
+  holders = [];
+  children = [];
+});
+
+afterEach(async () => {
+  await Promise.all(holders.map(kill));
+  for (const pid of children) process.kill(pid, "SIGKILL");
+  rmSync(directory, { recursive: true });
+});
+
+function holder(options: { uid?: number; command?: string; path?: string; env?: Record<string, string> } = {}): Holder {
+  const fixture = new URL("fixtures/lock-holder.ts", import.meta.url).pathname;
+  const child = spawn(process.execPath, [fixture, options.path ?? path, options.command ?? "plumbline up"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...options.env },
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
+  });
+  holders.push(child);
+  const lines: Interface = createInterface({ input: child.stdout });
+  const reader = lines[Symbol.asyncIterator]();
+  const says = async () => {
+    const line = String((await reader.next()).value);
+    const pid = /^held (\d+)$/.exec(line)?.[1];
+    if (pid !== undefined) children.push(Number(pid));
+    return line.replace(/^held .*/, "held");
+  };
+  return { process: child, says };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  await ended;
+}
+
+function refusal(act: () => unknown): Pick<LockError, "code" | "message" | "holder"> {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof LockError) return { code: error.code, message: error.message, holder: error.holder };
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("a lock that someone holds", () => {
+  test("is refused to everyone else, who are told by whom, since when and with which command", async () => {
+    const first = holder({ command: "plumbline up --dir /etc/site" });
+    expect(await first.says()).toBe("held");
+    const written = JSON.parse(readFileSync(path, "utf8")) as LockHolder;
+    expect(written).toMatchObject({ pid: first.process.pid, command: "plumbline up --dir /etc/site" });
+    expect(Date.now() - Date.parse(written.since)).toBeLessThan(60_000);
+    const told = {
+      code: "Held",
+      message: `${join(directory, "state")} is in use by plumbline up --dir /etc/site (process ${first.process.pid}) since ${written.since}; end that first`,
+      holder: written,
+    };
+    expect(refusal(() => takeLock(path, "plumbline up"))).toEqual(told);
+    expect(JSON.parse(await holder().says())).toEqual(told);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(written);
+  });
+
+  test("is refused to the process itself, too, until it is given back", () => {
+    const lock = takeLock(path, "one");
+    expect(refusal(() => takeLock(path, "two"))).toMatchObject({ code: "Held", holder: { pid: process.pid, command: "one" } });
+    lock.release();
+    expect(readFileSync(path, "utf8")).toBe("");
+    takeLock(path, "three").release();
+  });
+
+  test("is free again in the moment its holder is killed, whatever that has started", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const dying = holder();
+      expect(await dying.says()).toBe("held");
+      await kill(dying.process);
+      expect(readFileSync(path, "utf8")).toContain(`"pid":${dying.process.pid}`);
+    }
+    takeLock(path, "next").release();
+  });
+
+  test("is free again when it is given back", async () => {
+    const first = holder();
+    expect(await first.says()).toBe("held");
+    first.process.stdin?.write("release\n");
+    expect(await first.says()).toBe("released");
+    takeLock(path, "next").release();
+  });
+
+  test("is had by one of many who want it at once", async () => {
+    const many = Array.from({ length: 8 }, () => holder());
+    const answers = await Promise.all(many.map((one) => one.says()));
+    expect(answers.filter((answer) => answer === "held")).toHaveLength(1);
+    expect(answers.filter((answer) => answer.includes('"code":"Held"'))).toHaveLength(7);
+  });
+
+  test("holds although its holder has not said who it is", async () => {
+    const first = holder();
+    expect(await first.says()).toBe("held");
+    writeFileSync(path, "garbage");
+    expect(refusal(() => takeLock(path, "two"))).toEqual({
+      code: "Held",
+      message: `${join(directory, "state")} is in use by another process; end that first`,
+      holder: undefined,
+    });
+  });
+});
+
+describe("a directory that cannot be had", () => {
+  test("because nothing can be written there is told so", () => {
+    expect(refusal(() => takeLock("/proc/self/lock", "one"))).toEqual({
+      code: "NotWritable",
+      message: "/proc/self/lock cannot be written: no such file or directory",
+      holder: undefined,
+    });
+    expect(refusal(() => takeLock(join(directory, "no/such/lock"), "one")).message).toMatch(
+      /cannot be written: no such file or directory$/,
+    );
+    writeFileSync(join(directory, "state"), "");
+    expect(refusal(() => takeLock(path, "one")).message).toBe(`${path} cannot be written: not a directory`);
+  });
+
+  test("because it belongs to someone else is told to whom", async () => {
+    const isRoot = process.getuid?.() === 0;
+    const foreign = isRoot ? path : "/usr/lock";
+    const user = isRoot ? NOBODY : process.getuid?.();
+    if (isRoot) {
+      chmodSync(directory, 0o755);
+      mkdirSync(join(directory, "state"), { mode: 0o700 });
+    }
+    const answer = JSON.parse(await holder({ path: foreign, ...(isRoot && { uid: NOBODY }) }).says()) as { code: string; message: string };
+    expect(answer.code).toBe("NotWritable");
+    expect(answer.message).toBe(
+      `${foreign} cannot be written: permission denied; ${dirname(foreign)} belongs to user 0 and this is user ${user}: run it as that user, or give the directory to this one`,
+    );
+  });
+
+  test("because flock is missing is told what to install", async () => {
+    const answer = JSON.parse(await holder({ env: { PATH: "/nowhere" } }).says()) as { code: string; message: string };
+    expect(answer).toEqual({ code: "NoFlock", message: "flock cannot be run: no such file or directory; install util-linux" });
+  });
+});
