@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { developCommands } from "./develop.ts";
 import { EXIT, exitCodeFor } from "./exit.ts";
-import * as get from "./get.ts";
-import * as version from "./version.ts";
+import { configure as configureGet } from "./get.ts";
+import { configure as configureVersion, VERSION } from "./version.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
 
@@ -21,7 +21,7 @@ interface Listed {
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
   up: { about: "Serve the manifests of a directory as a Kubernetes API, and run the controller on it.", load: () => import("./up.ts") },
-  get: { about: "Show objects.", load: () => get },
+  get: { about: "Show objects.", load: () => ({ configure: configureGet }) },
   describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./describe.ts") },
   apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
   delete: { about: "Delete objects.", load: () => import("./delete.ts") },
@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },
   __complete: { about: "", load: () => import("./complete.ts"), hidden: true },
-  version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => version },
+  version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => ({ configure: configureVersion }) },
 };
 
 /** Runs one command line and returns its exit code. Never throws. */
@@ -53,7 +53,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 export async function program(wanted: (name: string) => boolean): Promise<Command> {
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
-    .version(version.VERSION, "-V, --version", "print the version")
+    .version(VERSION, "-V, --version", "print the version")
     .helpCommand(false)
     .addHelpText(
       "after",
