@@ -124,18 +124,18 @@ describe("owners", () => {
   });
 });
 
-test("a namespace with more in it than is done at once is emptied too, also when finalizers hold most of it", async () => {
+test("a namespace with more in it than is done at once is emptied too, also when finalizers hold all of it", async () => {
   start();
   store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "big" } });
   const held = { finalizers: ["example.com/hold"] };
-  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, at % 10 === 0 ? {} : held));
+  for (let at = 0; at < 180; at++) store.create(maps, "big", configMap(`m${at}`, {}, held));
   store.delete(namespaces, { name: "big" });
   await settled();
   const left = store
     .collection(maps)
     .list("big")
     .map(({ object }) => object.metadata);
-  expect([left.length, left.filter(({ deletionTimestamp }) => !deletionTimestamp)]).toEqual([162, []]);
+  expect([left.length, left.filter(({ deletionTimestamp }) => !deletionTimestamp)]).toEqual([180, []]);
   for (const metadata of left) store.update(maps, metadata, withMetadata({ finalizers: [] }));
   await settled();
   expect([store.collection(maps).size, store.find(namespaces, { name: "big" })]).toEqual([0, undefined]);

@@ -1,6 +1,7 @@
 import {
   closeSync,
   fdatasync,
+  fsync,
   ftruncateSync,
   linkSync,
   openSync,
@@ -11,6 +12,7 @@ import {
   write,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { getSystemErrorMessage, promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
@@ -43,6 +45,7 @@ const CHUNK = 256 * 1024;
 const REVISIONS_PER_START = 1_000_000;
 
 const syncData = promisify(fdatasync);
+const syncAll = promisify(fsync);
 const writeChunk = promisify(write);
 
 /**
@@ -53,7 +56,7 @@ export class Journal implements Ledger {
   readonly #path: string;
   readonly #options: Required<JournalOptions>;
   readonly #strangers: readonly RecoveredObject[];
-  readonly #syncing: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
   #file: number;
   #size: number;
   /** How large the file was when it held nothing twice. */
@@ -61,10 +64,14 @@ export class Journal implements Ledger {
   /** Bytes of a failed write may lie behind #size. */
   #tornTail = false;
   #unsynced = false;
+  /** The file has just got its name, and only its directory knows. */
+  #renamed = true;
   #snapshot: (() => LedgerEntry[]) | undefined;
   /** Lines that a rewrite under way has still to take over. */
   #meanwhile: Buffer[] | undefined;
   #compacting: Promise<void> = Promise.resolve();
+  /** A sync that is under way has the file still open. */
+  #syncing: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(path: string, options: Required<JournalOptions>, strangers: readonly RecoveredObject[], compactSize: number) {
@@ -74,8 +81,8 @@ export class Journal implements Ledger {
     this.#file = openSync(path, "a", 0o600);
     this.#size = statSync(path).size;
     this.#compactSize = compactSize;
-    this.#syncing = setInterval(() => void this.#sync(), SYNC_MS);
-    this.#syncing.unref();
+    this.#timer = setInterval(() => (this.#syncing = this.#syncing.then(() => this.#sync())), SYNC_MS);
+    this.#timer.unref();
   }
 
   /** Reads the state back, sets a damaged file aside, and goes on from there. */
@@ -114,9 +121,10 @@ export class Journal implements Ledger {
 
   /** Everything is on the disk afterwards. */
   async close(): Promise<void> {
-    clearInterval(this.#syncing);
+    clearInterval(this.#timer);
     this.#closed = true;
     await this.#compacting;
+    await this.#syncing;
     await this.#sync();
     closeSync(this.#file);
   }
@@ -136,11 +144,15 @@ export class Journal implements Ledger {
 
   async #sync(): Promise<void> {
     if (!this.#unsynced) return;
+    const renamed = this.#renamed;
     this.#unsynced = false;
+    this.#renamed = false;
     try {
       await syncData(this.#file);
+      if (renamed) await syncDirectory(dirname(this.#path));
     } catch (error) {
       this.#unsynced = true;
+      this.#renamed ||= renamed;
       this.#options.log.error({ file: this.#path, error }, "the state could not be forced to the disk");
     }
   }
@@ -168,13 +180,15 @@ export class Journal implements Ledger {
       // From here on in one tick: nothing can be appended in between.
       for (const line of meanwhile) size += writeSync(file, line);
       renameSync(path, this.#path);
-      closeSync(this.#file);
+      const outdated = this.#file;
+      void this.#syncing.then(() => closeSync(outdated));
       this.#file = openSync(this.#path, "a");
       closeSync(file);
       this.#size = size;
       this.#compactSize = compactSize;
       this.#tornTail = false;
       this.#unsynced = true;
+      this.#renamed = true;
       embeddedRewrites.inc({ outcome: "done" });
     } catch (error) {
       embeddedRewrites.inc({ outcome: "failed" });
@@ -249,6 +263,15 @@ async function writeAll(file: number, lines: readonly Buffer[]): Promise<number>
     written += bytesWritten;
   }
   return bytes.length;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = openSync(path, "r");
+  try {
+    await syncAll(directory);
+  } finally {
+    closeSync(directory);
+  }
 }
 
 function cannotWrite(error: unknown): Error {

@@ -4,6 +4,9 @@ import type { ApiFault } from "../fault.ts";
 
 export type Encoding = "json" | "yaml";
 
+const LARGE = 256 * 1024;
+const UNREAD_MS = 60_000;
+
 /** Longer ones are cut, as a server cuts them. */
 const WARNING_MAX = 1024;
 
@@ -30,6 +33,13 @@ export function send(
   if (warnings.length > 0) response.setHeader("warning", warnings.map(warningHeader));
   response.writeHead(code, headers);
   response.end(content);
+  if (content.length > LARGE) dropIfUnread(response);
+}
+
+/** A large answer is not kept for ever for a client that does not read it. */
+function dropIfUnread(response: ServerResponse): void {
+  const timer = setTimeout(() => response.destroy(), UNREAD_MS);
+  response.once("close", () => clearTimeout(timer));
 }
 
 export function sendObject(response: ServerResponse, code: number, body: object, presentation?: Presentation): void {

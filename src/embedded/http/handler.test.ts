@@ -225,12 +225,26 @@ describe("a watcher that does not read", () => {
   });
 });
 
+test("a large answer that nobody reads is dropped after a minute", async () => {
+  for (let at = 0; at < 40; at++) store.create(maps, "default", configMap(`m${at}`, { padding: "x".repeat(100_000) }));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const socket = connect(path, () => socket.write(`GET ${MAPS} HTTP/1.1\r\nhost: x\r\n\r\n`));
+  const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => undefined);
+  await new Promise<void>((resolve) => socket.once("readable", () => resolve()));
+  vi.advanceTimersByTime(61_000);
+  vi.useRealTimers();
+  let received = 0;
+  socket.on("data", (chunk: Buffer) => (received += chunk.length));
+  await gone;
+  expect(received).toBeLessThan(4_000_000);
+  expect((await send("GET", `${MAPS}/m1`)).status).toBe(200);
+});
+
 test("bookmarks come once a minute and name the newest state", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const lines: string[] = [];
-  const socket = connect(path, () =>
-    socket.write(`GET ${MAPS}?watch=true&allowWatchBookmarks=true&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n`),
-  );
+  const socket = connect(path, () => socket.write(`GET ${MAPS}?watch&allowWatchBookmarks=1&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n`));
   socket.on("data", (chunk: Buffer) =>
     lines.push(
       ...chunk

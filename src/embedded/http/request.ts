@@ -34,9 +34,10 @@ function segmentsOf(path: string): string[] {
   }
 }
 
+/** As a server reads a flag: there, and not false. */
 export function isTrue(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
-  return value === "true" || value === "1";
+  return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
 /** All of the body, unless it is too large. */

@@ -51,7 +51,7 @@ export function prepareCreate(
   checkType(kind, body, metadata.name ?? "");
 
   const wrong = metadataErrors(metadata, kind);
-  const { object: judged, errors, unknownFields } = judge(kind, { ...content, ...typed(kind, metadata) }, undefined, "main", wrong);
+  const { object: judged, errors, unknownFields } = judge(kind, { ...typed(kind, metadata), ...content }, undefined, "main", wrong);
   if (errors.length > 0) throw invalid(kind, metadata.name ?? "", errors);
   if (written.resourceVersion) throw new ApiFault(500, undefined, "resourceVersion should not be set on objects to be created");
 
@@ -92,7 +92,7 @@ export function prepareUpdate(kind: ServedKind, body: JsonObject, held: StoredOb
 
   const metadata = half === "status" && !kind.rules.statusCarriesMetadata ? old : carriedOver(written, old);
   const wrong = metadata === old ? [] : metadataUpdateErrors(metadata, old, kind);
-  const { object: judged, errors, unknownFields } = judge(kind, { ...content, ...typed(kind, metadata) }, held, half, wrong);
+  const { object: judged, errors, unknownFields } = judge(kind, { ...typed(kind, metadata), ...content }, held, half, wrong);
   if (errors.length > 0) throw invalid(kind, old.name, errors);
 
   const raised = half !== "status" && kind.rules.raisesGeneration?.(judged, held);

@@ -42,7 +42,7 @@ test("sameness is that of the texts, whatever the order of the fields", () => {
     }),
     { seed: 6, numRuns: 500 },
   );
-  expect(same(JSON.parse('{"__proto__":{}}'), { a: undefined })).toBe(false);
+  expect(same(JSON.parse('{"__proto__":{}}'), { a: 1 })).toBe(false);
 });
 
 test("a merge patch as RFC 7386 has it", () => {
