@@ -81,7 +81,9 @@ export class Journal implements Ledger {
     this.#file = openSync(path, "a", 0o600);
     this.#size = statSync(path).size;
     this.#compactSize = compactSize;
-    this.#timer = setInterval(() => (this.#syncing = this.#syncing.then(() => this.#sync())), SYNC_MS);
+    this.#timer = setInterval(() => {
+      this.#syncing = this.#syncing.then(() => this.#sync());
+    }, SYNC_MS);
     this.#timer.unref();
   }
 
