@@ -36,6 +36,7 @@ async function patchStatus(n: number): Promise<void> {
   last = metadata.resourceVersion;
 }
 
+await patchStatus(1);
 const msPerGet = await msPer(() => objects.get(name, { namespace, signal }));
 const msPerStatusPatch = await msPer(patchStatus);
 process.send?.({ msPerGet, msPerStatusPatch } satisfies Report);
