@@ -80,6 +80,19 @@ test("a person's change goes into the file we wrote, a program's does not", () =
   expect(store.declarationOf(vnis, red)?.manifest).toEqual(held()[0]);
 });
 
+test("what kubectl notes down for itself is in the object and not in the file", () => {
+  const note = { "kubectl.kubernetes.io/last-applied-configuration": "{}" };
+  keeping.create(vnis, "default", l3vni("red", {}, { annotations: { ...note, mine: "x" } }), "person", {});
+  expect(store.get(vnis, red).object.metadata.annotations).toEqual({ ...note, mine: "x" });
+  expect(held()[0]?.metadata.annotations).toEqual({ mine: "x" });
+  const { size } = files.held;
+  keeping.update(vnis, red, withMetadata({ annotations: { ...note, mine: "y" } }), "person", {});
+  expect([files.held.size, held()[0]?.metadata.annotations]).toEqual([size, { mine: "y" }]);
+  keeping.update(vnis, red, withMetadata({ annotations: note }), "person", {});
+  expect(held()[0]?.metadata).toEqual({ name: "red", namespace: "default" });
+  expect(store.get(vnis, red).object.metadata.annotations).toEqual(note);
+});
+
 test("a change of what stands in a person's own file is told, and the file is not touched", () => {
   const manifest = l3vni("red", {}, { namespace: "default" }) as unknown as KubeObject;
   applyManifest(store, manifest, { path: "vnis.yaml", line: 12 });

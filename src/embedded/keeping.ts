@@ -45,7 +45,7 @@ export class Keeping {
 
     const before = store.get(kind, ref).object;
     const after = store.update(kind, ref, make, { ...options, dryRun: true }).entry.object;
-    const manifest = followed(declaration.manifest, before, after);
+    const manifest = withoutNotes(followed(declaration.manifest, before, after));
     if (same(manifest, declaration.manifest)) return store.update(kind, ref, make, options);
     return store.update(kind, ref, make, { ...options, declaration: { manifest, source: this.#files.write(kind, manifest) } });
   }
@@ -85,5 +85,17 @@ function withName(body: JsonObject, { metadata: { name, namespace } }: StoredObj
 /** What the file will say: the body as it was written, without what the server decides. */
 function manifestOf(body: JsonObject, { apiVersion = "", kind = "", metadata: { name, namespace } }: StoredObject): KubeObject {
   const { metadata, ...content } = desiredPart(body, { status: false });
-  return { apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }), ...(metadata as object) }, ...content };
+  const named = { name, ...(namespace !== undefined && { namespace }), ...(metadata as object) };
+  return withoutNotes({ apiVersion, kind, metadata: named, ...content });
+}
+
+/** What kubectl notes down for itself. The object keeps it; in a file it would only be in the way. */
+const NOTE = "kubectl.kubernetes.io/last-applied-configuration";
+
+function withoutNotes(manifest: KubeObject): KubeObject {
+  const { annotations } = manifest.metadata;
+  if (!annotations) return manifest;
+  const kept = without(annotations, NOTE);
+  const metadata = { ...without(manifest.metadata, "annotations"), ...(Object.keys(kept).length > 0 && { annotations: kept }) };
+  return { ...manifest, metadata: metadata as unknown as KubeObject["metadata"] };
 }
