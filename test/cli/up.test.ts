@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { LAUNCHER, plumbline } from "../support/command-line.ts";
+
+let directory: string;
+let env: Record<string, string>;
+let running: Up[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "plumbline-up-test-"));
+  await mkdir(join(directory, "run"));
+  await mkdir(join(directory, "d"));
+  env = { XDG_RUNTIME_DIR: join(directory, "run"), KUBECONFIG: "", PLUMBLINE_DIR: "", HOME: directory };
+  running = [];
+});
+afterEach(async () => {
+  await Promise.all(running.map((up) => up.end("SIGKILL")));
+  await rm(directory, { recursive: true });
+});
+
+/** `plumbline up` as a process, and what it has said so far. */
+class Up {
+  readonly #process: ChildProcess;
+  said = "";
+  complained = "";
+
+  constructor(command: string, args: readonly string[]) {
+    this.#process = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.said += text));
+    this.#process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.complained += text));
+    running.push(this);
+  }
+
+  async says(what: string | RegExp): Promise<void> {
+    const heard = () => (typeof what === "string" ? this.said.includes(what) : what.test(this.said));
+    const wait = () => {
+      if (!heard()) throw new Error(`${String(what)} is not in: ${this.said}\n${this.complained}`);
+    };
+    await vi.waitFor(wait, { timeout: 60_000 });
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const ended = () => this.#process.exitCode !== null || this.#process.signalCode !== null;
+    if (!ended()) {
+      this.#process.kill(signal);
+      await once(this.#process, "exit");
+    }
+    return this.#process.exitCode;
+  }
+}
+
+async function up(...args: string[]): Promise<Up> {
+  const started = new Up(LAUNCHER, ["up", "--dir", join(directory, "d"), ...args]);
+  await started.says(/\d+ objects?/);
+  return started;
+}
+
+const l3vni = (vni: number) => `apiVersion: openpe.openperouter.github.io/v1alpha1
+kind: L3VNI
+metadata:
+  name: red
+  namespace: openperouter-system
+spec:
+  vrf: red
+  vni: ${vni}
+`;
+const write = (path: string, text: string) => writeFile(join(directory, "d", path), text);
+
+test("edits are followed, mistakes are told with their line, and the last good form stays until it is put right", async () => {
+  await write("red.yaml", l3vni(100));
+  const serving = await up();
+  await serving.says("1 object: 1 L3VNI");
+  await write("red.yaml", l3vni(101));
+  await serving.says("L3VNI openperouter-system/red changed: spec.vni 100 → 101\n");
+  await write("red.yaml", l3vni(0));
+  await serving.says(/problem: red\.yaml:8: spec\.vni: Invalid value: 0/);
+  expect((await plumbline(["get", "l3vni", "red", "-n", "openperouter-system", "-o", "yaml"], env)).stdout).toContain("vni: 101\n");
+  await write("red.yaml", l3vni(102));
+  await serving.says("spec.vni 101 → 102\n");
+  await serving.says(/solved: red\.yaml:8: spec\.vni/);
+  await rm(join(directory, "d/red.yaml"));
+  await serving.says("L3VNI openperouter-system/red deleted\n");
+});
+
+test("other commands find it by themselves, and Ctrl-C leaves only what programs wrote", async () => {
+  const serving = await up();
+  await expect(plumbline(["get", "ns", "default", "-o", "name"], env)).resolves.toEqual({
+    code: 0,
+    stdout: "namespace/default\n",
+    stderr: "",
+  });
+  expect(await serving.end("SIGINT")).toBe(0);
+  expect(serving.said).toMatch(/Stopped\. What programs wrote is kept in \S+\/d\/\.plumbline\.\n$/);
+  expect(serving.complained).toBe("");
+  expect(await readdir(join(directory, "run"))).toEqual([]);
+  expect(await readdir(join(directory, "d"))).toEqual([".plumbline"]);
+  expect(existsSync(join(directory, "d/.plumbline/api.sock"))).toBe(false);
+  const { code, stderr } = await plumbline(["get", "ns"], env);
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: expect.stringMatching(/^plumbline: There is nobody to speak to: no `plumbline up` runs/) as string,
+  });
+  expect(await plumbline(["get", "ns", "--dir", join(directory, "d")], env)).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^plumbline: No `plumbline up` runs on .*start it with: plumbline up --dir/) as string,
+  });
+});
+
+test("one that was killed is not taken for running, and the next one goes on with what was there", async () => {
+  const first = await up();
+  await plumbline(["apply", "-f", "-"], env, "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: kept }\n");
+  await first.end("SIGKILL");
+  expect(await plumbline(["get", "cm", "kept"], env)).toMatchObject({ code: 3 });
+  await up();
+  expect((await plumbline(["get", "cm", "kept", "-o", "name"], env)).stdout).toBe("configmap/kept\n");
+});
+
+test("of two that run one must be chosen", async () => {
+  await up();
+  await mkdir(join(directory, "e"));
+  const other = new Up(LAUNCHER, ["up", "--dir", join(directory, "e")]);
+  await other.says("0 objects");
+  expect(await plumbline(["get", "ns"], env)).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `plumbline: Several \`plumbline up\` run, on ${join(directory, "d")} and ${join(directory, "e")}; choose one with --dir\n`,
+  });
+  expect(await plumbline(["get", "ns", "default", "-o", "name"], { ...env, PLUMBLINE_DIR: join(directory, "e") })).toMatchObject({
+    code: 0,
+  });
+});
+
+test("with --listen it is a cluster to whoever has its kubeconfig", async () => {
+  const serving = await up("--listen", "127.0.0.1:0");
+  const kubeconfig = join(directory, "d/.plumbline/kubeconfig");
+  expect(serving.said).toContain(`kubectl: export KUBECONFIG=${kubeconfig}\n`);
+  const elsewhere = { ...env, XDG_RUNTIME_DIR: directory, KUBECONFIG: kubeconfig };
+  expect(await plumbline(["apply", "-f", "-"], elsewhere, l3vni(7))).toMatchObject({ code: 0 });
+  expect((await plumbline(["describe", "l3vni", "red", "-n", "openperouter-system"], elsewhere)).stdout).toContain("File:        applied/");
+  await serving.end("SIGTERM");
+  expect(existsSync(kubeconfig)).toBe(false);
+});
+
+test("on a terminal a table is drawn on its second screen, and the first one comes back as it was", async () => {
+  await write("red.yaml", l3vni(100));
+  const command = `stty rows 24 cols 100; exec ${LAUNCHER} up --dir ${join(directory, "d")}`;
+  const terminal = new Up("script", ["-qefc", command, "/dev/null"]);
+  await terminal.says("red.yaml:1");
+  await write("red.yaml", l3vni(101));
+  await terminal.says("spec.vni 100 → 101");
+  const records = join(directory, `run/plumbline-up-${process.getuid?.()}`);
+  const [record = ""] = await readdir(records);
+  const { pid } = JSON.parse(await readFile(join(records, record), "utf8")) as { pid: number };
+  process.kill(pid, "SIGINT");
+  await terminal.says("Stopped.");
+  const [before, screen, after] = terminal.said.split(/\p{Cc}\[\?1049[hl]/u);
+  expect({ before, after }).toEqual({ before: "", after: expect.stringMatching(/^Stopped\./) as string });
+  expect(screen).toMatch(/KIND {3,}NAMESPACE {3,}NAME/);
+});
+
+test("what is no directory is misuse", async () => {
+  expect(await plumbline(["up", "--dir", join(directory, "nowhere")], env)).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `plumbline: ${join(directory, "nowhere")} is not a directory; create it, or name another with --dir\n`,
+  });
+});
