@@ -2,15 +2,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ConfigMap } from "../api/core/config-map.ts";
-import { Event } from "../api/core/event.ts";
-import { L3VNI } from "../api/openpe/l3vni.ts";
-import { Cache } from "../kube/cache/cache.ts";
-import { fixedAccess } from "../kube/client/access.ts";
-import { KubeClient } from "../kube/client/client.ts";
-import { isKubeError } from "../kube/client/error.ts";
-import { createLog } from "../kube/log.ts";
-import { startEmbedded, type Embedded } from "./embedded.ts";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Event } from "../../src/api/core/event.ts";
+import { L3VNI } from "../../src/api/openpe/l3vni.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
 
 let directory: string;
 let embedded: Embedded;
