@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { deleting } from "./conformance/deleting.ts";
 import { describing } from "./conformance/describing.ts";
+import { misuse } from "./conformance/misuse.ts";
 import { patching } from "./conformance/patching.ts";
 import { reading } from "./conformance/reading.ts";
 import { refusals } from "./conformance/refusals.ts";
@@ -25,6 +26,9 @@ describe.each<ServerName>(["embedded", "kube-apiserver"])("%s", (name) => {
   });
   describe("refusals", () => {
     refusals(server);
+  });
+  describe("misuse", () => {
+    misuse(server);
   });
   describe("reading", () => {
     reading(server);
