@@ -23,9 +23,8 @@ export interface Listening {
 /** On a unix socket that only its owner may connect to. The caller owns the path: what lies there is replaced. */
 export async function listenOnSocket(path: string, handler: Handler): Promise<Listening> {
   if (Buffer.byteLength(path) > SOCKET_PATH_MAX) {
-    throw new Error(
-      `The path of the socket ${path} has ${Buffer.byteLength(path)} bytes, and ${SOCKET_PATH_MAX} are possible; use a directory with a shorter path`,
-    );
+    const message = `The path of the socket ${path} has ${Buffer.byteLength(path)} bytes, and ${SOCKET_PATH_MAX} are possible; use a directory with a shorter path`;
+    throw Object.assign(new Error(message), { code: "ENAMETOOLONG" });
   }
   await rm(path, { force: true });
   const server = configured(createServer(handler));
