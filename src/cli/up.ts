@@ -1,7 +1,9 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { parseListenAddress } from "../embedded/credentials.ts";
 import { type Embedded, startEmbedded } from "../embedded/embedded.ts";
+import { LockError } from "../embedded/lock.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { Manager } from "../kube/controller/manager.ts";
 import { createLog, type Log } from "../kube/log.ts";
@@ -23,7 +25,7 @@ const ROUTER_NAMESPACE = "openperouter-system";
 export function configure(command: Command): void {
   command
     .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
-    .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443")
+    .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
     .addHelpText(
       "after",
       `
@@ -46,7 +48,7 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
   const stopped = untilStopped();
 
-  await using embedded = asDisposable(await startEmbedded({ directory, ...(listen !== undefined && { listen }), log }));
+  await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
   const controller = runController(embedded, directory, log, stop.signal);
@@ -86,6 +88,29 @@ function head(dir: string, { tcp }: Embedded): string[] {
   ];
 }
 
-function asDisposable(embedded: Embedded): Embedded & AsyncDisposable {
-  return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
+async function start(directory: string, listen: string | undefined, log: Log): Promise<Embedded & AsyncDisposable> {
+  try {
+    const embedded = await startEmbedded({ directory, ...(listen !== undefined && { listen }), log });
+    return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
+  } catch (error) {
+    if (error instanceof LockError && error.code === "Held") throw new CliError(error.message, EXIT.no, { cause: error });
+    const { syscall, code = "" } = error as NodeJS.ErrnoException;
+    if (syscall !== "listen") throw error;
+    throw new CliError(`--listen ${listen} is not possible: ${why(code)}`, EXIT.unknown, { cause: error });
+  }
+}
+
+function why(code: string): string {
+  if (code === "EADDRINUSE") return "someone listens there already; choose another port";
+  if (code === "EADDRNOTAVAIL") return "this machine does not have the address";
+  return code === "EACCES" ? "ports below 1024 are for root" : code;
+}
+
+function listenAddress(text: string): string {
+  try {
+    parseListenAddress(text);
+    return text;
+  } catch {
+    throw new InvalidArgumentError("It is an address with a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses.");
+  }
 }

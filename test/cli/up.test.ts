@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -161,6 +162,27 @@ test("on a terminal a table is drawn on its second screen, and the first one com
   const [before, screen, after] = terminal.said.split(/\p{Cc}\[\?1049[hl]/u);
   expect({ before, after }).toEqual({ before: "", after: expect.stringMatching(/^Stopped\./) as string });
   expect(screen).toMatch(/KIND {3,}NAMESPACE {3,}NAME/);
+});
+
+test("a directory that is served is not served twice", async () => {
+  await up();
+  const { code, stdout, stderr } = await plumbline(["up", "--dir", join(directory, "d")], env);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/^plumbline: \S+\/d\/\.plumbline is in use by plumbline up \(process \d+\) since \S+; end that first\n$/);
+});
+
+test("an address that cannot be had is named", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const address = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+  expect(await plumbline(["up", "--dir", join(directory, "d"), "--listen", address], env)).toEqual({
+    code: 3,
+    stdout: "",
+    stderr: `plumbline: --listen ${address} is not possible: someone listens there already; choose another port\n`,
+  });
+  taken.close();
+  const { code, stderr } = await plumbline(["up", "--dir", join(directory, "d"), "--listen", "6443"], env);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("It is an address with a port: 127.0.0.1:6443") as string });
 });
 
 test("what is no directory is misuse", async () => {
