@@ -95,6 +95,13 @@ async function start(directory: string, listen: string | undefined, log: Log): P
   } catch (error) {
     if (error instanceof LockError && error.code === "Held") throw new CliError(error.message, EXIT.no, { cause: error });
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
+    if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {
+      throw new CliError(
+        `${join(directory, ".plumbline")}, where the state is kept, cannot be written (${code}); serve a directory of yours`,
+        EXIT.unknown,
+        { cause: error },
+      );
+    }
     if (syscall !== "listen") throw error;
     throw new CliError(`--listen ${listen} is not possible: ${why(code)}`, EXIT.unknown, { cause: error });
   }
