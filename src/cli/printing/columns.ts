@@ -3,6 +3,8 @@ import type { Colour, Paint } from "./paint.ts";
 export interface Cell {
   readonly text: string;
   readonly colour?: Colour | undefined;
+  /** The text with several colours in it, which take no room. */
+  readonly painted?: string;
 }
 
 /** What kubectl puts between columns, and how narrow a column may be with it. */
@@ -34,9 +36,9 @@ export class Columns {
     );
   }
 
-  #cell({ text, colour }: Cell, width: number): string {
-    const painted = colour === undefined || text === "" ? text : this.#paint(colour, text);
-    return painted + " ".repeat(Math.max(0, width - length(text)));
+  #cell({ text, colour, painted }: Cell, width: number): string {
+    const shown = painted ?? (colour === undefined || text === "" ? text : this.#paint(colour, text));
+    return shown + " ".repeat(Math.max(0, width - length(text)));
   }
 }
 

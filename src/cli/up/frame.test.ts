@@ -30,9 +30,9 @@ test("objects are shown with their conditions, problems and news below", () => {
   expect(drawn({ rows: [row("red"), node], problems: ["a.yaml:3:1: vni is missing"], news: ["12:00:00 L3VNI red added"] })).toEqual([
     "HEAD",
     "",
-    "KIND                            NAMESPACE             NAME   SINCE   FILE         CONDITIONS",
-    "L3VNI                           openperouter-system   red    5m      red.yaml:3",
-    "RouterNodeConfigurationStatus   openperouter-system   n1     5m                   Ready=True Degraded=False",
+    "KIND                            NAMESPACE             NAME   SINCE   CONDITIONS                  FILE",
+    "L3VNI                           openperouter-system   red    5m                                  red.yaml:3",
+    "RouterNodeConfigurationStatus   openperouter-system   n1     5m      Ready=True Degraded=False",
     "",
     "Problems:",
     "  a.yaml:3:1: vni is missing",
@@ -48,7 +48,7 @@ test("a condition is coloured by whether one wants it", () => {
     { type: "Degraded", status: "Unknown" as const },
   ];
   expect(drawn({ rows: [row("n1", { conditions })] }, 24, (colour, text) => `<${colour}>${text}</>`)[3]).toMatch(
-    / {3}<red>Ready=False<\/> <yellow>Degraded=Unknown<\/>$/,
+    / {3}<red>Ready=False<\/> <yellow>Degraded=Unknown<\/> {3}n1\.yaml:3$/,
   );
 });
 

@@ -1,7 +1,7 @@
 import { ageOf } from "../../embedded/http/table/age.ts";
 import { type Cell, Columns } from "../printing/columns.ts";
 import { type Paint, statusColour } from "../printing/paint.ts";
-import type { Row } from "./board.ts";
+import { conditionText, type Row } from "./board.ts";
 
 export interface Picture {
   /** What stands above everything: where, and how to speak to it. */
@@ -33,10 +33,15 @@ function table(rows: readonly Row[], room: number, paint: Paint, now: number): s
   if (rows.length === 0) return ["There is nothing yet: put manifests into the directory."];
   const all = rows.length < room;
   const shown = all ? rows : mostTelling(rows, room - 2);
-  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "FILE", "CONDITIONS"].map((text): Cell => ({ text }));
-  const cells = shown.map((row) =>
-    [row.kind, row.namespace, row.name, ageOf(row.since, now), fileOf(row), conditions(row, paint)].map((text) => ({ text })),
-  );
+  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): Cell => ({ text }));
+  const cells = shown.map((row): Cell[] => [
+    { text: row.kind },
+    { text: row.namespace },
+    { text: row.name },
+    { text: ageOf(row.since, now) },
+    { text: conditionText(row), painted: paintedConditions(row, paint) },
+    { text: fileOf(row) },
+  ]);
   const lines = new Columns(paint).lines([header, ...cells]);
   return all ? lines : [...lines, `and ${rows.length - shown.length} more: plumbline get plumbline -A`];
 }
@@ -52,7 +57,7 @@ function isWell({ conditions }: Row): boolean {
   return conditions.every(({ type, status }) => statusColour(type, status) === "green");
 }
 
-function conditions({ conditions }: Row, paint: Paint): string {
+function paintedConditions({ conditions }: Row, paint: Paint): string {
   return conditions
     .map(({ type, status }) => {
       const colour = statusColour(type, status);
