@@ -8,6 +8,8 @@ import { untilStopped } from "./signals.ts";
 
 export function configure(lab: Command): void {
   const kube = new Command("kube").description("A real Kubernetes control plane on loopback: RBAC on, own certificates, data in memory.");
+  lab.addHelpText("after", "\nExample:\n  plumbline lab kube up\n");
+  kube.addHelpText("after", "\nExample:\n  plumbline lab kube status\n");
   lab.addCommand(kube);
 
   kube

@@ -39,6 +39,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
 
 /** Runs one command line and returns its exit code. Never throws. */
 export async function runProgram(args: readonly string[]): Promise<number> {
+  process.stdout.on("error", endWithReader);
   try {
     const named = args.find((arg) => !arg.startsWith("-"));
     const plumbline = await program((name) => name === named);
@@ -49,12 +50,17 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
+/** `plumbline get ... | head -1`: whoever read us has seen enough. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit(EXIT.fine);
+  throw error;
+}
+
 /** All commands by name, and those that are `wanted` with all they can do. */
 export async function program(wanted: (name: string) => boolean): Promise<Command> {
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
     .version(VERSION, "-V, --version", "print the version")
-    .helpCommand(false)
     .addHelpText(
       "after",
       "\nExample:\n  plumbline up --dir examples\n\nExit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.\n",
@@ -67,7 +73,11 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
   onEvery(plumbline, (command) => {
     const usage = command.createHelp().commandUsage(command);
-    command.exitOverride().showSuggestionAfterError().showHelpAfterError(`Usage: ${usage}\n--help shows what is possible.`);
+    command
+      .exitOverride()
+      .helpCommand(false)
+      .showSuggestionAfterError()
+      .showHelpAfterError(`Usage: ${usage}\n--help shows what is possible.`);
   });
   return plumbline;
 }
