@@ -1,6 +1,8 @@
-import { chmodSync, mkdirSync, renameSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import fs, { chmodSync, mkdirSync, renameSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { thing } from "./objects-in-memory.ts";
 import { Stage } from "./stage.ts";
 
@@ -139,11 +141,30 @@ describe("an edit", () => {
     expect(stage.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
   });
 
-  test("in a burst too large to look at file by file", async () => {
-    for (let index = 0; index < 2_500; index += 1) stage.ring(`nothing-${index}.yaml`);
+  test("in a burst too large to look at file by file is found by looking at all of them", async () => {
+    const look = vi.spyOn(fs, "statSync");
+    syncBuiltinESMExports();
+    for (let index = 0; index < 5_000; index += 1) stage.ring(`nothing-${index}.yaml`);
     stage.edit("c.yaml", thing("c", 33));
     await stage.pass(50);
     expect(stage.sink.happened).toEqual(["apply c"]);
+    expect(look.mock.calls.length).toBeLessThan(2_500);
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  test("of a file that is as young as the clock is coarse is read a second time", async () => {
+    stage.edit("c.yaml", thing("c", 33));
+    vi.setSystemTime(fs.statSync(stage.at("c.yaml")).mtimeMs - 20);
+    const read = vi.spyOn(fs, "readSync");
+    syncBuiltinESMExports();
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+    const once = read.mock.calls.length;
+    await stage.settled();
+    expect(read.mock.calls).toHaveLength(once * 2);
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
   });
 
   test("that makes the file fail at its end is waited for, and then told", async () => {
@@ -201,9 +222,13 @@ test("a file that turns into a directory, a pipe or a link is followed as what i
   unlinkSync(stage.at("b.yaml"));
   symlinkSync(join(stage.parent, "target.yaml"), stage.at("b.yaml"));
   stage.ring("b.yaml");
+  unlinkSync(stage.at("c.yaml"));
+  execFileSync("mkfifo", [stage.at("c.yaml")]);
+  stage.ring("c.yaml");
   await stage.settled();
   expect(stage.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
   expect(stage.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);
+  expect(stage.problems).toEqual(["c.yaml: is neither a file nor a directory; what stood in it stays as it was"]);
 });
 
 test("nothing is written to the directory, and a read-only one is read", async () => {

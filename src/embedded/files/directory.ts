@@ -1,4 +1,5 @@
 import { rmSync } from "node:fs";
+import { resolve } from "node:path";
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import { pause } from "../../kube/client/pause.ts";
@@ -72,7 +73,8 @@ export class ManifestDirectory {
   /** Files whose problems may be others now. */
   readonly #stale = new Set<string>();
 
-  constructor({ root, sink, known = [], log, doorbell = (root, ring) => new Doorbell(root, ring) }: DirectoryOptions) {
+  constructor({ root: given, sink, known = [], log, doorbell = (root, ring) => new Doorbell(root, ring) }: DirectoryOptions) {
+    const root = resolve(given);
     this.#root = root;
     this.#log = log;
     this.#reader = new Reader(root, this.#catalogue, sink);
@@ -182,8 +184,11 @@ export class ManifestDirectory {
       for (const path of paths) this.#stale.add(path);
       yield;
     }
-    for (const path of this.#stale) this.problems.set(path, this.#problemsOf(path));
-    this.#stale.clear();
+    for (const path of this.#stale) {
+      this.#stale.delete(path);
+      this.problems.set(path, this.#problemsOf(path));
+      yield;
+    }
   }
 
   /** When the directory is not there, or not the one it was, the survey finds out what is to be done. */

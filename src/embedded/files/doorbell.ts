@@ -1,4 +1,5 @@
 import { watch, type FSWatcher } from "node:fs";
+import { basename } from "node:path";
 import { pathIn } from "./scan.ts";
 import { codeOf } from "./seen-file.ts";
 
@@ -32,7 +33,12 @@ export class Doorbell {
   }
 
   watchDirectory(path: string, identity: string): void {
-    this.#watch(path, identity, (name) => this.#ring(name === null ? undefined : pathIn(path, name)));
+    const own = basename(this.#at(path));
+    this.#watch(path, identity, (name) => {
+      if (name !== null) this.#ring(pathIn(path, name));
+      // What happens to a directory itself is told under its own name.
+      if (name === null || name === own) this.#ring(path === "." ? undefined : path);
+    });
   }
 
   /** A file that is reached through a link: what happens to it is not heard in the directory. */
@@ -54,7 +60,7 @@ export class Doorbell {
     if (this.#watched.get(path)?.identity === identity) return;
     this.#unwatch(path);
     try {
-      const watcher = watch(path === "." ? this.#root : `${this.#root}/${path}`, (_event, name) => onEvent(name));
+      const watcher = watch(this.#at(path), (_event, name) => onEvent(name));
       watcher.on("error", () => {
         this.#unwatch(path);
         this.#ring(undefined);
@@ -66,6 +72,10 @@ export class Doorbell {
       const code = codeOf(error) ?? "";
       if (["ENOSPC", "EMFILE", "ENFILE", "ENOSYS"].includes(code)) this.#deaf.set(path, code);
     }
+  }
+
+  #at(path: string): string {
+    return path === "." ? this.#root : `${this.#root}/${path}`;
   }
 
   #unwatch(path: string): void {

@@ -1,10 +1,10 @@
 import type { Catalogue, Found } from "./catalogue.ts";
-import { passagesOf, type Passage } from "./manifests/manifests.ts";
+import { passagesOf, type Manifest, type Passage } from "./manifests/manifests.ts";
 import { placeOf } from "./manifests/place.ts";
 import type { Problem } from "./problems.ts";
 import { lookAt, readFile, type SeenFile } from "./seen-file.ts";
 import { SETTLE_MS } from "./settling.ts";
-import type { ManifestSink } from "./sink.ts";
+import type { Complaint, Identity, ManifestSink } from "./sink.ts";
 
 /** How long something that a file no longer has is left where it is: it may be in another file in a moment, or in this one again. */
 export const LEAVE_MS = 1_000;
@@ -43,6 +43,7 @@ export class Reader {
   readonly #sink: ManifestSink;
   readonly #known = new Map<string, KnownFile>();
   readonly #doubts = new Map<string, Doubt>();
+  readonly #identities = new WeakMap<Manifest, Identity | Complaint>();
 
   constructor(root: string, catalogue: Catalogue, sink: ManifestSink) {
     this.#root = root;
@@ -132,6 +133,12 @@ export class Reader {
     this.#catalogue.forget(path);
   }
 
+  #identify(manifest: Manifest): Identity | Complaint {
+    let identity = this.#identities.get(manifest);
+    if (!identity) this.#identities.set(manifest, (identity = this.#sink.identify(manifest.object)));
+    return identity;
+  }
+
   #unreadable(path: string, why: string): void {
     this.#doubts.delete(path);
     const problems: Problem[] = [{ path, level: "error", message: `${why}; what stood in it stays as it was` }];
@@ -148,7 +155,7 @@ export class Reader {
       for (const flaw of flaws)
         problems.push({ path, line: line + flaw.line + 1, column: flaw.column + 1, level: "error", message: flaw.message });
       for (const manifest of manifests) {
-        const identity = this.#sink.identify(manifest.object);
+        const identity = this.#identify(manifest);
         if ("key" in identity) {
           found.push({ key: identity.key, manifest, line });
           continue;
@@ -165,11 +172,16 @@ export class Reader {
   }
 }
 
-/** Whether it looks as if someone was not done writing. */
+/**
+ * Whether it looks as if someone was not done writing. Half a file is whole up to its last passage, and what is missing after that is
+ * given time anyway; so only a last passage that is new can deceive.
+ */
 function isDoubtful(path: string, bytes: Buffer, passages: readonly Passage[], before: KnownFile | undefined): boolean {
-  if (bytes.length === 0) return false;
-  const isWrong = passages.some(({ flaws }) => flaws.length > 0);
+  const last = passages.at(-1);
+  if (!last || before?.passages.some(({ digest }) => digest === last.digest)) return false;
   const wasWrong = before !== undefined && before.problems.length > 0;
-  const endsInLine = !path.endsWith(".json") && bytes.at(-1) !== 10;
-  return endsInLine || (isWrong && !wasWrong) || (before !== undefined && bytes.length < before.bytes);
+  const isWrong = last.flaws.length > 0 && !wasWrong;
+  // Half of a JSON text is never right.
+  if (path.endsWith(".json")) return isWrong;
+  return isWrong || bytes.at(-1) !== 10 || (before !== undefined && bytes.length < before.bytes);
 }

@@ -26,14 +26,18 @@ interface Place {
 }
 
 /** Whoever gives us a home directory by mistake is told so, instead of being kept waiting. */
-export const MAX_ENTRIES = 200_000;
+const MAX_ENTRIES = 200_000;
 
 /**
  * Looks through a directory, entry by entry; `onDirectory` is told of each one before it is looked into. Throws when the directory
  * itself cannot be read. What is reached through a link counts only when it is not there without one.
  */
-export function* scan(root: string, onDirectory: (path: string, identity: string) => void): Generator<void, Scan> {
-  const walk = new Walk(root, onDirectory);
+export function* scan(
+  root: string,
+  onDirectory: (path: string, identity: string) => void,
+  maxEntries = MAX_ENTRIES,
+): Generator<void, Scan> {
+  const walk = new Walk(root, onDirectory, maxEntries);
   const identity = identityOf(statSync(root));
   readdirSync(root);
   yield* walk.into({ path: ".", linked: false, above: [] }, identity);
@@ -62,11 +66,13 @@ class Walk implements Scan {
   readonly #root: string;
   readonly #onDirectory: (path: string, identity: string) => void;
   readonly #seen = new Set<string>();
+  readonly #maxEntries: number;
   #entries = 0;
 
-  constructor(root: string, onDirectory: (path: string, identity: string) => void) {
+  constructor(root: string, onDirectory: (path: string, identity: string) => void, maxEntries: number) {
     this.#root = root;
     this.#onDirectory = onDirectory;
+    this.#maxEntries = maxEntries;
   }
 
   *into(place: Place, identity: string): Generator<void> {
@@ -77,13 +83,13 @@ class Walk implements Scan {
     for (const entry of this.#entriesOf(place.path)) {
       const inner = { path: pathIn(place.path, entry.name), linked: place.linked, above };
       this.#entries += 1;
-      if (this.#entries > MAX_ENTRIES) break;
+      if (this.#entries > this.#maxEntries) break;
       if (entry.isSymbolicLink()) this.links.push({ ...inner, linked: true });
       else if (entry.isDirectory()) yield* this.#directory(inner);
       else if (isManifestName(entry.name)) this.#file(inner);
       yield;
     }
-    if (this.#entries > MAX_ENTRIES) this.problems.set(".", `has more than ${MAX_ENTRIES} entries; not all of them are read`);
+    if (this.#entries > this.#maxEntries) this.problems.set(".", `has more than ${this.#maxEntries} entries; not all of them are read`);
   }
 
   *follow(link: Place): Generator<void> {

@@ -1,0 +1,88 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { thing } from "../../src/embedded/files/objects-in-memory.ts";
+
+// Root may read everything, so a process of nobody's looks at the directory.
+const NOBODY = 65534;
+
+let root: string;
+let follower: ChildProcess;
+let said: { objects: string[]; problems: string[] };
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "plumbline-files-"));
+  chmodSync(root, 0o755);
+  mkdirSync(join(root, "sub"));
+  writeFileSync(join(root, "a.yaml"), thing("a"));
+  writeFileSync(join(root, "b.yaml"), thing("b"));
+  writeFileSync(join(root, "sub/c.yaml"), thing("c"));
+  said = { objects: [], problems: [] };
+  const fixture = new URL("fixtures/directory-follower.ts", import.meta.url).pathname;
+  const isRoot = process.getuid?.() === 0;
+  follower = spawn(process.execPath, [fixture, root], {
+    stdio: ["ignore", "pipe", "inherit"],
+    ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+  });
+  if (follower.stdout) createInterface({ input: follower.stdout }).on("line", (line) => (said = JSON.parse(line) as typeof said));
+});
+
+afterEach(async () => {
+  const ended = new Promise((resolve) => follower.once("exit", resolve));
+  follower.kill("SIGKILL");
+  await ended;
+  chmodSync(root, 0o755);
+  chmodSync(join(root, "sub"), 0o755);
+  rmSync(root, { recursive: true });
+});
+
+const objects = ["a.yaml:1 a=1", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"];
+const soon = { timeout: 30_000, interval: 5 };
+const quiet = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("a file that may not be read keeps its objects, is told, and is read again when it may be", async () => {
+  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  chmodSync(join(root, "a.yaml"), 0);
+  await expect
+    .poll(() => said, soon)
+    .toMatchObject({ problems: ["a.yaml: cannot be read: permission denied; what stood in it stays as it was"] });
+  writeFileSync(join(root, "a.yaml"), thing("a", 2));
+  await quiet(1_500);
+  await expect.poll(() => said, soon).toMatchObject({ objects });
+  chmodSync(join(root, "a.yaml"), 0o644);
+  await expect.poll(() => said, soon).toMatchObject({ objects: ["a.yaml:1 a=2", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"], problems: [] });
+});
+
+test.each([
+  ["listed", 0o311],
+  ["entered", 0o644],
+  ["read at all", 0],
+])("a directory that may not be %s keeps its objects, is told, and is read again when it may be", async (_, mode) => {
+  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  chmodSync(join(root, "sub"), mode);
+  await expect
+    .poll(() => said, soon)
+    .toMatchObject({
+      problems: [expect.stringMatching(/^sub(\/c\.yaml)?: cannot be read: permission denied; what stood in it stays as it was$/) as string],
+    });
+  await quiet(1_500);
+  await expect.poll(() => said, soon).toMatchObject({ objects });
+  chmodSync(join(root, "sub"), 0o755);
+  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+});
+
+test("the directory itself, when it may not be read, keeps everything", async () => {
+  await expect.poll(() => said, soon).toMatchObject({ objects, problems: [] });
+  chmodSync(root, 0);
+  await expect
+    .poll(() => said, soon)
+    .toMatchObject({ objects, problems: [`.: ${root} cannot be read: permission denied; its objects stay as they are until it is back`] });
+  rmSync(join(root, "b.yaml"));
+  await quiet(1_500);
+  await expect.poll(() => said, soon).toMatchObject({ objects });
+  chmodSync(root, 0o755);
+  await expect.poll(() => said, soon).toMatchObject({ objects: ["a.yaml:1 a=1", "sub/c.yaml:1 c=1"], problems: [] });
+});
