@@ -6,7 +6,7 @@ import { declarationOf, resetOverrides } from "../embedded-api.ts";
 import type { Resource } from "../resources/discovery.ts";
 import { pathOf } from "../resources/path.ts";
 
-export type Outcome = "created" | "configured" | "unchanged" | "reset";
+type Outcome = "created" | "configured" | "unchanged" | "reset";
 
 /** Brings one object to what its manifest says. */
 export type Apply = (client: KubeClient, resource: Resource, object: KubeObject, signal: AbortSignal) => Promise<Outcome>;

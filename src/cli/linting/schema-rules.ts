@@ -11,7 +11,7 @@ import { prepareCreate } from "../../embedded/objects/admission.ts";
 import { Undecodable } from "../../embedded/objects/metadata.ts";
 import { didYouMean } from "../resources/nearest.ts";
 
-export interface Complaint {
+interface Complaint {
   readonly reason: "UnknownKind" | "UnknownField" | "ValidationFailed";
   readonly field: string;
   readonly message: string;

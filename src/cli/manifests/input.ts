@@ -15,7 +15,7 @@ export interface Input {
 }
 
 /** A place in a file that cannot be read as a manifest. */
-export interface Unreadable {
+interface Unreadable {
   readonly file: string;
   readonly line: number;
   readonly message: string;

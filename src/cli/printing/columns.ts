@@ -51,7 +51,7 @@ export function harmless(value: unknown): string {
 }
 
 /** Control characters shown instead of sent. */
-export function withoutControls(line: string): string {
+function withoutControls(line: string): string {
   return line
     .replaceAll("\u001b", "^[")
     .replaceAll("\t", " ")
