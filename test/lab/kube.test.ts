@@ -72,7 +72,8 @@ test("kwok makes a Node ready, and what is scheduled onto it run", async () => {
   await kubectl(kubeconfig, ["wait", "serviceaccount/default", "--for=create", "--timeout=60s"]);
   await kubectl(kubeconfig, ["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
   await kubectl(kubeconfig, ["wait", "node/painted", "--for=condition=Ready", "--timeout=60s"]);
-  await kubectl(kubeconfig, ["wait", "pod/painted", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
+  const { stdout: seen } = await kubectl(kubeconfig, ["wait", "pod/painted", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
+  expect(seen).toBe("pod/painted condition met\n");
 });
 
 test.each(["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"] as const)(
