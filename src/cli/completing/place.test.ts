@@ -31,6 +31,7 @@ test.for<[string[], Place]>([
   [["crds", "l3vni", ""], { is: "kind" }],
   [["apply", "-f", ""], { is: "other" }],
   [["apply", "-f", "a.yaml", ""], { is: "other" }],
+  [["delete", "-f", "a.yaml", ""], { is: "other" }],
   [["get", "--dir", ""], { is: "other" }],
   [["version", ""], { is: "other" }],
   [["nonsense", "more", ""], { is: "one of", candidates: expect.any(Array) as never }],

@@ -84,7 +84,12 @@ test("what cannot be read is named with its line, and the rest is judged all the
 });
 
 test("an object that stands there twice is one too many", () => {
-  expect(failures(`${good}---\n${good}`)).toEqual(["10 Duplicate metadata.name: It stands in a.yaml:1 as well; remove one of them"]);
+  const seen: unknown[] = [];
+  const { failures: found } = verdict(`${good}---\n${good}`, [(objects) => (seen.push(...objects), [])]);
+  expect(found).toMatchObject([
+    { line: 10, reason: "Duplicate", field: "metadata.name", message: "It stands in a.yaml:1 as well; remove one of them" },
+  ]);
+  expect(seen).toHaveLength(1);
 });
 
 test("a domain's rule sees the sound objects with defaults filled, and its failures get their line", () => {

@@ -25,6 +25,11 @@ test("a table is laid out as kubectl does: upper case headers, three spaces", ()
   ]);
 });
 
+test("a column is at least six wide", () => {
+  const columnDefinitions = [{ name: "A" }, { name: "B" }, { name: "C" }];
+  expect(printed({ columnDefinitions, rows: [{ cells: [1, "xyz", 3] }] })).toEqual(["A     B     C", "1     xyz   3"]);
+});
+
 test("wide shows the columns of lower priority", () => {
   expect(printed(pools, { wide: true })[1]).toBe("blue          true          False       True      5m");
 });

@@ -2,27 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { answer, holdTime, ScriptedServer, says, type Step, until } from "../../kube/client/scripted-server.ts";
-import type { Selection } from "../resources/selection.ts";
+import { configMaps } from "../specimen.ts";
 import { nameView } from "./view.ts";
 import { watch } from "./watch.ts";
-
-const selection: Selection = {
-  resource: {
-    group: "",
-    version: "v1",
-    kind: "ConfigMap",
-    plural: "configmaps",
-    singular: "configmap",
-    scope: "Namespaced",
-    shortNames: [],
-    categories: [],
-    verbs: [],
-    versions: ["v1"],
-  },
-  namespace: "shop",
-  names: [],
-  selector: undefined,
-};
 
 const map = (name: string, resourceVersion: string) => ({
   apiVersion: "v1",
@@ -71,7 +53,7 @@ afterEach(async () => {
 async function follow(...steps: Step[]): Promise<void> {
   server = await ScriptedServer.start(steps);
   client = new KubeClient(fixedAccess(server.url), { retries: 0 });
-  watching = watch({ client, selection, view: nameView(), signal: stop.signal });
+  watching = watch({ client, selection: configMaps, view: nameView(), signal: stop.signal });
   watching.catch(() => undefined);
 }
 

@@ -4,7 +4,7 @@ import { didYouMean, nearest } from "./nearest.ts";
 test.for([
   ["l3vin", ["l3vni", "l2vni", "pods"], ["l3vni"]],
   ["l4vni", ["l3vni", "l2vni", "pods"], ["l2vni", "l3vni"]],
-  ["ipadresspool", ["ipaddresspool", "ipaddresspools"], ["ipaddresspool"]],
+  ["ipadresspool", ["ipaddresspools", "ipaddresspool"], ["ipaddresspool"]],
   ["Pod", ["pods"], ["pods"]],
   ["xyz", ["l3vni", "po"], []],
   ["", ["a", "ab"], []],
