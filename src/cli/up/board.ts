@@ -30,6 +30,8 @@ export class Board {
   readonly #store: Store;
   readonly #rows = new Map<string, Row>();
   readonly #unsubscribe: () => void;
+  /** The rows in order, until one changes: they are drawn every second, and may be ten thousand. */
+  #ordered: readonly Row[] | undefined;
 
   /** `onChange` is told of what a user would call a change, not of every write. */
   constructor(store: Store, onChange: (change: RowChange) => void) {
@@ -46,8 +48,8 @@ export class Board {
   }
 
   /** By kind, namespace and name. */
-  rows(): Row[] {
-    return [...this.#rows.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  rows(): readonly Row[] {
+    return (this.#ordered ??= inOrder(this.#rows.values()));
   }
 
   close(): void {
@@ -57,6 +59,7 @@ export class Board {
   #take(kind: ServedKind, object: StoredObject, previous: StoredObject | undefined, gone: boolean): RowChange | undefined {
     const id = idOf(kind, object);
     const before = this.#rows.get(id);
+    this.#ordered = undefined;
     if (gone) {
       this.#rows.delete(id);
       return before && { type: "deleted", row: before, fields: [], conditionsTurned: false };
@@ -101,6 +104,7 @@ function idOf(kind: ServedKind, object: StoredObject): string {
   return `${kind.group} ${kind.kind} ${keyOf(object)}`;
 }
 
-function sortKey({ kind, namespace, name }: Row): string {
-  return `${kind} ${namespace} ${name}`;
+function inOrder(rows: Iterable<Row>): Row[] {
+  const keyed = Array.from(rows, (row) => ({ row, key: `${row.kind} ${row.namespace} ${row.name}` }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row);
 }
