@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { parseListenAddress } from "../embedded/credentials.ts";
 import { type Embedded, startEmbedded } from "../embedded/embedded.ts";
@@ -76,13 +77,21 @@ function runController(embedded: Embedded, directory: string, log: Log, signal: 
   return manager.run(signal);
 }
 
+/** What to type to run us: in a checkout the launcher, wherever one stands. */
+function ownName(): string {
+  const launcher = join(import.meta.dirname, "../../plumbline");
+  if (!existsSync(launcher)) return "plumbline";
+  const path = relative(process.cwd(), launcher);
+  return path.includes("/") ? path : `./${path}`;
+}
+
 function nothingToSettle(): Promise<void> {
   return Promise.resolve();
 }
 
 function head(dir: string, { tcp }: Embedded): string[] {
   return [
-    `Plumbline serves ${dir}. Edit the files, or in another terminal: plumbline get plumbline -A`,
+    `Plumbline serves ${dir}. Edit the files, or in another terminal: ${ownName()} get plumbline -A`,
     ...(tcp ? [`kubectl: export KUBECONFIG=${tcp.kubeconfig}`] : []),
     "Ctrl-C ends it.",
   ];
