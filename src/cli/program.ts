@@ -50,10 +50,14 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `plumbline get ... | head -1`: whoever read us has seen enough. */
+let readerLeft = false;
+
+/** `plumbline get ... | head -1`: whoever read us has seen enough. What runs until it is told to end is told so. */
 function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(EXIT.fine);
-  throw error;
+  if (error.code !== "EPIPE") throw error;
+  if (readerLeft) return;
+  readerLeft = true;
+  if (!process.emit("SIGTERM", "SIGTERM")) process.exit(EXIT.fine);
 }
 
 /** All commands by name, and those that are `wanted` with all they can do. */

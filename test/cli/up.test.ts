@@ -27,6 +27,8 @@ afterEach(async () => {
 /** `plumbline up` as a process, and what it has said so far. */
 class Up {
   readonly #process: ChildProcess;
+  /** With the exit code, or null after a signal. */
+  readonly ended: Promise<number | null>;
   said = "";
   complained = "";
 
@@ -34,6 +36,7 @@ class Up {
     this.#process = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     this.#process.stdout?.setEncoding("utf8").on("data", (text: string) => (this.said += text));
     this.#process.stderr?.setEncoding("utf8").on("data", (text: string) => (this.complained += text));
+    this.ended = once(this.#process, "exit").then(([code]) => code as number | null);
     running.push(this);
   }
 
@@ -46,12 +49,8 @@ class Up {
   }
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
-    const ended = () => this.#process.exitCode !== null || this.#process.signalCode !== null;
-    if (!ended()) {
-      this.#process.kill(signal);
-      await once(this.#process, "exit");
-    }
-    return this.#process.exitCode;
+    this.#process.kill(signal);
+    return this.ended;
   }
 }
 
@@ -183,6 +182,16 @@ test("an address that cannot be had is named", async () => {
   taken.close();
   const { code, stderr } = await plumbline(["up", "--dir", join(directory, "d"), "--listen", "6443"], env);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("It is an address with a port: 127.0.0.1:6443") as string });
+});
+
+test("when nobody reads it any more it ends as if told to", async () => {
+  const piped = new Up("bash", ["-c", `"${LAUNCHER}" up --dir "${join(directory, "d")}" | head -n 1`]);
+  await piped.says("Plumbline serves");
+  await write("red.yaml", l3vni(100));
+  expect(await piped.ended).toBe(0);
+  expect(piped.complained).toBe("");
+  expect(await readdir(join(directory, "run"))).toEqual([]);
+  expect(existsSync(join(directory, "d/.plumbline/api.sock"))).toBe(false);
 });
 
 test("what is no directory is misuse", async () => {
