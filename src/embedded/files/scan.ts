@@ -1,7 +1,7 @@
 import { readdirSync, statSync, type Dirent } from "node:fs";
 import { identityOf, isManifestName, lookAt, reasonOf, type SeenFile } from "./seen-file.ts";
 
-export interface ScannedFile extends SeenFile {
+interface ScannedFile extends SeenFile {
   /** The path, or a directory in it, is a link. */
   readonly linked: boolean;
 }

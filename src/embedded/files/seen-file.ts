@@ -42,7 +42,7 @@ export function identityOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
-export function seenFile(stats: Stats): SeenFile {
+function seenFile(stats: Stats): SeenFile {
   const identity = identityOf(stats);
   return { identity, fingerprint: `${identity}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`, modified: stats.mtimeMs };
 }
