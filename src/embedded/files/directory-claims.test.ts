@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, utimesSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { thing } from "./objects-in-memory.ts";
 import { Stage } from "./stage.ts";
@@ -28,6 +28,18 @@ describe("since the process ran last", () => {
     stage.sink.happened.length = 0;
     await stage.open(before);
     expect(stage.sink.happened).toEqual(["apply changed", "move moved to d.yaml:1", "remove gone"]);
+  });
+
+  test("what has gone from a file is removed, but not when the file has only just been written", async () => {
+    const before = [stage.known("old", 1, "a.yaml"), stage.known("young", 1, "b.yaml")];
+    stage.put("a.yaml", thing("a"));
+    stage.put("b.yaml", thing("b"));
+    const now = Date.now() / 1000;
+    utimesSync(stage.at("a.yaml"), now - 60, now - 60);
+    utimesSync(stage.at("b.yaml"), now, now);
+    stage.sink.happened.length = 0;
+    await stage.open(before);
+    expect(stage.sink.happened).toEqual(["apply a", "apply b", "remove old"]);
   });
 
   test("nothing is removed when the directory is not there", async () => {
@@ -99,6 +111,25 @@ describe("an object that moves from one file to another", () => {
     await stage.settled();
     expect(stage.sink.happened).toEqual([`move x to ${to}:8`]);
     expect(stage.problems).toEqual([]);
+  });
+
+  test("into a file that is saved in the last moment is never removed", async () => {
+    await stage.start({ "a.yaml": `${thing("stays")}---\n${thing("x")}`, "b.yaml": thing("there") });
+    stage.edit("a.yaml", thing("stays"));
+    await stage.pass(1_010);
+    stage.edit("b.yaml", `${thing("there")}---\n${thing("x")}`);
+    await stage.settled();
+    expect(stage.sink.happened).toEqual(["move x to b.yaml:8"]);
+  });
+
+  test("is removed although another file never becomes quiet", async () => {
+    await stage.start({ "a.yaml": `${thing("stays")}---\n${thing("x")}`, "b.yaml": thing("there") });
+    stage.edit("a.yaml", thing("stays"));
+    for (let time = 0; time < 12_000; time += 10) {
+      stage.edit("b.yaml", thing("there", 100 + time));
+      await stage.pass(10);
+    }
+    expect(stage.sink.happened).toContain("remove x");
   });
 
   test("with its file is never removed", async () => {

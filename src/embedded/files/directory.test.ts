@@ -133,6 +133,24 @@ describe("an edit", () => {
     expect(stage.sink.happened).toEqual(["apply c"]);
   });
 
+  test("that makes the file smaller is taken at once, when its last document shows that it is whole", async () => {
+    stage.edit("a.yaml", `${thing("a", 1, "  more: and more\n")}---\n${thing("b")}`);
+    await stage.heard();
+    stage.edit("a.yaml", `${thing("a")}---\n${thing("b")}`);
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
+  });
+
+  test("that makes the last document smaller must stand for a moment", async () => {
+    stage.edit("c.yaml", thing("c", 1, "  more: and more\n"));
+    await stage.heard();
+    stage.edit("c.yaml", thing("c"));
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+    await stage.pass(250);
+    expect(stage.sink.happened).toEqual(["apply c", "apply c"]);
+  });
+
   test("that nobody heard is found by the next survey", async () => {
     stage.put("c.yaml", thing("c", 33));
     stage.put("new/d.yaml", thing("d"));

@@ -87,7 +87,12 @@ export class ManifestDirectory {
   /** Reads everything once. */
   async load(signal: AbortSignal, onProgress: (progress: Progress) => void = () => {}): Promise<void> {
     const started = performance.now();
-    await unhurried(this.#pass(started, true, onProgress), signal);
+    try {
+      await unhurried(this.#pass(started, true, onProgress), signal);
+    } catch (error) {
+      this.#doorbell.close();
+      throw error;
+    }
     const fields = { files: [...this.#reader.paths()].length, objects: this.#delivery.objects, problems: this.problems.list().length };
     this.#log.info({ ...fields, ms: Math.round(performance.now() - started) }, "manifests read");
   }

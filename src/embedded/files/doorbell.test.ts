@@ -118,6 +118,7 @@ test("what hidden files and directories do is nobody's business", async () => {
     writeFileSync(join(root, ".a.yaml.swp"), "x");
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+  await new Promise((resolve) => setTimeout(resolve, 100));
   expect(look).not.toHaveBeenCalled();
 });
 

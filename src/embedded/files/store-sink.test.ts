@@ -1,8 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
+import { conflict, internalError } from "../fault.ts";
 import { Keeping } from "../keeping.ts";
 import { configMap, faultOf, kindNamed, l3vni, newStore, withMetadata } from "../specimen.ts";
 import type { Store } from "../store.ts";
@@ -76,6 +77,39 @@ describe("the objects of the files", () => {
       { path: "red.yaml", line: 8, level: "warning", message: 'unknown field "spec.vnii"' },
     ]);
     expect(specOf()).toMatchObject({ vni: 102 });
+  });
+
+  test("may be what kubectl has printed of an object in a cluster", async () => {
+    const printed = vni(100, "status: {}\n").replace(
+      "  name: red",
+      "  name: red\n  uid: 7\n  resourceVersion: '55'\n  generation: 3\n  creationTimestamp: '2020-01-01T00:00:00Z'\n  managedFields: []",
+    );
+    await read({ "red.yaml": printed });
+    expect(problems()).toEqual([]);
+    expect(specOf()).toMatchObject({ vni: 100 });
+    expect(store.get(vnis, red).object.metadata.uid).toHaveLength(36);
+    await read({ "red.yaml": printed.replace("vni: 100", "vni: 101").replace("55", "77") });
+    expect(problems()).toEqual([]);
+    expect(specOf()).toMatchObject({ vni: 101 });
+  });
+
+  test("are tried again when it was not their fault", async () => {
+    const create = vi.spyOn(store, "create");
+    for (const fault of [conflict(vnis, "red", "someone was faster"), internalError("state cannot be written: no space left on device")]) {
+      create.mockImplementationOnce(() => {
+        throw fault;
+      });
+      await read({ "red.yaml": vni(100) });
+      expect(problems()).toEqual([`red.yaml:1:1: ${fault.message}; it is tried again`]);
+      expect(store.find(vnis, red)).toBeUndefined();
+      rmSync(join(root, "red.yaml"));
+      await read();
+    }
+    const namespaces = kindNamed("Namespace");
+    store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "closing" } });
+    store.delete(namespaces, { name: "closing" });
+    await read({ "red.yaml": vni(100).replace("name: red", "name: red\n  namespace: closing") });
+    expect(problems()[0]).toMatch(/because it is being terminated; it is tried again$/);
   });
 
   test("of a kind that is not served are told with what is meant", async () => {

@@ -41,7 +41,7 @@ export class StoreSink implements ManifestSink {
 
   apply(object: KubeObject, source: Source): readonly Complaint[] {
     try {
-      const { warnings } = applyManifest(this.#store, object, source);
+      const { warnings } = applyManifest(this.#store, asWritten(object), source);
       return warnings.map(warning);
     } catch (error) {
       if (!(error instanceof ApiFault) || isPassing(error)) throw error;
@@ -71,6 +71,15 @@ export class StoreSink implements ManifestSink {
     const hint = close ? `; there is ${close.kind} in ${apiVersionOf(close)}` : "";
     return `no matches for kind "${name}" in version "${apiVersion}"${hint}`;
   }
+}
+
+/** What `kubectl get -o yaml` prints is a manifest, too, but these fields are no one's to write. */
+function asWritten(object: KubeObject): KubeObject {
+  const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields, ...metadata } = object.metadata;
+  const isExported = [uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields].some(
+    (field) => field !== undefined,
+  );
+  return isExported ? { ...object, metadata } : object;
 }
 
 function keyFor(kind: ServedKind, ref: Ref): string {
