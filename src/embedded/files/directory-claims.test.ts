@@ -117,7 +117,8 @@ describe("an object that moves from one file to another", () => {
     await stage.start({ "a.yaml": `${thing("stays")}---\n${thing("x")}`, "b.yaml": thing("there") });
     stage.edit("a.yaml", thing("stays"));
     await stage.pass(1_010);
-    stage.edit("b.yaml", `${thing("there")}---\n${thing("x")}`);
+    // Without an end of line it must stand for a moment before it is believed.
+    stage.edit("b.yaml", `${thing("there")}---\n${thing("x")}`.trimEnd());
     await stage.settled();
     expect(stage.sink.happened).toEqual(["move x to b.yaml:8"]);
   });

@@ -18,7 +18,9 @@ describe("a mistake", () => {
     stage.edit("a.yaml", `${thing("a")}---\napiVersion: test/v1\nkind: Thing: no\n---\n${thing("c", 22)}`);
     await stage.settled();
     expect(stage.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:11 c=22", "a.yaml:8 b=1", "d.yaml:1 d=1"]);
-    expect(stage.problems).toEqual(["a.yaml:9:7: Nested mappings are not allowed in compact mappings"]);
+    expect(stage.problems).toEqual([
+      'a.yaml:9:7: a field cannot start here; put a text with ": " in it in quotes, or check the indentation',
+    ]);
     stage.edit("a.yaml", `${thing("a")}---\n${thing("b", 2)}`);
     await stage.settled();
     expect(stage.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=2", "d.yaml:1 d=1"]);

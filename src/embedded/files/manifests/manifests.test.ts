@@ -71,7 +71,10 @@ describe("a bad document costs only itself", () => {
   test("and is told with its line in the file", () => {
     const passages = read(`${configMap("a")}---\na: b: c\n---\n${configMap("b")}---\nkind: ConfigMap\n`);
     expect(objectsOf(passages)).toEqual(["1 ConfigMap a", "10 ConfigMap b"]);
-    expect(flawsOf(passages)).toEqual(["8:4 Nested mappings are not allowed in compact mappings", "17:1 apiVersion is missing"]);
+    expect(flawsOf(passages)).toEqual([
+      '8:4 a field cannot start here; put a text with ": " in it in quotes, or check the indentation',
+      "17:1 apiVersion is missing",
+    ]);
   });
 
   test("also in a List", () => {

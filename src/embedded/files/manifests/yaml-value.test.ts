@@ -66,7 +66,9 @@ describe("values", () => {
 
 describe("flaws", () => {
   test.each([
-    ["a: 1\nb: c: d\n", "2:4 Nested mappings are not allowed in compact mappings"],
+    ["a: 1\nb: c: d\n", '2:4 a field cannot start here; put a text with ": " in it in quotes, or check the indentation'],
+    ["a: 1\nb\nc: 2\n", '2:1 this is no field: ": " after a name is missing, or quotes around a text'],
+    ["a:\n  b: 1\n c: 2\n", "3:1 the fields of one map must start in the same column"],
     ["a:\n\tb: 1\n", "2:1 Tabs are not allowed as indentation"],
     ["a: 1\nb: 2\na: 3\n", '3:1 "a" stands in this map a second time'],
     ["1: a\n'1': b\n", '2:1 "1" stands in this map a second time'],

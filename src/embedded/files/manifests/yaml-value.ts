@@ -1,4 +1,18 @@
-import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, Scalar, type Alias, type Document, type Node } from "yaml";
+import {
+  Composer,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  Parser,
+  Scalar,
+  type Alias,
+  type Document,
+  type Node,
+  type YAMLError,
+} from "yaml";
 import { DEPTH, OBJECT_BYTES, tooDeep, YAML_TOKENS } from "./limits.ts";
 import { inListingOrder, PlaceRecorder, twice, type Flaw, type Place, type Places } from "./place.ts";
 import { plainScalar } from "./scalar.ts";
@@ -16,7 +30,7 @@ export function readYaml(text: string): Read {
     const document = compose(text, lines);
     if (!document?.contents) return "empty";
     const [error] = document.errors;
-    if (error) throw new Refusal(error.pos[0], error.code === "RESOURCE_EXHAUSTION" ? tooDeep : error.message);
+    if (error) throw new Refusal(error.pos[0], plainly(error));
     const reader = new NodeReader(document, at);
     const value = reader.read(document.contents);
     return { value, places: reader.places };
@@ -25,6 +39,21 @@ export function readYaml(text: string): Read {
     if (!(error instanceof Refusal)) throw error;
     return { flaw: { ...at(error.offset), message: error.message } };
   }
+}
+
+/** The mistakes that people make most, in words that say what to do. */
+const PLAINLY = new Map([
+  [
+    "Nested mappings are not allowed in compact mappings",
+    'a field cannot start here; put a text with ": " in it in quotes, or check the indentation',
+  ],
+  ["Implicit map keys need to be followed by map values", 'this is no field: ": " after a name is missing, or quotes around a text'],
+  ["Implicit keys need to be on a single line", 'this is no field: ": " after a name is missing, or quotes around a text'],
+  ["All mapping items must start at the same column", "the fields of one map must start in the same column"],
+]);
+
+function plainly({ code, message }: YAMLError): string {
+  return code === "RESOURCE_EXHAUSTION" ? tooDeep : (PLAINLY.get(message) ?? message);
 }
 
 class Refusal extends Error {
