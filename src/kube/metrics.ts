@@ -168,6 +168,27 @@ export const embeddedWatchesCutOff = counter(
   "resource",
 );
 
+export const manifestReads = counter(
+  "manifest_reads_total",
+  "Manifest files looked at because they had changed. `outcome` is read, doubtful (it looks half written and must stand for a moment) or unreadable.",
+  "outcome",
+);
+export const manifestSurveys = counter(
+  "manifest_surveys_total",
+  "Times all of the manifest directory was looked through. `outcome` is done, away (the directory is not there) or failed.",
+  "outcome",
+);
+export const manifestDeliveries = counter(
+  "manifest_deliveries_total",
+  "Objects of files handed to the embedded API. `outcome` is applied, refused, moved (it stands elsewhere now), removed, or failed (it is tried again).",
+  "outcome",
+);
+export const manifestProblems = gauge(
+  "manifest_problems",
+  "What is wrong with the manifest files now. `level` is error or warning.",
+  "level",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.

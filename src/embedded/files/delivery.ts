@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Log } from "../../kube/log.ts";
+import { manifestDeliveries } from "../../kube/metrics.ts";
 import type { Source } from "../objects/declaration.ts";
 import { same } from "../objects/json.ts";
 import type { Catalogue, Claim } from "./catalogue.ts";
@@ -99,24 +100,34 @@ export class Delivery {
     const claim = this.#catalogue.holderOf(key);
     const before = this.#delivered.get(key);
     try {
-      if (!claim) {
-        if (before) this.#sink.remove(key);
-        this.#delivered.delete(key);
-      } else {
-        const { object } = claim.manifest;
-        const source = sourceOf(claim);
-        if (!before || !same(before.object, object)) {
-          this.#delivered.set(key, { object, source, complaints: this.#sink.apply(object, source) });
-        } else if (!same(before.source, source)) {
-          this.#sink.moved(key, source);
-          this.#delivered.set(key, { ...before, source });
-        }
-      }
+      if (claim) this.#keep(claim, before);
+      else if (before) this.#remove(key);
       this.#owed.delete(key);
     } catch (error) {
+      manifestDeliveries.inc({ outcome: "failed" });
       if (!this.#owed.has(key)) this.#log.warn({ key, error }, "an object of a file could not be handed over");
       this.#owed.set(key, `${error instanceof Error ? error.message : String(error)}; it is tried again`);
     }
+  }
+
+  #keep(claim: Claim, before: Delivered | undefined): void {
+    const { object } = claim.manifest;
+    const source = sourceOf(claim);
+    if (!before || !same(before.object, object)) {
+      const complaints = this.#sink.apply(object, source);
+      this.#delivered.set(claim.key, { object, source, complaints });
+      manifestDeliveries.inc({ outcome: complaints.some(({ level }) => level === "error") ? "refused" : "applied" });
+    } else if (!same(before.source, source)) {
+      this.#sink.moved(claim.key, source);
+      this.#delivered.set(claim.key, { ...before, source });
+      manifestDeliveries.inc({ outcome: "moved" });
+    }
+  }
+
+  #remove(key: string): void {
+    this.#sink.remove(key);
+    this.#delivered.delete(key);
+    manifestDeliveries.inc({ outcome: "removed" });
   }
 
   #schedule(now: number, retried: boolean, owedBefore: number): void {

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { manifestDeliveries, manifestProblems, manifestReads } from "../../kube/metrics.ts";
 import { texts, thing } from "./objects-in-memory.ts";
 import { Stage } from "./stage.ts";
 
@@ -182,4 +183,27 @@ describe("an object that cannot be stored", () => {
     await stage.pass(60_000);
     expect(stage.sink.happened).toEqual(["remove a"]);
   });
+});
+
+test("what is done is counted", async () => {
+  const counts = async (metric: { get(): Promise<{ values: { value: number; labels: object }[] }> }) =>
+    Object.fromEntries((await metric.get()).values.map(({ labels, value }) => [Object.values(labels).join(), value]));
+  const before = {
+    deliveries: await counts(manifestDeliveries),
+    reads: await counts(manifestReads),
+    problems: await counts(manifestProblems),
+  };
+  await stage.start({ "a.yaml": thing("a"), "b.yaml": thing("b") });
+  stage.edit("a.yaml", thing("a", 1, "  bad: wrong\n"));
+  renameSync(stage.at("b.yaml"), stage.at("c.yaml"));
+  stage.ring("c.yaml");
+  stage.ring("b.yaml");
+  await stage.settled();
+  stage.remove("c.yaml");
+  await stage.settled();
+  const grown = (now: Record<string, number>, then: Record<string, number>) =>
+    Object.fromEntries(Object.entries(now).map(([label, value]) => [label, value - (then[label] ?? 0)]));
+  expect(grown(await counts(manifestDeliveries), before.deliveries)).toMatchObject({ applied: 2, refused: 1, moved: 1, removed: 1 });
+  expect(grown(await counts(manifestReads), before.reads)).toMatchObject({ read: 4 });
+  expect(grown(await counts(manifestProblems), before.problems)).toMatchObject({ error: 1 });
 });

@@ -4,14 +4,15 @@ import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import { pause } from "../../kube/client/pause.ts";
 import type { Log } from "../../kube/log.ts";
+import { manifestSurveys } from "../../kube/metrics.ts";
 import type { Source } from "../objects/declaration.ts";
 import { Alarm } from "./alarm.ts";
 import { Catalogue } from "./catalogue.ts";
 import { Delivery, sourceOf } from "./delivery.ts";
 import { Doorbell, type Ring } from "./doorbell.ts";
-import { ProblemList, type Problem } from "./problems.ts";
+import { ProblemList, rootProblems, type Problem } from "./problems.ts";
 import { LEAVE_MS, Reader } from "./reader.ts";
-import { isHidden, scan, type Scan } from "./scan.ts";
+import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
 import { directoryIdentity, isLink, isManifestName, lookAt, reasonOf, writeFile } from "./seen-file.ts";
 import { PATIENCE_MS, SETTLE_MS, Settling } from "./settling.ts";
 import type { ManifestSink } from "./sink.ts";
@@ -113,6 +114,7 @@ export class ManifestDirectory {
       } catch (error) {
         if (signal.aborted) break;
         failures += 1;
+        manifestSurveys.inc({ outcome: "failed" });
         this.#log.error({ error }, "the manifests could not be read; they are read again");
         this.#surveyAt = 0;
         await pause(backoffMs(failures, RETRY), signal).catch(() => {});
@@ -228,6 +230,7 @@ export class ManifestDirectory {
     this.#lost = typeof found === "string" ? found : this.#emptied(found);
     const period = this.#lost !== undefined || this.#doorbell.deaf !== undefined ? SURVEY_DEAF_MS : SURVEY_MS;
     this.#surveyAt = now + period * (0.9 + Math.random() / 5);
+    manifestSurveys.inc({ outcome: this.#lost === undefined ? "done" : "away" });
     // Nothing is taken away while the directory itself is away.
     if (typeof found === "string" || this.#lost !== undefined) return;
 
@@ -296,22 +299,9 @@ export class ManifestDirectory {
   }
 
   #problemsOf(path: string): Problem[] {
-    const problem = (level: Problem["level"], message: string): Problem => ({ path, level, message });
+    const own = path === "." ? rootProblems(this.#root, this.#lost, this.#doorbell.deaf, SURVEY_DEAF_MS) : [];
     const unread = this.#scan?.problems.get(path);
-    const own: Problem[] = unread === undefined ? [] : [problem("error", `${unread}; what stood in it stays as it was`)];
-    if (path === "." && this.#lost !== undefined)
-      own.push(problem("error", `${this.#root} ${this.#lost}; its objects stay as they are until it is back`));
-    if (path === "." && this.#doorbell.deaf !== undefined)
-      own.push(
-        problem(
-          "warning",
-          `not every change is heard (${this.#doorbell.deaf}), so changes are looked for every ${SURVEY_DEAF_MS / 1000} s; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances`,
-        ),
-      );
+    if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; what stood in it stays as it was` });
     return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path)];
   }
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

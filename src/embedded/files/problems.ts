@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { manifestProblems } from "../../kube/metrics.ts";
 import { same } from "../objects/json.ts";
 
 /** Something in the directory that is not as it should be. */
@@ -17,6 +18,18 @@ export interface Problem {
 /** `red.yaml:12:3: spec.vni: Required value` */
 export function problemText({ path, line, column, message }: Problem): string {
   return `${path}${line === undefined ? "" : `:${line}:${column ?? 1}`}: ${message}`;
+}
+
+/** What is wrong with the directory itself: why it cannot be read, and why not everything is heard. */
+export function rootProblems(root: string, lost: string | undefined, deaf: string | undefined, surveyMs: number): Problem[] {
+  const problems: Problem[] = [];
+  if (lost !== undefined)
+    problems.push({ path: ".", level: "error", message: `${root} ${lost}; its objects stay as they are until it is back` });
+  if (deaf !== undefined) {
+    const message = `not every change is heard (${deaf}), so changes are looked for every ${surveyMs / 1000} s; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances`;
+    problems.push({ path: ".", level: "warning", message });
+  }
+  return problems;
 }
 
 export interface ProblemChange {
@@ -47,6 +60,8 @@ export class ProblemList {
     if (appeared.length === 0 && resolved.length === 0) return;
     if (problems.length === 0) this.#byPath.delete(path);
     else this.#byPath.set(path, problems);
+    for (const { level } of appeared) manifestProblems.inc({ level });
+    for (const { level } of resolved) manifestProblems.dec({ level });
     for (const listener of this.#listeners) listener({ appeared, resolved });
   }
 

@@ -1,3 +1,4 @@
+import { manifestReads } from "../../kube/metrics.ts";
 import type { Catalogue, Found } from "./catalogue.ts";
 import { passagesOf, type Manifest, type Passage } from "./manifests/manifests.ts";
 import { placeOf } from "./manifests/place.ts";
@@ -104,6 +105,7 @@ export class Reader {
     if (this.#known.get(path) !== before) return SETTLE_MS;
 
     if (!loading && isDoubtful(path, bytes, passages, before)) {
+      manifestReads.inc({ outcome: "doubtful" });
       this.#doubts.set(path, { fingerprint: seen.fingerprint, until: now + DOUBT_MS, bytes: bytes.length, passages });
       return DOUBT_MS;
     }
@@ -140,6 +142,7 @@ export class Reader {
   }
 
   #unreadable(path: string, why: string): void {
+    manifestReads.inc({ outcome: "unreadable" });
     this.#doubts.delete(path);
     const problems: Problem[] = [{ path, level: "error", message: `${why}; what stood in it stays as it was` }];
     const { bytes = 0, passages = [] } = this.#known.get(path) ?? {};
@@ -148,6 +151,7 @@ export class Reader {
   }
 
   #accept(path: string, seen: SeenFile, bytes: number, passages: readonly Passage[], leavesAt: number): void {
+    manifestReads.inc({ outcome: "read" });
     this.#doubts.delete(path);
     const found: Found[] = [];
     const problems: Problem[] = [];

@@ -54,6 +54,10 @@ export function isHidden({ problems }: Scan, path: string): boolean {
   return problems.has(".");
 }
 
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
 export function pathIn(directory: string, name: string): string {
   return directory === "." ? name : `${directory}/${name}`;
 }
@@ -93,10 +97,9 @@ class Walk implements Scan {
   }
 
   *follow(link: Place): Generator<void> {
-    const name = link.path.slice(link.path.lastIndexOf("/") + 1);
     const target = lookAt(`${this.#root}/${link.path}`);
     if (target === "directory") yield* this.#directory(link);
-    else if (isManifestName(name)) this.#file(link);
+    else if (isManifestName(nameOf(link.path))) this.#file(link);
   }
 
   *#directory(place: Place): Generator<void> {
