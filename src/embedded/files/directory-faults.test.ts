@@ -185,9 +185,15 @@ describe("an object that cannot be stored", () => {
   });
 });
 
+async function counts(metric: { get(): Promise<{ values: { value: number; labels: object }[] }> }): Promise<Record<string, number>> {
+  return Object.fromEntries((await metric.get()).values.map(({ labels, value }) => [Object.values(labels).join(), value]));
+}
+
+function grown(now: Record<string, number>, then: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(now).map(([label, value]) => [label, value - (then[label] ?? 0)]));
+}
+
 test("what is done is counted", async () => {
-  const counts = async (metric: { get(): Promise<{ values: { value: number; labels: object }[] }> }) =>
-    Object.fromEntries((await metric.get()).values.map(({ labels, value }) => [Object.values(labels).join(), value]));
   const before = {
     deliveries: await counts(manifestDeliveries),
     reads: await counts(manifestReads),
@@ -201,8 +207,6 @@ test("what is done is counted", async () => {
   await stage.settled();
   stage.remove("c.yaml");
   await stage.settled();
-  const grown = (now: Record<string, number>, then: Record<string, number>) =>
-    Object.fromEntries(Object.entries(now).map(([label, value]) => [label, value - (then[label] ?? 0)]));
   expect(grown(await counts(manifestDeliveries), before.deliveries)).toMatchObject({ applied: 2, refused: 1, moved: 1, removed: 1 });
   expect(grown(await counts(manifestReads), before.reads)).toMatchObject({ read: 4 });
   expect(grown(await counts(manifestProblems), before.problems)).toMatchObject({ error: 1 });
