@@ -205,4 +205,4 @@ test("whatever is done to the files, the objects are those that stand in them, a
     }),
     { seed: 4, numRuns: 60 },
   );
-});
+}, 60_000);

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { ManifestDirectory } from "./directory.ts";
 import { ObjectsInMemory, texts, thing } from "./objects-in-memory.ts";
@@ -26,6 +26,13 @@ beforeEach(() => {
   stopping = new AbortController();
 });
 
+// A busy machine is slow to tell.
+beforeAll(() => {
+  vi.setConfig({ testTimeout: 60_000 });
+});
+
+afterAll(() => vi.resetConfig());
+
 afterEach(async () => {
   vi.restoreAllMocks();
   syncBuiltinESMExports();
@@ -42,7 +49,7 @@ async function start(): Promise<void> {
 
 const write = (path: string, text: string) => writeFileSync(join(root, path), text);
 /** Sooner than any survey. */
-const soon = (entries: string[]) => vi.waitFor(() => expect(sink.list()).toEqual(entries), { timeout: 5_000, interval: 5 });
+const soon = (entries: string[]) => vi.waitFor(() => expect(sink.list()).toEqual(entries), { timeout: 9_000, interval: 5 });
 
 test("an edit, a new file, a file renamed over another, and a removal are heard", async () => {
   write("a.yaml", thing("a"));
@@ -126,7 +133,7 @@ test("a directory that goes away and comes back is heard as before", async () =>
   write("a.yaml", thing("a"));
   await start();
   renameSync(root, `${root}-away`);
-  await vi.waitFor(() => expect(directory.problems.list()).toHaveLength(1), { timeout: 5_000 });
+  await vi.waitFor(() => expect(directory.problems.list()).toHaveLength(1), { timeout: 30_000 });
   writeFileSync(join(`${root}-away`, "a.yaml"), thing("a", 2));
   renameSync(`${root}-away`, root);
   await soon(["a.yaml:1 a=2"]);
@@ -151,7 +158,7 @@ test("without watches changes are looked for, and that is told", async () => {
   await soon(["a.yaml:1 a=2"]);
   vi.restoreAllMocks();
   syncBuiltinESMExports();
-  await vi.waitFor(() => expect(directory.problems.list()).toEqual([]), { timeout: 5_000 });
+  await vi.waitFor(() => expect(directory.problems.list()).toEqual([]), { timeout: 30_000 });
   write("a.yaml", thing("a", 3));
   await soon(["a.yaml:1 a=3"]);
 });

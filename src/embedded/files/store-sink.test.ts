@@ -152,7 +152,7 @@ describe("the objects of the files", () => {
     expect(store.find(vnis, red)).toBeUndefined();
     const stopping = new AbortController();
     const running = directory.run(stopping.signal);
-    await expect.poll(() => store.find(vnis, red) !== undefined, { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => store.find(vnis, red) !== undefined, { timeout: 4_000 }).toBe(true);
     stopping.abort();
     await running;
   });

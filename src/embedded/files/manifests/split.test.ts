@@ -78,7 +78,7 @@ describe("documents", () => {
       }),
       { seed: 4, numRuns: 120 },
     );
-  });
+  }, 30_000);
 });
 
 describe("lists", () => {
@@ -185,7 +185,7 @@ metadata:
       }),
       { seed: 4, numRuns: 120 },
     );
-  });
+  }, 30_000);
 
   test("that are wrong as a whole are wrong in an item", () => {
     for (const text of [
