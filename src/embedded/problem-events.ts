@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { keyOf, type KubeObject } from "../api/kind.ts";
+import { metaTime } from "../api/time.ts";
 import type { Log } from "../kube/log.ts";
 import { problemText, type Problem, type ProblemList } from "./files/problems.ts";
-import { now } from "./objects/time.ts";
 import type { Store } from "./store.ts";
 
 /** Tells of every problem of the files as an Event, where `kubectl describe` and `kubectl get events` find it. Returns what ends that. */
@@ -18,7 +18,7 @@ export function reportProblems(problems: ProblemList, store: Store, log: Log): (
       const seen = store.find(events, ref)?.object;
       if (seen) {
         const count = Number(seen["count"] ?? 1) + 1;
-        store.update(events, ref, (held) => ({ ...held, count, lastTimestamp: now() }));
+        store.update(events, ref, (held) => ({ ...held, count, lastTimestamp: metaTime(new Date()) }));
         return;
       }
       store.create(events, about.namespace, {
@@ -30,8 +30,8 @@ export function reportProblems(problems: ProblemList, store: Store, log: Log): (
         reason: problem.level === "error" ? "ManifestRefused" : "ManifestDoubtful",
         message,
         source: { component: "plumbline" },
-        firstTimestamp: now(),
-        lastTimestamp: now(),
+        firstTimestamp: metaTime(new Date()),
+        lastTimestamp: metaTime(new Date()),
         count: 1,
       });
     } catch (error) {

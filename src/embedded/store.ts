@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject } from "../api/admission/value.ts";
 import { keyOf, type ObjectMeta } from "../api/kind.ts";
+import { metaTime } from "../api/time.ts";
 import { decoded } from "./decoding.ts";
 import { alreadyExists, forbidden, notFound, resourceName } from "./fault.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
@@ -14,7 +15,6 @@ import { same, textAt, without } from "./objects/json.ts";
 import { finalizerWarnings } from "./objects/metadata-rules.ts";
 import { checkPreconditions, checkUid } from "./objects/preconditions.ts";
 import { generateName } from "./objects/syntax.ts";
-import { now } from "./objects/time.ts";
 import { checkContentUndeclared, checkUndeclared } from "./protection.ts";
 
 export interface Ref {
@@ -167,7 +167,7 @@ export class Store {
   create(kind: ServedKind, namespace: string | undefined, body: JsonObject, options: WriteOptions = {}): Outcome {
     return decoded(kind, body, options, (warn) => {
       if (kind.scope === "Namespaced") this.#checkNamespace(kind, namespace ?? "", body);
-      const fresh = { namespace, uid: randomUUID(), now: now(), generateName };
+      const fresh = { namespace, uid: randomUUID(), now: metaTime(new Date()), generateName };
       const { object, unknownFields } = prepareCreate(kind, body, fresh);
       const warnings = [...warn(unknownFields), ...finalizerWarnings(object.metadata, undefined, kind)];
       const twin = this.find(kind, object.metadata);
@@ -221,7 +221,7 @@ export class Store {
     const metadata: ObjectMeta = {
       ...current,
       ...(!current.deletionTimestamp && current.generation !== undefined && { generation: current.generation + 1 }),
-      deletionTimestamp: current.deletionTimestamp ?? now(),
+      deletionTimestamp: current.deletionTimestamp ?? metaTime(new Date()),
       deletionGracePeriodSeconds: 0,
       finalizers,
     };
@@ -238,7 +238,7 @@ export class Store {
     if (IMMORTAL.has(name)) throw forbidden(kind, name, "this namespace may not be deleted");
     if (deletionTimestamp) return { entry: held, deleted: false };
     if (!options.undeclared) checkContentUndeclared(this, kind, name);
-    const metadata = { ...held.object.metadata, deletionTimestamp: now() };
+    const metadata = { ...held.object.metadata, deletionTimestamp: metaTime(new Date()) };
     const status = { ...(isObject(held.object["status"]) ? held.object["status"] : {}), phase: "Terminating" };
     return { entry: this.#mark({ ...held.object, metadata, status }, kind, held, options), deleted: false };
   }
