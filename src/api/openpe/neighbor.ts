@@ -1,0 +1,55 @@
+import { rule } from "../rule.ts";
+import { s } from "../schema.ts";
+
+const asNumber = { minimum: 1, maximum: 4_294_967_295 };
+
+const interval = (doc: string) => s.optional(s.int({ doc: `${doc} In milliseconds.`, minimum: 10, maximum: 60_000 }));
+
+const bfd = s.object(
+  {
+    receiveInterval: interval("The shortest interval at which control packets can be received."),
+    transmitInterval: interval("The shortest interval at which control packets are sent."),
+    detectMultiplier: s.optional(s.int({ doc: "How many packets may be missed before the session is down.", minimum: 2, maximum: 255 })),
+    echoInterval: interval("The shortest interval at which echo packets are handled."),
+    echoMode: s.optional(s.bool({ doc: "Whether echo packets are sent." })),
+    passiveMode: s.optional(s.bool({ doc: "Whether to wait for the neighbor's first packet before sending any." })),
+    minimumTtl: s.optional(
+      s.int({ doc: "The lowest TTL of an incoming packet, for a neighbor several hops away.", minimum: 1, maximum: 254 }),
+    ),
+  },
+  { doc: "BFD for this session. Empty: with FRR's own timers." },
+);
+
+/** A BGP neighbor of the router: as a rule the top-of-rack switch. */
+export const neighbor = s.object(
+  {
+    asn: s.int({ doc: "The neighbor's AS number. Equal to the router's own: an internal session.", ...asNumber }),
+    hostasn: s.optional(s.int({ doc: "Accepted for manifests that carry it, and used nowhere.", minimum: 0, maximum: 4_294_967_295 })),
+    address: s.string({ doc: "The neighbor's address, IPv4 or IPv6.", maxLength: 64 }),
+    port: s.optional(s.int({ doc: "The TCP port to dial. 179 unless given.", minimum: 0, maximum: 16_384 })),
+    password: s.optional(
+      s.string({ doc: "The TCP MD5 password of the session, readable by everyone who may read this object.", maxLength: 128 }),
+    ),
+    passwordSecret: s.optional(
+      s.string({
+        doc: "The name of a Secret in this namespace whose key `password` holds the TCP MD5 password of the session.",
+        maxLength: 253,
+      }),
+    ),
+    holdTime: s.optional(s.duration({ doc: "How long the session may be silent. 0, or 3s and more; with keepaliveTime or not at all." })),
+    keepaliveTime: s.optional(s.duration({ doc: "How often to send a keepalive. At most holdTime; with holdTime or not at all." })),
+    connectTime: s.optional(s.duration({ doc: "How long to wait between two attempts to connect: 1s to 65535s, whole seconds." })),
+    ebgpMultiHop: s.optional(s.bool({ doc: "Whether the neighbor may be several hops away." })),
+    bfd: s.optional(bfd),
+  },
+  {
+    doc: "A BGP neighbor of the router.",
+    rules: [
+      rule({
+        cel: "!has(self.hostasn) || self.hostasn != self.asn",
+        message: "hostasn must differ from asn",
+        check: (self) => self.hostasn === undefined || self.hostasn !== self.asn,
+      }),
+    ],
+  },
+);

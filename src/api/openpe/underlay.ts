@@ -1,0 +1,64 @@
+import { claims } from "../claims.ts";
+import { defineKind, type Stored } from "../define-kind.ts";
+import { rule } from "../rule.ts";
+import { s } from "../schema.ts";
+import { interfaceName } from "./interface-name.ts";
+import { neighbor } from "./neighbor.ts";
+import { nodeSelector } from "./node-selector.ts";
+
+const evpn = s.object(
+  {
+    vtepcidr: s.optional(
+      s.string({ doc: "The IPv4 prefix that each node's VTEP address is taken from, by the node's index: 100.65.0.0/24.", maxLength: 64 }),
+    ),
+    vtepInterface: s.optional(interfaceName("The interface whose first IPv4 address is the VTEP's.")),
+  },
+  {
+    doc: "With it the router is an EVPN provider edge; without it no VNI can be set up. Exactly one source of the VTEP address.",
+    rules: [
+      rule({
+        cel: "(has(self.vtepcidr) && self.vtepcidr != '') != (has(self.vtepInterface) && self.vtepInterface != '')",
+        message: "exactly one of vtepcidr and vtepInterface must be given",
+        check: (self) => Boolean(self.vtepcidr) !== Boolean(self.vtepInterface),
+      }),
+    ],
+  },
+);
+
+export const Underlay = defineKind({
+  group: "openpe.openperouter.github.io",
+  version: "v1alpha1",
+  kind: "Underlay",
+  plural: "underlays",
+  scope: "Namespaced",
+  categories: ["plumbline", "openperouter"],
+  doc: "How the router on the selected nodes stands in the fabric: its interface, AS number, neighbors and VTEP. Everything else on a node stands on it. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  columns: [
+    { name: "ASN", path: ".spec.asn", type: "integer", doc: "The router's AS number." },
+    { name: "NICs", path: ".spec.nics", type: "string", doc: "The interface towards the fabric." },
+    { name: "VTEP CIDR", path: ".spec.evpn.vtepcidr", type: "string", doc: "Where VTEP addresses come from.", wide: true },
+    { name: "Router ID CIDR", path: ".spec.routeridcidr", type: "string", doc: "Where router ids come from.", wide: true },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
+  ],
+  spec: s.object(
+    {
+      asn: s.int({ doc: "The router's AS number.", minimum: 1, maximum: 4_294_967_295 }),
+      routeridcidr: s.default(
+        s.string({ doc: "The IPv4 prefix that each node's router id is taken from, by the node's index.", maxLength: 64 }),
+        "10.0.0.0/24",
+      ),
+      neighbors: s.optional(s.list(neighbor, { doc: "The router's BGP neighbors, at least one.", minItems: 1, maxItems: 128 })),
+      nics: s.optional(
+        s.list(interfaceName("An interface of the node."), {
+          doc: "The node's interface towards the fabric, one. It is moved into the router's namespace with its addresses and routes.",
+          maxItems: 16,
+        }),
+      ),
+      evpn: s.optional(evpn),
+      nodeSelector: s.optional(nodeSelector()),
+    },
+    { doc: "What is wanted." },
+  ),
+  status: s.object({ claims: s.optional(claims()) }, { doc: "What the controller knows about this object as a whole." }),
+});
+export type Underlay = Stored<typeof Underlay>;

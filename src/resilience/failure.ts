@@ -1,0 +1,13 @@
+/** Why a resource is not live as it is written. */
+export interface Failure {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** ValidationFailed: refused before anything was touched. DependencyFailed: what it stands on is missing. ApplicationFailed: FRR or the kernel refused it. */
+  readonly reason: "ValidationFailed" | "DependencyFailed" | "ApplicationFailed";
+  /** The field to change, such as `spec.vni`; empty where it is the object as a whole. */
+  readonly field: string;
+  readonly message: string;
+  /** Whether it can pass without a change of the object. */
+  readonly class: "Permanent" | "Transient";
+}
