@@ -30,7 +30,6 @@ export type WantedLink = Common &
     | { readonly type: "nic" }
     | { readonly type: "ovs-bridge" }
   );
-/** A leg as port of an Open vSwitch bridge has `master` with this prefix: see OVS_MASTER. */
 
 /** `master: OVS_MASTER + "br-ovs"`: attached to an Open vSwitch bridge, which is not a master in the kernel's sense. */
 export const OVS_MASTER = "ovs:";
