@@ -1,0 +1,49 @@
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
+import type { LastGood } from "./form.ts";
+
+/** Everything that the plan for one node depends on. */
+export interface Observed {
+  readonly node: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+  /** The annotation openpe.io/nodeindex; undefined while the controller has not given one. */
+  readonly index: number | undefined;
+  /** All of the router's namespace, whether or not they select this node. */
+  readonly objects: RouterObjects;
+  /** What became of the Secrets that neighbors name, by the name of the Secret. */
+  readonly passwords: ReadonlyMap<string, Password>;
+  readonly interfaces: Readonly<Record<"host" | "router", readonly InterfaceSeen[]>>;
+  /** Interfaces that the node itself lives on, and why: `carries the Node address 192.0.2.1`. Masters and their ports included. */
+  readonly guarded: ReadonlyMap<string, string>;
+  /** Whether Open vSwitch answers on this node. */
+  readonly ovs: boolean;
+  /** By owner, `L2VNI/red`. */
+  readonly lastGood: ReadonlyMap<string, LastGood>;
+  /** When an object that existed before began to select this node, where the agent saw it happen; by owner. */
+  readonly newlySelectedAt: ReadonlyMap<string, Date>;
+  readonly now: Date;
+}
+
+export interface RouterObjects {
+  readonly underlays: readonly Underlay[];
+  readonly l2vnis: readonly L2VNI[];
+  readonly l3vnis: readonly L3VNI[];
+  readonly passthroughs: readonly L3Passthrough[];
+  readonly rawConfigs: readonly RawFRRConfig[];
+}
+
+/** A problem says why there is no password: `Secret tor-password not found`. */
+export type Password = { readonly password: string } | { readonly problem: string };
+
+export interface InterfaceSeen {
+  readonly name: string;
+  /** With their lengths, in the order of the kernel: `192.0.2.1/24`. */
+  readonly addresses: readonly string[];
+  /** As `ip -d link` calls it, `bridge`, `veth`; missing for hardware. */
+  readonly kind?: string;
+}
