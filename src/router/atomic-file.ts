@@ -1,0 +1,19 @@
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the new one. */
+export async function replaceFile(path: string, text: string, mode = 0o600): Promise<void> {
+  const temporary = `${path}.new`;
+  try {
+    await using file = await open(temporary, "w", mode);
+    await file.chmod(mode);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+  await using directory = await open(dirname(path));
+  await directory.sync();
+}

@@ -1,0 +1,258 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { validate } from "../api/admission/validation.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { withTransitionTimes } from "../kube/status/conditions.ts";
+import type { Failure } from "../resilience/failure.ts";
+import { type Outcome, report, type Spoken, stampUpdate } from "./report.ts";
+import type { RouterKind } from "./step.ts";
+
+type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
+
+const now = "2025-01-15T10:30:00Z";
+const quiet: Spoken = { sessions: [], vnis: [] };
+const good: Outcome = { selected: [], failures: [], live: new Map() };
+
+const failing = (owner: string, reason: Failure["reason"], message: string, field = ""): Failure => {
+  const [kind = "", name = ""] = owner.split("/");
+  return { kind, name, namespace: "openperouter-system", reason, field, message, class: "Permanent" };
+};
+
+const selected = (...owners: string[]) =>
+  owners.map((owner) => {
+    const [kind, name = ""] = owner.split("/");
+    return { kind: kind as RouterKind, name, generation: 2 };
+  });
+
+/** As the writer stores it. */
+const written = (outcome: Outcome, spoken: Spoken | undefined = quiet, held?: Status, at = now): Status => {
+  const next = report(outcome, spoken);
+  return stampUpdate({ ...next, conditions: withTransitionTimes(next.conditions, held?.conditions ?? [], at) }, held, at);
+};
+
+/** What the spec shows of a status: it leaves out what it does not speak of. */
+const asInTheSpec = ({ lastUpdateTime, failedResources, conditions = [] }: Status, ...types: string[]) => ({
+  lastUpdateTime,
+  ...(failedResources && { failedResources }),
+  conditions: conditions.filter(({ type }) => types.includes(type)),
+});
+
+test("everything applied, word for word as in the spec", () => {
+  expect(asInTheSpec(written(good), "Ready")).toEqual(
+    parse(`
+  lastUpdateTime: "2025-01-15T10:30:00Z"
+  conditions:
+  - type: Ready
+    status: "True"
+    reason: ConfigurationSuccessful
+    message: "All configuration applied successfully"
+    lastTransitionTime: "2025-01-15T10:30:00Z"
+`),
+  );
+});
+
+test("Degraded is there and False when everything is applied", () => {
+  expect(report(good, quiet).conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+    "Ready=True",
+    "Degraded=False",
+    "SessionsEstablished=True",
+  ]);
+});
+
+test("some resources failed, word for word as in the spec", () => {
+  const outcome: Outcome = {
+    selected: selected("Underlay/u", "L2VNI/tenant-network-a", "L2VNI/tenant-network-b", "L3VNI/tenant-l3", "L3VNI/production-l3"),
+    live: new Map([
+      ["Underlay/u", 2],
+      ["L3VNI/production-l3", 2],
+    ]),
+    failures: [
+      failing("L3VNI/tenant-l3", "DependencyFailed", "No healthy L2VNI exists for VRF 'tenant'"),
+      failing("L2VNI/tenant-network-b", "ValidationFailed", "VNI 100 conflicts with L3VNI production-l3"),
+      failing("L2VNI/tenant-network-a", "ValidationFailed", "Interface eth2 not present on node"),
+    ],
+  };
+  expect(asInTheSpec(written(outcome), "Ready", "Degraded")).toEqual(
+    parse(`
+  lastUpdateTime: "2025-01-15T10:30:00Z"
+  failedResources:
+    - kind: L2VNI
+      name: tenant-network-a
+      reason: ValidationFailed
+      message: "Interface eth2 not present on node"
+    - kind: L2VNI
+      name: tenant-network-b
+      reason: ValidationFailed
+      message: "VNI 100 conflicts with L3VNI production-l3"
+    - kind: L3VNI
+      name: tenant-l3
+      reason: DependencyFailed
+      message: "No healthy L2VNI exists for VRF 'tenant'"
+  conditions:
+  - type: Ready
+    status: "False"
+    reason: ConfigurationFailed
+    message: "3 resources failed, other resources applied successfully"
+    lastTransitionTime: "2025-01-15T10:30:00Z"
+  - type: Degraded
+    status: "True"
+    reason: ConfigurationFailed
+    message: "Some resources failed to configure"
+    lastTransitionTime: "2025-01-15T10:30:00Z"
+`),
+  );
+});
+
+test("the Underlay failed, word for word as in the spec", () => {
+  const stopped = failing("Underlay/production-underlay", "ValidationFailed", "Interface eth0 not present on node");
+  expect(asInTheSpec(written({ ...good, failures: [stopped], stopped }), "Ready", "Degraded")).toEqual(
+    parse(`
+  lastUpdateTime: "2025-01-15T10:30:00Z"
+  failedResources:
+    - kind: Underlay
+      name: production-underlay
+      reason: ValidationFailed
+      message: "Interface eth0 not present on node"
+  conditions:
+  - type: Ready
+    status: "False"
+    reason: UnderlayFailed
+    message: "Underlay failed validation, existing FRR configuration left as-is"
+    lastTransitionTime: "2025-01-15T10:30:00Z"
+  - type: Degraded
+    status: "True"
+    reason: UnderlayFailed
+    message: "Underlay failed validation, VNI processing skipped"
+    lastTransitionTime: "2025-01-15T10:30:00Z"
+`),
+  );
+});
+
+const messages = (outcome: Outcome) =>
+  report(outcome, quiet)
+    .conditions.slice(0, 2)
+    .map(({ message }) => message);
+
+test("one failed resource is spoken of in the singular, however many errors it has", () => {
+  const failures = [failing("L2VNI/a", "ValidationFailed", "x", "spec.vni"), failing("L2VNI/a", "ValidationFailed", "y", "spec.vrf")];
+  expect(messages({ ...good, selected: selected("L2VNI/a", "L2VNI/b"), failures })).toEqual([
+    "1 resource failed, other resources applied successfully",
+    "1 resource failed to configure",
+  ]);
+});
+
+test("where nothing else is configured, nothing else is called applied", () => {
+  const failures = [failing("L2VNI/a", "DependencyFailed", "No Underlay selects this node")];
+  expect(messages({ ...good, selected: selected("L2VNI/a"), failures })[0]).toBe("1 resource failed, no other resource is applied");
+});
+
+test("an Underlay that the kernel or FRR refused is said to have failed application", () => {
+  const stopped = failing("Underlay/u", "ApplicationFailed", "RTNETLINK answers: Operation not supported");
+  expect(messages({ ...good, failures: [stopped], stopped })).toEqual([
+    "Underlay failed application, existing FRR configuration left as-is",
+    "Underlay failed application, VNI processing skipped",
+  ]);
+});
+
+test("a router that cannot be reached is never Ready, and says why", () => {
+  const { conditions } = report({ ...good, unavailable: "zebra: nobody answers at zebra.vty" }, undefined);
+  expect(conditions).toEqual([
+    { type: "Ready", status: "False", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
+    { type: "Degraded", status: "True", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
+    { type: "SessionsEstablished", status: "Unknown", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
+  ]);
+});
+
+test("each resource has the state of the generation it has now", () => {
+  const outcome: Outcome = {
+    selected: selected("L3VNI/new", "L2VNI/edited", "L2VNI/live", "L2VNI/refused", "Underlay/u"),
+    failures: [
+      failing("L2VNI/edited", "ValidationFailed", "VNI 1 conflicts with L2VNI live"),
+      failing("L2VNI/refused", "ApplicationFailed", "no"),
+    ],
+    live: new Map([
+      ["L2VNI/edited", 1],
+      ["L2VNI/live", 2],
+      ["Underlay/u", 2],
+    ]),
+    rebuilding: new Set(["Underlay/u"]),
+  };
+  expect(report(outcome, quiet).resources).toEqual([
+    { kind: "Underlay", name: "u", generation: 2, state: "Rebuilding" },
+    { kind: "L2VNI", name: "edited", generation: 2, state: "KeptPrevious" },
+    { kind: "L2VNI", name: "live", generation: 2, state: "Applied" },
+    { kind: "L2VNI", name: "refused", generation: 2, state: "Failed" },
+    { kind: "L3VNI", name: "new", generation: 2, state: "Failed" },
+  ]);
+});
+
+test("sessions that are down are counted and named", () => {
+  const sessions = [
+    { vrf: "default", neighbor: "192.0.2.1", state: "Active" },
+    { vrf: "red", neighbor: "192.168.1.2", state: "Idle" },
+    { vrf: "default", neighbor: "192.0.2.2", state: "Established" },
+  ];
+  expect(report(good, { sessions, vnis: [] }).conditions[2]).toEqual({
+    type: "SessionsEstablished",
+    status: "False",
+    reason: "SessionsDown",
+    message: "2 of 3 BGP sessions not established: 192.0.2.1 is Active, 192.168.1.2 in VRF red is Idle",
+  });
+  expect(report(good, { sessions: sessions.slice(2), vnis: [] }).conditions[2]).toMatchObject({
+    status: "True",
+    message: "1 BGP session established",
+  });
+});
+
+const later = "2025-01-15T11:00:00Z";
+
+test("lastUpdateTime stays while only a session changes", () => {
+  const sessions = [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }];
+  const held = written(good);
+  expect(written(good, { sessions, vnis: [] }, held, later).lastUpdateTime).toBe(now);
+});
+
+test.each<[string, Outcome]>([
+  ["a resource fails", { ...good, failures: [failing("L2VNI/a", "ValidationFailed", "x")] }],
+  ["a new generation is applied", { ...good, selected: selected("L2VNI/a"), live: new Map([["L2VNI/a", 2]]) }],
+  ["the router goes away", { ...good, unavailable: "gone" }],
+])("lastUpdateTime moves when %s", (_what, outcome) => {
+  expect(written(outcome, quiet, written(good), later).lastUpdateTime).toBe(later);
+});
+
+test("a message is one line, and never longer than the schema allows", () => {
+  const refused = failing("L2VNI/a", "ApplicationFailed", `% Unknown command\r\n${"🐢".repeat(5000)}`);
+  const [entry] = report({ ...good, failures: [refused] }, quiet).failedResources ?? [];
+  expect([...(entry?.message ?? "")]).toHaveLength(4096);
+  expect(entry?.message).toMatch(/^% Unknown command 🐢.*🐢…$/u);
+});
+
+test("whatever fails and however, the API server takes the status", () => {
+  const owners = fc.constantFrom("Underlay/u", "L2VNI/a", "L3VNI/b", "L3Passthrough/p", "RawFRRConfig/r");
+  const failure = fc
+    .tuple(
+      owners,
+      fc.constantFrom("ValidationFailed", "DependencyFailed", "ApplicationFailed"),
+      fc.string({ unit: "binary", maxLength: 6000 }),
+      fc.string(),
+    )
+    .map(([owner, reason, message, field]) => failing(owner, reason, message, field));
+  fc.assert(
+    fc.property(
+      fc.array(failure, { maxLength: 20 }),
+      fc.option(fc.string({ unit: "binary" }), { nil: undefined }),
+      (failures, unavailable) => {
+        const status = written({ ...good, failures, ...(unavailable !== undefined && { unavailable }) });
+        const object = { metadata: { name: "n1", namespace: "openperouter-system" }, status };
+        expect(validate(RouterNodeConfigurationStatus, object)).toEqual([]);
+      },
+    ),
+    { seed: 3, numRuns: 200 },
+  );
+});
+
+test("a thousand long messages together stay small enough to be stored", () => {
+  const failures = Array.from({ length: 4000 }, (_, nth) => failing(`L2VNI/a${nth}`, "ApplicationFailed", "x".repeat(4096)));
+  expect(JSON.stringify(report({ ...good, failures }, quiet)).length).toBeLessThan(1_000_000);
+});

@@ -1,0 +1,161 @@
+import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import type { ConditionReport } from "../kube/status/conditions.ts";
+import { sameStatus } from "../kube/status/same-status.ts";
+import type { Failure } from "../resilience/failure.ts";
+import type { RouterKind } from "./step.ts";
+
+type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
+export type SessionReport = NonNullable<Status["sessions"]>[number];
+export type VniReport = NonNullable<Status["vnis"]>[number];
+type FailedResource = NonNullable<Status["failedResources"]>[number];
+type ResourceReport = NonNullable<Status["resources"]>[number];
+export type StatusReport = Omit<Status, "conditions" | "lastUpdateTime"> & { conditions: ConditionReport[] };
+
+/** What became of the router's configuration on this node. */
+export interface Outcome {
+  readonly selected: readonly { readonly kind: RouterKind; readonly name: string; readonly generation: number }[];
+  readonly failures: readonly Failure[];
+  /** The generation of each resource that is live, by owner. */
+  readonly live: ReadonlyMap<string, number>;
+  /** Being taken down and set up anew, by owner. */
+  readonly rebuilding?: ReadonlySet<string>;
+  /** The node's own Underlay failed, so that everything else waits. */
+  readonly stopped?: Failure;
+  /** Why the router cannot be spoken to at all. */
+  readonly unavailable?: string;
+}
+
+/** What the router says of itself; undefined while it does not answer. */
+export interface Spoken {
+  readonly sessions: readonly SessionReport[];
+  readonly vnis: readonly VniReport[];
+}
+
+const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
+const MOST = { failedResources: 8192, resources: 8192, sessions: 4096, vnis: 4096 };
+const LONGEST = { message: 4096, field: 253, condition: 32_768 };
+/** All messages together: an API server stores no object of more than 1.5 MB. */
+const MESSAGES = 400_000;
+
+/** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
+export function report(outcome: Outcome, spoken: Spoken | undefined): StatusReport {
+  const failedResources = failed(outcome.failures);
+  const failing = new Set(outcome.failures.map(ownerOf));
+  const resources = outcome.selected.map((resource) => ({ ...resource, state: stateOf(resource, outcome, failing) })).sort(byKindAndName);
+  return {
+    conditions: [...verdict(outcome), sessionsEstablished(outcome, spoken)],
+    ...(failedResources.length > 0 && { failedResources }),
+    ...(resources.length > 0 && { resources: resources.slice(0, MOST.resources) }),
+    ...(spoken && spoken.sessions.length > 0 && { sessions: spoken.sessions.slice(0, MOST.sessions) }),
+    ...(spoken && spoken.vnis.length > 0 && { vnis: spoken.vnis.slice(0, MOST.vnis) }),
+  };
+}
+
+/** lastUpdateTime moves with what became of the configuration, and not with sessions. */
+export function stampUpdate(next: Status, held: Status | undefined, now: string): Status {
+  const lastUpdateTime =
+    held?.lastUpdateTime !== undefined && sameStatus(configuration(held), configuration(next)) ? held.lastUpdateTime : now;
+  return { ...next, lastUpdateTime };
+}
+
+function configuration({ conditions = [], failedResources = [], resources = [] }: Status): object {
+  return { conditions: conditions.filter(({ type }) => type === "Ready" || type === "Degraded"), failedResources, resources };
+}
+
+function verdict(outcome: Outcome): ConditionReport[] {
+  const { failures, stopped, unavailable } = outcome;
+  if (unavailable !== undefined) return conditions("RouterUnavailable", unavailable, unavailable);
+  if (stopped) {
+    const what = stopped.reason === "ApplicationFailed" ? "application" : "validation";
+    return conditions(
+      "UnderlayFailed",
+      `Underlay failed ${what}, existing FRR configuration left as-is`,
+      `Underlay failed ${what}, VNI processing skipped`,
+    );
+  }
+  if (outcome.rebuilding && outcome.rebuilding.size > 0) {
+    const message = "The router is being rebuilt for a new AS number";
+    return conditions("Rebuilding", message, message);
+  }
+  if (failures.length === 0) {
+    const message = "All configuration applied successfully";
+    return [
+      { type: "Ready", status: "True", reason: "ConfigurationSuccessful", message },
+      { type: "Degraded", status: "False", reason: "ConfigurationSuccessful", message },
+    ];
+  }
+  const count = new Set(failures.map(ownerOf)).size;
+  const failing = count === 1 ? "1 resource failed" : `${count} resources failed`;
+  const others = outcome.selected.length > count ? "other resources applied successfully" : "no other resource is applied";
+  return conditions("ConfigurationFailed", `${failing}, ${others}`, `${count === 1 ? "1 resource" : "Some resources"} failed to configure`);
+}
+
+function conditions(reason: string, notReady: string, degraded: string): ConditionReport[] {
+  return [
+    { type: "Ready", status: "False", reason, message: cut(notReady, LONGEST.condition) },
+    { type: "Degraded", status: "True", reason, message: cut(degraded, LONGEST.condition) },
+  ];
+}
+
+function sessionsEstablished({ unavailable }: Outcome, spoken: Spoken | undefined): ConditionReport {
+  const type = "SessionsEstablished";
+  if (!spoken) {
+    const message = cut(unavailable ?? "FRR has not said yet which sessions there are", LONGEST.condition);
+    return { type, status: "Unknown", reason: "RouterUnavailable", message };
+  }
+  const { sessions } = spoken;
+  if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session is configured" };
+  const down = sessions.filter(({ state }) => state !== "Established");
+  if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${counted(sessions.length)} established` };
+  const named = down.slice(0, 5).map(({ vrf, neighbor, state }) => `${neighbor}${vrf === "default" ? "" : ` in VRF ${vrf}`} is ${state}`);
+  const more = down.length > named.length ? `, and ${down.length - named.length} more` : "";
+  const message = `${down.length} of ${counted(sessions.length)} not established: ${named.join(", ")}${more}`;
+  return { type, status: "False", reason: "SessionsDown", message };
+}
+
+function counted(sessions: number): string {
+  return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
+}
+
+function stateOf(resource: Outcome["selected"][number], { rebuilding, live }: Outcome, failing: Set<string>): ResourceReport["state"] {
+  const owner = ownerOf(resource);
+  if (rebuilding?.has(owner)) return "Rebuilding";
+  if (!live.has(owner)) return "Failed";
+  return live.get(owner) === resource.generation && !failing.has(owner) ? "Applied" : "KeptPrevious";
+}
+
+function failed(failures: readonly Failure[]): FailedResource[] {
+  const longest = Math.max(100, Math.min(LONGEST.message, Math.floor(MESSAGES / failures.length)));
+  return failures
+    .map(({ kind, name, reason, message, field }): FailedResource => {
+      const entry = { kind: kind as RouterKind, name, reason, message: cut(message, longest) };
+      return field === "" ? entry : { ...entry, field: cut(field, LONGEST.field) };
+    })
+    .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""))
+    .slice(0, MOST.failedResources);
+}
+
+interface Named {
+  readonly kind: string;
+  readonly name: string;
+}
+
+function ownerOf({ kind, name }: Named): string {
+  return `${kind}/${name}`;
+}
+
+function byKindAndName(a: Named, b: Named): number {
+  return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || compare(a.name, b.name);
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** In one line, and as long as the schema allows, which counts characters and not UTF-16 units. */
+function cut(text: string, longest: number): string {
+  const line = text.replace(/\s*[\p{Cc}]+\s*/gu, " ").trim();
+  if (line.length <= longest) return line;
+  const characters = [...line];
+  return characters.length <= longest ? line : `${characters.slice(0, longest - 1).join("")}…`;
+}
