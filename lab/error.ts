@@ -1,7 +1,7 @@
-/** A part of the lab could not be had or did not come up. The message is for whoever asked for it. */
+/** A part of the lab could not be had, did not come up, or did not do as told. The message is for whoever asked for it. */
 export class LabError extends Error {
   override readonly name = "LabError";
-  readonly code: "NoBinaries" | "NotStarted";
+  readonly code: "NoBinaries" | "NotStarted" | "Unreachable" | "CommandFailed" | "Misuse";
 
   constructor(code: LabError["code"], message: string, cause?: unknown) {
     super(message, { cause });
