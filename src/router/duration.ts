@@ -1,0 +1,13 @@
+const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6, μs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+const WHOLE = /^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$/;
+const PART = /([0-9.]+)(ns|us|µs|μs|ms|s|m|h)/g;
+
+/** The seconds of a length of time as Go writes it, `1m30s`. undefined for what is none. */
+export function seconds(text: unknown): number | undefined {
+  if (typeof text !== "string" || text.length > 64 || !WHOLE.test(text)) return undefined;
+  let sum = 0;
+  for (const [, number = "0", unit = "s"] of text.matchAll(PART)) sum += Number(number) * (UNITS[unit] ?? 0);
+  // To the nanosecond, which is all that Go keeps.
+  const whole = Math.round(sum * 1e9) / 1e9;
+  return text.startsWith("-") ? -whole : whole;
+}

@@ -1,0 +1,20 @@
+/** What is wrong with one field of a resource. */
+export interface Complaint {
+  readonly field: string;
+  readonly message: string;
+  /** Present where it can pass without a change of the object. */
+  readonly transient?: true;
+}
+
+/** A whole number from min to max, or a complaint about it. */
+export function numberComplaints(field: string, words: string, value: unknown, min: number, max: number): Complaint[] {
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return [];
+  if (value === undefined || value === null) return [{ field, message: `${words} is missing; it is a number from ${min} to ${max}` }];
+  return [{ field, message: `${words} ${String(value).slice(0, 64)} is not a whole number from ${min} to ${max}` }];
+}
+
+export const AS_NUMBER = { min: 1, max: 4_294_967_295 } as const;
+
+export function complaintIf(wrong: boolean, field: string, message: () => string): Complaint[] {
+  return wrong ? [{ field, message: message() }] : [];
+}

@@ -1,0 +1,58 @@
+import type { Address, Family } from "../../ip/address.ts";
+import { parseAddress } from "../../ip/address.ts";
+import { IpError, quote } from "../../ip/error.ts";
+import { parseInterfaceAddress, type InterfaceAddress } from "../../ip/interface-address.ts";
+import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
+import { scopeOf } from "../../ip/scope.ts";
+import type { Complaint } from "./complaint.ts";
+
+/** What a field's text means, or why it means nothing. */
+export type Reading<T> = { readonly value: T } | { readonly complaint: string };
+
+export function readAddress(words: string, text: unknown): Reading<Address> {
+  return read(words, text, parseAddress);
+}
+
+/** A network; host bits do no harm. */
+export function readPrefix(words: string, text: unknown): Reading<Prefix> {
+  return read(words, text, parseMaskedPrefix);
+}
+
+/** An address with the length of its network. */
+export function readInterfaceAddress(words: string, text: unknown): Reading<InterfaceAddress> {
+  return read(words, text, parseInterfaceAddress);
+}
+
+function read<T>(words: string, text: unknown, parse: (text: string) => T): Reading<T> {
+  if (typeof text !== "string") return { complaint: `${words} is missing` };
+  try {
+    return { value: parse(text) };
+  } catch (error) {
+    if (!(error instanceof IpError)) throw error;
+    return { complaint: `${words} ${quote(text)} cannot be read: ${error.reason}` };
+  }
+}
+
+/** A prefix of the family that the field is for. */
+export function readPrefixOf(family: Family, words: string, text: unknown): Reading<Prefix> {
+  const reading = readPrefix(words, text);
+  if ("complaint" in reading || reading.value.first.family === family) return reading;
+  return { complaint: `${words} ${reading.value.toString()} is not IPv${family}` };
+}
+
+const ARTICLE = { unspecified: "the", loopback: "a", multicast: "a" } as const;
+
+/** Why an address cannot be an end of a BGP session or of a tunnel. */
+export function unusable(address: Address): string | undefined {
+  const scope = scopeOf(address);
+  if (scope !== "unicast" && scope !== "link-local") return `is ${ARTICLE[scope]} ${scope} address`;
+  if (address.family === 4) return undefined;
+  if (scope === "link-local") return "is a link-local address, which says nothing without an interface";
+  // FRR prints these in two ways by version, so that what was applied could not be recognised.
+  if (address.value >> 32n === 0n || address.mappedIPv4) return "is an IPv4 address in IPv6 form; write it as IPv4";
+  return undefined;
+}
+
+export function complaintsOf(field: string, reading: Reading<unknown>): Complaint[] {
+  return "complaint" in reading ? [{ field, message: reading.complaint }] : [];
+}

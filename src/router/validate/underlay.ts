@@ -1,0 +1,109 @@
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { Address } from "../../ip/address.ts";
+import { parseInterfaceAddress } from "../../ip/interface-address.ts";
+import { routerIdOf, vtepAddress } from "../addresses.ts";
+import type { InterfaceSeen } from "../observed.ts";
+import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { nameComplaints } from "./names.ts";
+import { neighborComplaints } from "./neighbors.ts";
+import { complaintsOf, readPrefixOf, type Reading, unusable } from "./networks.ts";
+import type { Ground } from "./vni.ts";
+
+type Spec = Underlay["spec"];
+
+export const ALLOW_NODE_INTERFACE = "plumbline.dev/allow-node-interface";
+
+/** U2, U4 to U9, and whether the Underlay can stand on this node. */
+export function underlayComplaints(spec: Spec, annotations: Readonly<Record<string, string>>, ground: Ground): Complaint[] {
+  return [
+    ...numberComplaints("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
+    ...indexComplaints(ground.index),
+    ...complaintsOf("spec.routeridcidr", routerId(spec, ground.index ?? 0)),
+    ...neighborComplaints(spec.neighbors ?? [], ground.passwords),
+    ...nicComplaints(spec, annotations, ground),
+    ...evpnComplaints(spec, ground),
+  ];
+}
+
+function indexComplaints(index: number | undefined): Complaint[] {
+  if (index !== undefined) return [];
+  return [{ field: "", message: "Node has no annotation openpe.io/nodeindex yet; the controller gives it", transient: true }];
+}
+
+export function routerId({ routeridcidr }: Spec, index: number): Reading<Address> {
+  const reading = readPrefixOf(4, "routeridcidr", routeridcidr);
+  if ("complaint" in reading) return reading;
+  const id = routerIdOf(reading.value, index);
+  return id ? { value: id } : { complaint: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
+}
+
+function nicComplaints({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, { interfaces, guarded }: Ground): Complaint[] {
+  const [nic] = nics;
+  if (nic === undefined) return [{ field: "spec.nics", message: "nics is empty; the router needs one interface" }];
+  if (nics.length > 1) return [{ field: "spec.nics", message: `nics has ${nics.length} interfaces; the router takes one` }];
+  const field = "spec.nics[0]";
+  const complaints = nameComplaints(field, "Interface", nic);
+  if (complaints.length > 0) return complaints;
+  if (named(interfaces.router, nic)) return [];
+  if (!named(interfaces.host, nic)) return [{ field, message: `Interface ${nic} not present on node`, transient: true }];
+  const why = guarded.get(nic);
+  return complaintIf(
+    why !== undefined && annotations[ALLOW_NODE_INTERFACE] === undefined,
+    field,
+    () =>
+      `Interface ${nic} ${why}; moving it into the router would cut the node off. Annotate the Underlay with ${ALLOW_NODE_INTERFACE} to allow it`,
+  );
+}
+
+function evpnComplaints(spec: Spec, ground: Ground): Complaint[] {
+  const { evpn } = spec;
+  if (!evpn) return [];
+  if (Boolean(evpn.vtepcidr) === Boolean(evpn.vtepInterface)) {
+    return [{ field: "spec.evpn", message: "evpn needs exactly one of vtepcidr and vtepInterface" }];
+  }
+  const field = `spec.evpn.${evpn.vtepcidr ? "vtepcidr" : "vtepInterface"}`;
+  const complaints = evpn.vtepInterface ? nameComplaints(field, "Interface", evpn.vtepInterface) : [];
+  if (complaints.length > 0) return complaints;
+  const reading = vtepOf(spec, ground);
+  if (!reading || "value" in reading) return [];
+  return [{ field, message: reading.complaint, ...(evpn.vtepInterface && { transient: true as const }) }];
+}
+
+export interface Vtep {
+  readonly address: Address;
+  /** The interface that tunnels leave by. */
+  readonly device: string;
+  /** Whether the address is ours to put on a device of ours, and to announce. */
+  readonly ours: boolean;
+}
+
+/** Where this node's tunnels end; nothing without EVPN. */
+export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: Ground): Reading<Vtep> | undefined {
+  if (!evpn) return undefined;
+  if (evpn.vtepInterface) return vtepOfInterface(evpn.vtepInterface, nics, interfaces);
+  const reading = readPrefixOf(4, "vtepcidr", evpn.vtepcidr);
+  if ("complaint" in reading) return reading;
+  const address = vtepAddress(reading.value, index);
+  if (!address) return { complaint: `vtepcidr ${reading.value.toString()} has no VTEP address for node index ${index}` };
+  const why = unusable(address);
+  if (why) return { complaint: `vtepcidr ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
+  return { value: { address, device: "lound", ours: true } };
+}
+
+function vtepOfInterface(name: string, nics: readonly string[], { host, router }: Ground["interfaces"]): Reading<Vtep> {
+  const onHost = named(host, name);
+  const there = named(router, name) ?? onHost;
+  if (!there) return { complaint: `Interface ${name} not present on node` };
+  if (there === onHost && !nics.includes(name)) {
+    return { complaint: `Interface ${name} is not in the router's namespace; only the interface in nics is moved there` };
+  }
+  const address = there.addresses
+    .map((text) => parseInterfaceAddress(text).address)
+    .find((one) => one.family === 4 && unusable(one) === undefined);
+  if (!address) return { complaint: `Interface ${name} has no IPv4 address` };
+  return { value: { address, device: name, ours: false } };
+}
+
+function named(interfaces: readonly InterfaceSeen[], name: string): InterfaceSeen | undefined {
+  return interfaces.find((one) => one.name === name);
+}

@@ -1,0 +1,112 @@
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import { quote } from "../../ip/error.ts";
+import type { Observed } from "../observed.ts";
+import { routeTarget } from "../route-target.ts";
+import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { hostMasterComplaints } from "./host-master.ts";
+import { hostSessionComplaints } from "./host-session.ts";
+import { vrfComplaints } from "./names.ts";
+import { readInterfaceAddress, unusable } from "./networks.ts";
+
+/** What the node itself adds to the question whether a resource can be set up on it. */
+export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "guarded" | "ovs">;
+
+/** The VRF of an L2VNI: its own name unless it says another. */
+export function vrfOf(spec: L2VNI["spec"], name: string): string {
+  return spec.vrf || name;
+}
+
+export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground): Complaint[] {
+  return [
+    ...vrfComplaints("spec.vrf", vrfOf(spec, name)),
+    ...vrfPlaceComplaints(vrfOf(spec, name), ground),
+    ...tunnelComplaints(spec),
+    ...hostMasterComplaints(spec, ground),
+    ...gatewayComplaints(spec.l2gatewayips ?? []),
+  ];
+}
+
+export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground): Complaint[] {
+  return [
+    ...vrfComplaints("spec.vrf", spec.vrf),
+    ...vrfPlaceComplaints(spec.vrf, ground),
+    ...tunnelComplaints(spec),
+    ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground.index ?? 0) : []),
+    ...routeTargetComplaints("exportRTs", spec.exportRTs),
+    ...routeTargetComplaints("importRTs", spec.importRTs),
+  ];
+}
+
+export function passthroughComplaints(spec: L3Passthrough["spec"], { index }: Ground): Complaint[] {
+  return hostSessionComplaints(spec.hostsession, index ?? 0);
+}
+
+/** FRR takes no longer line over its socket. */
+const LONGEST_LINE = 4096;
+
+/** A RawFRRConfig says what it likes, as long as it is text. */
+export function rawConfigComplaints({ rawConfig }: RawFRRConfig["spec"]): Complaint[] {
+  const field = "spec.rawConfig";
+  if (typeof rawConfig !== "string" || rawConfig.trim() === "") return [{ field, message: "rawConfig is empty" }];
+  return rawConfig.split(/\r?\n/).flatMap((line, nth) => [
+    // oxlint-disable-next-line no-control-regex
+    ...complaintIf(
+      /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/.test(line),
+      field,
+      () => `rawConfig has a control character in line ${nth + 1}`,
+    ),
+    ...complaintIf(line.length > LONGEST_LINE, field, () => `rawConfig has more than ${LONGEST_LINE} characters in line ${nth + 1}`),
+  ]);
+}
+
+function tunnelComplaints({ vni, vxlanport }: { vni: number; vxlanport: number }): Complaint[] {
+  return [
+    ...numberComplaints("spec.vni", "VNI", vni, 1, 16_777_215),
+    ...numberComplaints("spec.vxlanport", "VXLAN port", vxlanport, 1, 65_535),
+  ];
+}
+
+function vrfPlaceComplaints(vrf: string, { interfaces }: Ground): Complaint[] {
+  const there = interfaces.router.find(({ name }) => name === vrf);
+  return complaintIf(
+    there !== undefined && there.kind !== "vrf",
+    "spec.vrf",
+    () => `VRF name ${vrf} is taken by an interface of the router`,
+  );
+}
+
+function gatewayComplaints(gateways: readonly string[]): Complaint[] {
+  const field = "spec.l2gatewayips";
+  const complaints = complaintIf(
+    gateways.length > 2,
+    field,
+    () => `l2gatewayips has ${gateways.length} addresses; at most one IPv4 and one IPv6`,
+  );
+  const families = gateways.flatMap((text, nth) => {
+    const reading = readInterfaceAddress("Gateway", text);
+    if ("complaint" in reading) {
+      complaints.push({ field: `${field}[${nth}]`, message: reading.complaint });
+      return [];
+    }
+    const why = unusable(reading.value.address);
+    if (why) complaints.push({ field: `${field}[${nth}]`, message: `Gateway ${text} ${why}` });
+    return [reading.value.address.family];
+  });
+  if (gateways.length === 2 && families.length === 2 && families[0] === families[1]) {
+    complaints.push({ field, message: `l2gatewayips ${gateways.join(" and ")} are both IPv${families[0]}; at most one IPv4 and one IPv6` });
+  }
+  return complaints;
+}
+
+function routeTargetComplaints(list: "exportRTs" | "importRTs", targets: readonly string[] = []): Complaint[] {
+  return targets.flatMap((text, nth) =>
+    complaintIf(
+      routeTarget(text) === undefined,
+      `spec.${list}[${nth}]`,
+      () => `Route target ${quote(String(text))} is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range`,
+    ),
+  );
+}
