@@ -1,0 +1,227 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { routers } from "./arbitraries.ts";
+import { ConfigSet } from "./config-set.ts";
+import { merge, parse } from "./config.ts";
+import { diff, type Change } from "./diff.ts";
+import { entriesOf } from "./entry.ts";
+import type { ConfigLine } from "./fragment.ts";
+
+const sent = (have: string, want: string) => diff(parse(have), parse(want)).map(({ context, send }) => [...context, send].join(" / "));
+
+const BGP = `router bgp 64514
+ bgp router-id 10.0.0.1
+ no bgp default ipv4-unicast
+ neighbor 192.168.11.2 remote-as 64512
+ neighbor 192.168.11.2 bfd
+ neighbor 192.168.11.2 bfd profile fast
+ neighbor 192.168.11.2 password s3cret
+ neighbor 192.168.11.2 timers 3 9
+ neighbor 192.168.11.2 timers connect 5
+ address-family ipv4 unicast
+  network 100.65.0.1/32
+  neighbor 192.168.11.2 activate
+  neighbor 192.168.11.2 allowas-in
+ exit-address-family
+exit
+`;
+const within = (text: string, before: string, after: string) => {
+  expect(text).toContain(before);
+  return text.replace(before, after);
+};
+
+test("nothing is sent when everything is there, in whatever order", () => {
+  expect(sent(`hostname a\n${BGP}`, `${BGP}hostname a\n`)).toEqual([]);
+});
+
+describe("a value in a slot", () => {
+  test.each([
+    ["bgp router-id 10.0.0.1", "bgp router-id 10.0.0.2"],
+    ["neighbor 192.168.11.2 password s3cret", "neighbor 192.168.11.2 password other"],
+    ["neighbor 192.168.11.2 timers 3 9", "neighbor 192.168.11.2 timers 10 30"],
+    ["neighbor 192.168.11.2 timers connect 5", "neighbor 192.168.11.2 timers connect 6"],
+    ["neighbor 192.168.11.2 bfd profile fast", "neighbor 192.168.11.2 bfd profile slow"],
+  ])("%s is replaced by one line", (before, after) => {
+    expect(sent(BGP, within(BGP, before, after))).toEqual([`router bgp 64514 / ${after}`]);
+  });
+
+  test("that is the VNI of a VRF is taken back first, since FRR does not replace it", () => {
+    expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf red\n vni 200\nexit-vrf\n")).toEqual(["vrf red / no vni 100", "vrf red / vni 200"]);
+  });
+
+  test("that moves to another VRF is free before it is taken", () => {
+    expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf blue\n vni 100\nexit-vrf\n")).toEqual(["vrf red / no vni 100", "vrf blue / vni 100"]);
+  });
+});
+
+describe("taking back", () => {
+  test("a neighbour is one line, whatever was said about it", () => {
+    const without = BGP.split("\n")
+      .filter((line) => !line.includes("192.168.11.2"))
+      .join("\n");
+    expect(sent(BGP, without)).toEqual(["router bgp 64514 / no neighbor 192.168.11.2 remote-as 64512"]);
+  });
+
+  test("an instance is one line", () => {
+    expect(sent(BGP, "")).toEqual(["no router bgp 64514"]);
+  });
+
+  test("BFD of a neighbour takes its profile along", () => {
+    const without = within(BGP, " neighbor 192.168.11.2 bfd\n neighbor 192.168.11.2 bfd profile fast\n", "");
+    expect(sent(BGP, without)).toEqual(["router bgp 64514 / no neighbor 192.168.11.2 bfd"]);
+  });
+
+  test("a line that begins with no gives the line without it", () => {
+    expect(sent("router bgp 1\n no bgp network import-check\nexit\n", "router bgp 1\nexit\n")).toEqual([
+      "router bgp 1 / bgp network import-check",
+    ]);
+  });
+
+  test.each([
+    ["detect-multiplier 5", "detect-multiplier 3"],
+    ["transmit-interval 100", "transmit-interval 300"],
+    ["receive-interval 100", "receive-interval 300"],
+    ["echo transmit-interval 60", "echo transmit-interval 50"],
+    ["echo receive-interval 60", "echo receive-interval 50"],
+    ["minimum-ttl 10", "no minimum-ttl 10"],
+    ["passive-mode", "no passive-mode"],
+  ])("%s of a BFD profile is %s", (line, back) => {
+    expect(sent(`bfd\n profile fast\n  ${line}\n exit\nexit\n`, "bfd\n profile fast\n exit\nexit\n")).toEqual([
+      `bfd / profile fast / ${back}`,
+    ]);
+  });
+
+  test("leaves alone what FRR says of itself and VRFs that linger", () => {
+    expect(sent("frr version 8.4.4\nhostname vm\nno ip forwarding\nvrf red\nexit-vrf\ninterface eth0\nexit\n", "")).toEqual([]);
+  });
+});
+
+describe("a neighbour in another AS", () => {
+  test("is taken down and set up with all that is said about it", () => {
+    expect(sent(BGP, within(BGP, "remote-as 64512", "remote-as 64513"))).toEqual([
+      "router bgp 64514 / no neighbor 192.168.11.2 remote-as 64512",
+      "router bgp 64514 / neighbor 192.168.11.2 remote-as 64513",
+      "router bgp 64514 / neighbor 192.168.11.2 bfd",
+      "router bgp 64514 / neighbor 192.168.11.2 bfd profile fast",
+      "router bgp 64514 / neighbor 192.168.11.2 password s3cret",
+      "router bgp 64514 / neighbor 192.168.11.2 timers 3 9",
+      "router bgp 64514 / neighbor 192.168.11.2 timers connect 5",
+      "router bgp 64514 / address-family ipv4 unicast / neighbor 192.168.11.2 activate",
+      "router bgp 64514 / address-family ipv4 unicast / neighbor 192.168.11.2 allowas-in",
+    ]);
+  });
+});
+
+describe("order", () => {
+  const whole = `vrf red
+ vni 100
+exit-vrf
+router bgp 64514 vrf red
+ neighbor 10.0.0.2 remote-as 64515
+ address-family ipv4 unicast
+  neighbor 10.0.0.2 activate
+  neighbor 10.0.0.2 route-map allowall in
+ exit-address-family
+exit
+router bgp 64514
+ neighbor 192.168.11.2 remote-as 64512
+ neighbor 192.168.11.2 bfd
+ neighbor 192.168.11.2 bfd profile fast
+ no bgp default ipv4-unicast
+exit
+bfd
+ profile fast
+ exit
+exit
+route-map allowall permit 1
+exit
+`;
+
+  test("from empty: policy, the default instance, the VRF's, then its VNI", () => {
+    expect(sent("", whole)).toEqual([
+      "route-map allowall permit 1",
+      "bfd",
+      "bfd / profile fast",
+      "router bgp 64514",
+      "router bgp 64514 / no bgp default ipv4-unicast",
+      "router bgp 64514 / neighbor 192.168.11.2 remote-as 64512",
+      "router bgp 64514 / neighbor 192.168.11.2 bfd",
+      "router bgp 64514 / neighbor 192.168.11.2 bfd profile fast",
+      "router bgp 64514 vrf red",
+      "router bgp 64514 vrf red / neighbor 10.0.0.2 remote-as 64515",
+      "router bgp 64514 vrf red / address-family ipv4 unicast / neighbor 10.0.0.2 activate",
+      "router bgp 64514 vrf red / address-family ipv4 unicast / neighbor 10.0.0.2 route-map allowall in",
+      "vrf red / vni 100",
+    ]);
+  });
+
+  test("to empty: the VNI, the VRF's instance, the default one, policy last", () => {
+    expect(sent(whole, "")).toEqual([
+      "vrf red / no vni 100",
+      "no router bgp 64514 vrf red",
+      "no router bgp 64514",
+      "no bfd",
+      "no route-map allowall permit 1",
+    ]);
+    expect(diff(parse(whole), []).map(({ awaitsVniGone }) => awaitsVniGone)).toEqual([false, true, false, false, false]);
+  });
+
+  test("a policy goes after its user took another", () => {
+    const other = whole.replaceAll("fast", "slow");
+    expect(sent(whole, other)).toEqual([
+      "bfd / profile slow",
+      "router bgp 64514 / neighbor 192.168.11.2 bfd profile slow",
+      "bfd / no profile fast",
+    ]);
+  });
+
+  test("a VRF's instance in another AS waits until its VNI is gone, and the VNI comes again", () => {
+    const have = "vrf red\n vni 100\nexit-vrf\nrouter bgp 64514 vrf red\n bgp router-id 1.1.1.1\nexit\n";
+    expect(sent(have, have.replace("64514", "64520"))).toEqual([
+      "vrf red / no vni 100",
+      "no router bgp 64514 vrf red",
+      "router bgp 64520 vrf red",
+      "router bgp 64520 vrf red / bgp router-id 1.1.1.1",
+      "vrf red / vni 100",
+    ]);
+  });
+
+  test("a VRF's instance that bgpd lost is set up without its VNI, so that bgpd makes none of its own", () => {
+    expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n")).toEqual([
+      "vrf red / no vni 100",
+      "router bgp 1 vrf red",
+      "vrf red / vni 100",
+    ]);
+  });
+});
+
+/** FRR as far as the differ has to know it: what is sent, what goes with it, and what FRR would refuse or answer with a reset. */
+function carriedOut(have: readonly ConfigLine[], changes: readonly Change[]): { lines: Set<string>; complaints: string[] } {
+  const set = new ConfigSet(entriesOf(have, () => ["frr"]));
+  const complaints: string[] = [];
+  for (const { send, entry, drops, do: what } of changes) {
+    for (const { key } of drops) set.delete(key);
+    if (set.has(entry.key) !== (what === "remove")) complaints.push(`${send}: sent in vain`);
+    if (what === "add" && set.rivalsOf(entry).some(({ slot }) => !slot.replaces)) complaints.push(`${send}: has a rival`);
+    if (what === "remove" && set.goesWith(entry).length) complaints.push(`${send}: drops more than it says`);
+    if (what === "add") set.add(entry);
+    else set.delete(entry.key);
+  }
+  return { lines: new Set([...set].map(({ key }) => key)), complaints };
+}
+
+test("carried out, a diff gives what was wanted, and a second one is empty", () => {
+  fc.assert(
+    fc.property(routers, routers, (before, after) => {
+      const [have, want] = [merge(before), merge(after)];
+      const { lines: got, complaints } = carriedOut(have, diff(have, want));
+      expect(complaints).toEqual([]);
+      const missing = entriesOf(want, () => ["frr"]).filter(({ key }) => !got.delete(key));
+      expect(missing.map(({ line }) => line)).toEqual([]);
+      // A hostname is FRR's to have.
+      expect([...got].filter((key) => !key.includes("\nhostname "))).toEqual([]);
+      expect(diff(want, want)).toEqual([]);
+    }),
+    { seed: 3, numRuns: 200 },
+  );
+});

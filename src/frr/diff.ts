@@ -1,0 +1,138 @@
+import { ConfigSet } from "./config-set.ts";
+import { entriesOf, type Entry } from "./entry.ts";
+import type { ConfigLine } from "./fragment.ts";
+import { addRank, isFrrsOwn, isPolicy, undo, vrfOfInstance, type Path } from "./grammar.ts";
+
+/** One line to send. */
+export interface Change {
+  readonly daemon: string;
+  readonly context: Path;
+  readonly line: string;
+  readonly do: "add" | "remove";
+  /** The line itself, or what takes it back. */
+  readonly send: string;
+  readonly entry: Entry;
+  /** What FRR no longer has once the line is sent, besides the line itself. */
+  readonly drops: readonly Entry[];
+  /** Zebra tells bgpd of a VNI that went; until then bgpd keeps the VRF's instance, and says no. */
+  readonly awaitsVniGone: boolean;
+}
+
+export interface Wish {
+  readonly remove: Iterable<Entry>;
+  readonly add: Iterable<Entry>;
+  /** Whether a line must be there in the end, also when it goes with another one on the way. */
+  readonly wanted: (key: string) => boolean;
+}
+
+const one = () => ["frr"];
+
+/** The least that turns one configuration into the other. */
+export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): Change[] {
+  const there = new ConfigSet(entriesOf(have, one));
+  const wanted = new ConfigSet(entriesOf(want, one));
+  return changes(there, {
+    remove: [...there].filter(({ key, path, line }) => !wanted.has(key) && !isFrrsOwn(path, line)),
+    add: wanted,
+    wanted: (key) => wanted.has(key),
+  });
+}
+
+/** The lines to send so that what is to go goes, what is to come comes, and what is wanted stays, in an order that FRR takes. */
+export function changes(have: ConfigSet, wish: Wish): Change[] {
+  const coming = new Map<string, Entry>();
+  for (const entry of wish.add) if (!have.has(entry.key)) coming.set(entry.key, entry);
+  const going = new Map<string, Entry>();
+  for (const entry of wish.remove) if (have.has(entry.key)) going.set(entry.key, entry);
+
+  const replacedBy = new Map<string, Entry[]>();
+  const displaced = new Set<string>();
+  for (const entry of coming.values()) {
+    for (const { rival, slot } of have.rivalsOf(entry)) {
+      if (slot.replaces) {
+        going.delete(rival.key);
+        replacedBy.set(entry.key, [...(replacedBy.get(entry.key) ?? []), rival]);
+      } else {
+        going.set(rival.key, rival);
+        displaced.add(rival.key);
+        if (rival.context) for (const { key } of have.goesWith(rival)) displaced.add(key);
+      }
+    }
+  }
+  const awaiting = withoutVnis(have, coming, going);
+
+  const drops = new Map<string, Entry[]>();
+  for (const entry of going.values()) {
+    const dropped = have.goesWith(entry);
+    drops.set(entry.key, dropped);
+    for (const { key } of dropped) going.delete(key);
+  }
+  for (const entry of [...going.values(), ...[...going.keys()].flatMap((key) => drops.get(key) ?? [])]) {
+    if (wish.wanted(entry.key) && !displaced.has(entry.key)) coming.set(entry.key, entry);
+  }
+
+  const remove = (entry: Entry): Change => ({
+    ...common(entry),
+    do: "remove",
+    send: undo(entry.path, entry.line),
+    drops: drops.get(entry.key) ?? [],
+    awaitsVniGone: awaiting.has(entry.key),
+  });
+  const add = (entry: Entry): Change => ({
+    ...common(entry),
+    do: "add",
+    send: entry.line,
+    drops: replacedBy.get(entry.key) ?? [],
+    awaitsVniGone: awaiting.has(entry.key),
+  });
+  const removals = inOrder([...going.values()]).reverse();
+  const late = (entry: Entry) => isPolicy(entry.path, entry.line) && !displaced.has(entry.key);
+  return [
+    ...removals.filter((entry) => !late(entry)).map(remove),
+    ...inOrder([...coming.values()]).map(add),
+    ...removals.filter(late).map(remove),
+  ];
+}
+
+/**
+ * A VRF's instance can be neither removed nor given another AS while its VNI is there: bgpd then has an instance of its own making for it. The VNI goes first,
+ * and comes again when it is still wanted. Returns the instances that have to wait for that.
+ */
+function withoutVnis(have: ConfigSet, coming: ReadonlyMap<string, Entry>, going: Map<string, Entry>): Set<string> {
+  const awaiting = new Set<string>();
+  for (const entry of [...coming.values(), ...going.values()]) {
+    const vrf = vrfOfInstance(entry.path, entry.line);
+    if (!vrf) continue;
+    for (const vni of have.holdersOf(`vrf ${vrf} vni`)) {
+      going.set(vni.key, vni);
+      awaiting.add(entry.key);
+    }
+  }
+  return awaiting;
+}
+
+function common(entry: Entry): Pick<Change, "daemon" | "context" | "line" | "entry"> {
+  return { daemon: entry.daemon, context: entry.path, line: entry.line, entry };
+}
+
+/** By rank, level by level, so that what stands in one context stays together. */
+function inOrder(entries: readonly Entry[], depth = 0): Entry[] {
+  const groups = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const name = `${entry.daemon}\n${entry.path[depth] ?? entry.line}`;
+    const group = groups.get(name);
+    if (group) group.push(entry);
+    else groups.set(name, [entry]);
+  }
+  const ranked = [...groups.values()].map((group) => {
+    const sample = group[0] as Entry;
+    return { group, rank: addRank(sample.path.slice(0, depth), sample.path[depth] ?? sample.line) };
+  });
+  return ranked
+    .sort((a, b) => a.rank - b.rank)
+    .flatMap(({ group }) => {
+      const own = group.filter(({ path }) => path.length === depth);
+      const inner = group.filter(({ path }) => path.length > depth);
+      return inner.length ? own.concat(inOrder(inner, depth + 1)) : own;
+    });
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { describe as inWords, entriesOf, masked } from "./entry.ts";
+
+const everywhere = () => ["bgpd"];
+
+test.each([
+  ["a newline", "hostname a\nrouter bgp 666"],
+  ["a carriage return", "hostname a\rno router bgp"],
+  ["a NUL", "hostname a\u0000no router bgp"],
+  ["an escape", "hostname \u001b[2J"],
+  ["a line separator", "hostname a\u2028b"],
+  ["a C1 control", "hostname a\u0085b"],
+  ["blanks around it", " hostname a"],
+  ["nothing in it", ""],
+  ["a comment in it", "! hostname"],
+  ["a way out of its context", "exit"],
+  ["a way out of its address family", "exit-address-family"],
+  ["the end", "end"],
+])("a line with %s is refused before anything is made of it", (_, line) => {
+  expect(() => entriesOf([{ line }], everywhere)).toThrow(TypeError);
+  expect(() =>
+    entriesOf([{ line: "router bgp 1", inside: [{ line: "address-family ipv4 unicast", inside: [{ line }] }] }], everywhere),
+  ).toThrow(TypeError);
+});
+
+test("a shared line is one entry for each daemon that takes it", () => {
+  expect(entriesOf([{ line: "hostname a" }], () => ["zebra", "bgpd"]).map(({ key }) => key)).toEqual([
+    "zebra\nhostname a",
+    "bgpd\nhostname a",
+  ]);
+});
+
+test("passwords are masked wherever a line is shown", () => {
+  expect(inWords({ path: ["router bgp 1"], line: "neighbor 10.0.0.1 password s3cret" })).toBe(
+    "router bgp 1 / neighbor 10.0.0.1 password ***",
+  );
+  expect(masked("Unknown command: neighbor 10.0.0.1 password a b")).toBe("Unknown command: neighbor 10.0.0.1 password ***");
+});

@@ -1,0 +1,50 @@
+import type { ConfigLine } from "./fragment.ts";
+import { isBare, isContext, type Path } from "./grammar.ts";
+
+/** One line as one daemon has it, with the contexts around it. */
+export interface Entry {
+  readonly daemon: string;
+  readonly path: Path;
+  readonly line: string;
+  readonly context: boolean;
+  /** The same for the same line in the same contexts of the same daemon. */
+  readonly key: string;
+}
+
+/** Which daemons take a top-level line and what stands in it. */
+export type DaemonsOf = (top: string) => readonly string[];
+
+/** The lines one by one, outer before inner. Contexts that are there only through what stands in them are left out. */
+export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): Entry[] {
+  const entries: Entry[] = [];
+  const walk = (lines: readonly ConfigLine[], path: Path, around: string, daemon: string) => {
+    for (const { line, inside } of lines) {
+      assertOneLine(line);
+      const key = `${around}\n${line}`;
+      if (!isBare(path, line)) entries.push({ daemon, path, line, context: inside !== undefined || isContext(path, line), key });
+      if (inside) walk(inside, [...path, line], key, daemon);
+    }
+  };
+  for (const top of lines) for (const daemon of daemonsOf(top.line)) walk([top], [], daemon, daemon);
+  return entries;
+}
+
+/** Nothing may reach FRR that says more, or something else, than the one line it was meant to be. */
+function assertOneLine(line: string): void {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(line))
+    throw new TypeError(`a line for FRR has control characters: ${JSON.stringify(line)}`);
+  if (line !== line.trim() || line === "") throw new TypeError(`a line for FRR is empty or has blanks around it: ${JSON.stringify(line)}`);
+  if (/^([!#]|(exit(-\S+)?|end|quit)$)/.test(line))
+    throw new TypeError(`a line for FRR is a comment or leaves its context: ${JSON.stringify(line)}`);
+}
+
+/** For people and logs: where it stands and what it says, passwords masked. */
+export function describe({ path, line }: Pick<Entry, "path" | "line">): string {
+  return masked([...path, line].join(" / "));
+}
+
+/** FRR repeats what it refuses, passwords included. */
+export function masked(text: string): string {
+  return text.replaceAll(/(\bpassword ).*/g, "$1***");
+}
