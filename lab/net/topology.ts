@@ -1,0 +1,49 @@
+/** Who is in the lab, and how they are numbered. */
+export const NODES = ["node1", "node2", "node3"] as const;
+export type NodeName = (typeof NODES)[number];
+
+export const TOR_ASN = 64512;
+/** Of every node's router: the Underlay of the lab's manifests says so too. */
+export const ROUTER_ASN = 64514;
+
+/** The segment between the tor and the nodes' eth1, which their routers take over. */
+export const TOR_ADDRESS = "192.168.11.2";
+export const UNDERLAY_LENGTH = 24;
+
+export function underlayAddress(node: NodeName): string {
+  return `192.168.11.${10 + numberOf(node)}`;
+}
+
+/** The last part of a node's management address. */
+export function managementHost(node: NodeName): number {
+  return 10 + numberOf(node);
+}
+
+/** The client's segment behind the tor. */
+export const CLIENT_GATEWAY = "10.20.0.1";
+export const CLIENT_ADDRESS = "10.20.0.2";
+export const CLIENT_LENGTH = 24;
+
+export interface Segment {
+  /** Also the name of the hosts on it. */
+  readonly name: string;
+  /** On every node, where the L2VNI of the lab's manifests attaches. */
+  readonly bridge: string;
+  readonly gateway: string;
+  readonly length: number;
+}
+
+/** The layer-2 segments that reach over all nodes, each with a host on each node. */
+export const SEGMENTS: readonly Segment[] = [
+  { name: "shop", bridge: "br-shop", gateway: "10.110.0.1", length: 24 },
+  { name: "stock", bridge: "br-stock", gateway: "10.120.0.1", length: 24 },
+];
+
+/** Of the host on a segment on a node. */
+export function hostAddress(segment: Segment, node: NodeName): string {
+  return segment.gateway.replace(/\d+$/, String(10 + numberOf(node)));
+}
+
+export function numberOf(node: NodeName): number {
+  return NODES.indexOf(node) + 1;
+}

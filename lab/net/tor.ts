@@ -1,0 +1,27 @@
+import { CLIENT_GATEWAY, CLIENT_LENGTH, NODES, ROUTER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
+
+/** The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and has no VTEP of its own. */
+export function torConfig(): string[] {
+  return [
+    "hostname tor",
+    "log file /var/log/frr/frr.log informational",
+    "ip nht resolve-via-default",
+    `router bgp ${TOR_ASN}`,
+    ` bgp router-id ${TOR_ADDRESS}`,
+    " no bgp ebgp-requires-policy",
+    " no bgp default ipv4-unicast",
+    " neighbor nodes peer-group",
+    ` neighbor nodes remote-as ${ROUTER_ASN}`,
+    " neighbor nodes timers 3 9",
+    " neighbor nodes timers connect 2",
+    ...NODES.map((node) => ` neighbor ${underlayAddress(node)} peer-group nodes`),
+    " address-family ipv4 unicast",
+    "  neighbor nodes activate",
+    `  network ${CLIENT_GATEWAY.replace(/\d+$/, "0")}/${CLIENT_LENGTH}`,
+    " exit-address-family",
+    " address-family l2vpn evpn",
+    "  neighbor nodes activate",
+    " exit-address-family",
+    "exit",
+  ];
+}
