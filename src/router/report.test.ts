@@ -224,7 +224,7 @@ test.each<[string, Outcome]>([
 test("a message is one line, and never longer than the schema allows", () => {
   const refused = failing("L2VNI/a", "ApplicationFailed", `% Unknown command\r\n${"🐢".repeat(5000)}`);
   const [entry] = report({ ...good, failures: [refused] }, quiet).failedResources ?? [];
-  expect([...(entry?.message ?? "")]).toHaveLength(4096);
+  expect(Array.from(entry?.message ?? "")).toHaveLength(4096);
   expect(entry?.message).toMatch(/^% Unknown command 🐢.*🐢…$/u);
 });
 

@@ -156,6 +156,6 @@ function compare(a: string, b: string): number {
 function cut(text: string, longest: number): string {
   const line = text.replace(/\s*[\p{Cc}]+\s*/gu, " ").trim();
   if (line.length <= longest) return line;
-  const characters = [...line];
+  const characters = Array.from(line);
   return characters.length <= longest ? line : `${characters.slice(0, longest - 1).join("")}…`;
 }

@@ -47,12 +47,11 @@ export class StateFile {
 
   /** What was saved last; nothing on a new node. A damaged file is set aside, and `setAside` says where and why. */
   async load(): Promise<{ state: RouterState; setAside?: string }> {
-    const empty = (): RouterState => ({ lastGood: new Map(), seen: new Map() });
     let text: string;
     try {
       text = await readFile(this.path, "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return { state: empty() };
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return { state: newState() };
       throw new StateError("Unreadable", this.path, error);
     }
     try {
@@ -64,7 +63,7 @@ export class StateFile {
       await rename(this.path, aside).catch((cause: unknown) => {
         throw new StateError("Unwritable", aside, cause);
       });
-      return { state: empty(), setAside: `${this.path} is damaged (${(error as Error).message}) and was set aside as ${aside}` };
+      return { state: newState(), setAside: `${this.path} is damaged (${(error as Error).message}) and was set aside as ${aside}` };
     }
   }
 
@@ -80,6 +79,10 @@ export class StateFile {
     }
     this.#written = text;
   }
+}
+
+function newState(): RouterState {
+  return { lastGood: new Map(), seen: new Map() };
 }
 
 interface Stored {

@@ -1,0 +1,302 @@
+import { isDeepStrictEqual } from "node:util";
+import type { WantedLink } from "../hostnet/wanted.ts";
+import type { Failure } from "../resilience/failure.ts";
+import type { LastGood } from "./form.ts";
+import { type Daemons, type Ground, type Kernel, Refusal } from "./ground.ts";
+import { Holdings, keyOfLink } from "./holdings.ts";
+import { linesWanted, onlyWanted } from "./lines-wanted.ts";
+import type { RouterPlan } from "./plan.ts";
+import type { Live, Step } from "./step.ts";
+import { traverse } from "./tree.ts";
+
+/** What one pass did for one resource, or for what belongs to none. */
+export interface Change {
+  readonly owner: string;
+  readonly links: number;
+  readonly lines: number;
+  /** It was already as the resource asks, as far as we knew: someone else had changed the node. */
+  readonly drift: boolean;
+}
+
+export interface Done {
+  /** What the kernel or FRR refused, and what misses what it stands on. */
+  readonly failures: readonly Failure[];
+  /** The generation that is live, by owner. */
+  readonly live: ReadonlyMap<string, number>;
+  /** The node's Underlay failed: everything else waits. */
+  readonly stopped?: Failure;
+  /** In order; what cost nothing is not listed. */
+  readonly changes: readonly Change[];
+  /** Lines in FRR that belonged to nobody. */
+  readonly foreign: readonly string[];
+}
+
+/**
+ * Brings the node into the form of the plan, one resource after the other. What is refused costs its own resource only, the Underlay excepted. `lastGood` is
+ * what is live now, and is kept true step by step: whoever stops half-way knows how far it came.
+ */
+export async function act(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground): Promise<Done> {
+  return await new Pass(plan, lastGood, ground).run();
+}
+
+/** Dependants first: the VXLAN devices go before what they stand on, FRR's default instance goes last. */
+const RETIRING: readonly string[] = ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI", "Underlay"];
+
+class Pass {
+  readonly #plan: RouterPlan;
+  readonly #lastGood: Map<string, LastGood>;
+  readonly #ground: Ground;
+  readonly #kernel: Kernel;
+  readonly #daemons: Daemons;
+  readonly #holdings: Holdings;
+  readonly #failures: Failure[] = [];
+  readonly #broken = new Set<string>();
+  readonly #changes: Change[] = [];
+  /** The links that the plan asks for. */
+  readonly #planned: ReadonlySet<string>;
+  /** Let go by one step while another, still to come, may want them. */
+  readonly #left: Named[] = [];
+
+  constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground) {
+    this.#plan = plan;
+    this.#lastGood = lastGood;
+    this.#ground = ground;
+    this.#kernel = ground.kernel;
+    this.#daemons = ground.daemons;
+    this.#holdings = new Holdings(lastGood);
+    const steps = plan.underlay ? [plan.underlay, ...plan.steps] : plan.steps;
+    this.#planned = new Set(steps.flatMap(({ form }) => form.links.map(keyOfLink)));
+  }
+
+  async run(): Promise<Done> {
+    const { underlay, stopped } = this.#plan;
+    if (stopped) return this.#done({ stopped });
+
+    const walk = traverse(this.#plan);
+    let next = walk.next();
+    if (underlay && !next.done) {
+      const live = await this.#take(underlay);
+      const [failure] = this.#failures;
+      if (failure && (live !== "asked" || this.#broken.has(underlay.owner))) return this.#done({ stopped: failure });
+      next = walk.next(live);
+    }
+    await this.#makeRoom();
+
+    const visited = new Set(underlay ? [underlay.owner] : []);
+    while (!next.done) {
+      visited.add(next.value.owner);
+      next = walk.next(await this.#take(next.value));
+    }
+    this.#failures.push(...next.value);
+
+    for (const owner of this.#retiring((owner) => !visited.has(owner))) await this.#retire(owner);
+    await this.#dropLeft();
+    await this.#sweep();
+    const { foreign } = await this.#daemons.finish({ repair: true });
+    return this.#done({ foreign });
+  }
+
+  #done({ stopped, foreign = [] }: { stopped?: Failure; foreign?: readonly string[] }): Done {
+    const live = new Map<string, number>();
+    for (const [owner, { generation }] of this.#lastGood) if (!this.#broken.has(owner)) live.set(owner, generation);
+    return { failures: this.#failures, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
+  }
+
+  async #take(step: Step): Promise<Live> {
+    const { owner, uid, generation, spec, form } = step;
+    const held = this.#lastGood.get(owner);
+    const before = held?.uid === uid ? held : undefined;
+    const unchanged = before !== undefined && isDeepStrictEqual(before.form, form);
+    const cost = { links: 0, lines: 0 };
+
+    try {
+      // Before the first VXLAN device there must be an EVPN instance, or bgpd falls over it.
+      if (step.kind === "Underlay") await this.#takeUnderlay(step, before, cost);
+      else await this.#takeOther(step, before, cost);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#failures.push(applicationFailed(step, error));
+      if (unchanged) this.#broken.add(owner);
+      if (held && !before) await this.#retire(owner);
+      if (!before) return "no";
+      return unchanged ? "asked" : "previous";
+    } finally {
+      this.#note(owner, cost, unchanged);
+    }
+
+    this.#lastGood.set(owner, { uid, generation, spec, form });
+    const left = this.#holdings.hold(owner, form.links);
+    const awaited = left.filter((link) => this.#planned.has(keyOfLink(link)));
+    this.#left.push(...awaited);
+    const dropped = await this.#kernel.remove(left.filter((link) => !awaited.includes(link)).toReversed());
+    if (dropped.refused) this.#failures.push(applicationFailed(step, Refusal.of(dropped.refused)));
+    this.#note(owner, { links: dropped.changed, lines: 0 }, false);
+    return "asked";
+  }
+
+  async #takeUnderlay(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
+    const { form } = step;
+    await this.#lines(step, cost);
+    const absent = this.#absent(step);
+    try {
+      refuse(await this.#kernel.sysctls(FORWARDING, "router"), cost);
+      refuse(await this.#kernel.bring(form.links), cost);
+      const moved = absent.filter((link) => link.type === "nic");
+      if (moved.length > 0 && !(await this.#ground.apiAnswers())) {
+        throw new Refusal(
+          `The API server did not answer after interface ${moved.map(({ name }) => name).join(", ")} was moved, so it was moved back`,
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await this.#restoreLinks(absent, before, error);
+      const undone = await (before ? this.#bringLines({ ...step, form: before.form }) : this.#daemons.remove(step.owner));
+      throw undone.refused ? error.also(Refusal.ofLine(undone.refused)) : error;
+    }
+  }
+
+  async #takeOther(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
+    const absent = this.#absent(step);
+    try {
+      refuse(await this.#kernel.bring(step.form.links), cost);
+      await this.#lines(step, cost);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await this.#restoreLinks(absent, before, error);
+      throw error;
+    }
+  }
+
+  async #lines(step: Step, cost: Cost): Promise<void> {
+    const outcome = await this.#bringLines(step);
+    cost.lines += outcome.sent;
+    if (outcome.refused) throw Refusal.ofLine(outcome.refused);
+    if (outcome.rebuild) await this.#rebuild(step, cost);
+  }
+
+  #bringLines(step: Step) {
+    const { fragment } = step.form;
+    return step.kind === "RawFRRConfig" ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment);
+  }
+
+  /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
+  async #rebuild(step: Step, cost: Cost): Promise<void> {
+    this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
+    const outcome = await this.#daemons.rebuild([step.form.fragment]);
+    cost.lines += outcome.sent;
+    if (!outcome.refused) return;
+    await this.#daemons.rebuild([...this.#lastGood.values()].map(({ form }) => form.fragment));
+    throw Refusal.ofLine(outcome.refused);
+  }
+
+  /** The step's links that are not there yet. */
+  #absent({ form }: Step): WantedLink[] {
+    return form.links.filter(({ place, name }) => !this.#kernel.have[place].has(name));
+  }
+
+  /** Links as they were before the step; throws when the kernel refuses that too. */
+  async #restoreLinks(absent: readonly WantedLink[], before: LastGood | undefined, refusal: Refusal): Promise<void> {
+    const added = absent.filter((link) => this.#kernel.have[link.place].has(link.name) && !this.#holdings.isHeld(link));
+    const removed = await this.#kernel.remove(added.toReversed());
+    const brought = before ? await this.#kernel.bring(before.form.links) : { changed: 0 };
+    const refused = removed.refused ?? brought.refused;
+    if (refused) throw refusal.also(Refusal.of(refused));
+  }
+
+  /** What leaves gives up at once what no step asks for, so that it is in nobody's way; the rest goes over to its new holder, or goes in the end. */
+  async #makeRoom(): Promise<void> {
+    const planned = new Set(this.#plan.steps.map(({ owner }) => owner));
+    if (this.#plan.underlay) planned.add(this.#plan.underlay.owner);
+    const leaving = this.#retiring((owner) => !planned.has(owner) && !owner.startsWith("Underlay/"));
+    if (leaving.length === 0) return;
+
+    const lines = linesWanted(this.#plan.steps.map(({ form }) => form.fragment));
+    for (const owner of leaving) {
+      const { form } = this.#lastGood.get(owner) as LastGood;
+      const shrunk = { owner, lines: onlyWanted(form.fragment.lines, lines) };
+      const outcome = await (shrunk.lines.length > 0 ? this.#daemons.bring(shrunk) : this.#daemons.remove(owner));
+      const free = this.#holdings.onlyOf(owner).filter((link) => !this.#planned.has(keyOfLink(link)));
+      const { changed } = outcome.refused ? { changed: 0 } : await this.#kernel.remove(free.toReversed());
+      this.#note(owner, { links: changed, lines: outcome.sent }, false);
+    }
+  }
+
+  #retiring(leaves: (owner: string) => boolean): string[] {
+    const rank = (owner: string) => RETIRING.indexOf(owner.slice(0, owner.indexOf("/")));
+    return [...this.#lastGood.keys()].filter(leaves).sort((a, b) => rank(a) - rank(b));
+  }
+
+  async #retire(owner: string): Promise<void> {
+    const outcome = await this.#daemons.remove(owner);
+    if (outcome.refused) return void this.#failures.push(this.#cannotGo(owner, Refusal.ofLine(outcome.refused)));
+    const links = this.#holdings.onlyOf(owner);
+    const { changed, refused } = await this.#kernel.remove(links.toReversed());
+    this.#note(owner, { links: changed, lines: outcome.sent }, false);
+    if (refused) return void this.#failures.push(this.#cannotGo(owner, Refusal.of(refused)));
+    this.#lastGood.delete(owner);
+    this.#holdings.release(owner);
+  }
+
+  async #dropLeft(): Promise<void> {
+    const left = this.#left.filter((link) => !this.#holdings.isHeld(link));
+    const { changed } = await this.#kernel.remove(left.toReversed());
+    this.#note("", { links: changed, lines: 0 }, false);
+  }
+
+  /** Links with our mark that nothing asks for: left by an agent that could not remember them. Those of a resource that fails now may be its last good form. */
+  async #sweep(): Promise<void> {
+    const failing = new Set(this.#plan.failures.concat(this.#failures).map(({ kind, name }) => `${kind}/${name}`));
+    for (const place of ["host", "router"] as const) {
+      const left = [...this.#kernel.have[place].values()].filter(({ name, alias }) => {
+        if (!alias.startsWith("plumbline:") || this.#holdings.isHeld({ place, name })) return false;
+        return !failing.has(alias.slice("plumbline:".length));
+      });
+      if (left.length === 0) continue;
+      const { changed } = await this.#kernel.remove(left.map(({ name }) => ({ place, name })));
+      this.#note("", { links: changed, lines: 0 }, true);
+    }
+  }
+
+  #cannotGo(owner: string, { message }: Refusal): Failure {
+    const [kind = "", name = ""] = owner.split("/");
+    return {
+      kind,
+      name,
+      namespace: "",
+      reason: "ApplicationFailed",
+      field: "",
+      message: `It cannot be removed: ${message}`,
+      class: "Transient",
+    };
+  }
+
+  #note(owner: string, { links, lines }: Cost, drift: boolean): void {
+    if (links > 0 || lines > 0) this.#changes.push({ owner, links, lines, drift });
+  }
+}
+
+type Named = Pick<WantedLink, "place" | "name">;
+
+interface Cost {
+  links: number;
+  lines: number;
+}
+
+function refuse({ changed, refused }: { changed: number; refused?: Error }, cost: Cost): void {
+  cost.links += changed;
+  if (refused) throw Refusal.of(refused);
+}
+
+function applicationFailed({ kind, name, namespace }: Step, { message }: Refusal): Failure {
+  return { kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Transient" };
+}
+
+/** A router forwards, and learns neighbours from what they say of themselves. */
+const FORWARDING: Readonly<Record<string, string>> = {
+  "net.ipv4.conf.all.forwarding": "1",
+  "net.ipv6.conf.all.forwarding": "1",
+  "net.ipv4.conf.all.arp_accept": "1",
+  "net.ipv4.conf.default.arp_accept": "1",
+  "net.ipv6.conf.all.accept_untracked_na": "1",
+  "net.ipv6.conf.default.accept_untracked_na": "1",
+};
