@@ -1,0 +1,30 @@
+/** Refused: the kernel (or Open vSwitch) said no. Unreachable: the namespace cannot be entered, or `ip` cannot be run. Timeout: it did not answer, and was killed. */
+export type KernelErrorCode = "Refused" | "Unreachable" | "Timeout";
+
+interface About {
+  /** As one would type it: `ip -n perouter link set dev red up`. Empty where the refusal is ours. */
+  readonly command: string;
+  /** The namespace's name, or the empty string for our own. */
+  readonly namespace: string;
+  /** The link it is about, where it is about one. */
+  readonly link?: string | undefined;
+}
+
+/** `words` are the kernel's own; the message has the link before them: `br-pe-100: RTNETLINK answers: File exists`. */
+export class KernelError extends Error {
+  override readonly name = "KernelError";
+  readonly code: KernelErrorCode;
+  readonly words: string;
+  readonly command: string;
+  readonly namespace: string;
+  readonly link: string | undefined;
+
+  constructor(code: KernelErrorCode, words: string, { command, namespace, link }: About, options?: ErrorOptions) {
+    super(link === undefined ? words : `${link}: ${words}`, options);
+    this.code = code;
+    this.words = words;
+    this.command = command;
+    this.namespace = namespace;
+    this.link = link;
+  }
+}

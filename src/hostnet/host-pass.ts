@@ -1,0 +1,218 @@
+import { Batch } from "./batch.ts";
+import { elsewhere, type Command } from "./command.ts";
+import { KernelError } from "./error.ts";
+import type { Places } from "./namespaces.ts";
+import { ovsVsctl, readOvs } from "./ovs.ts";
+import { OVS_DATAPATH } from "./ovs-plan.ts";
+import { holdOf } from "./ownership.ts";
+import type { Plan } from "./draft.ts";
+import { plan, planRemoval } from "./plan.ts";
+import { routesThrough } from "./routes.ts";
+import { ip } from "./run.ts";
+import { parseLinks, type Link, type OvsBridge, type Route, type Snapshot } from "./snapshot.ts";
+import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
+import { OVS_MASTER, type Place, type WantedLink } from "./wanted.ts";
+
+const PLACES = ["host", "router"] as const;
+/** So many commands are given to `ip` at once; what it may take is counted anew for the next. */
+const CHUNK = 250;
+
+export interface LinkName {
+  readonly place: Place;
+  readonly name: string;
+}
+
+export interface Outcome {
+  /** Commands that were run. */
+  readonly changed: number;
+  readonly refused?: KernelError;
+}
+
+/**
+ * One look at a node's links, and what is done about them. Neither of the two `ip` processes outlives the pass: they remember the index of a name, and
+ * others delete and recreate links too.
+ */
+export class HostPass implements AsyncDisposable {
+  readonly #places: Places;
+  readonly #signal: AbortSignal;
+  readonly #batches: Readonly<Record<Place, Batch>>;
+  readonly #links: Record<Place, Map<string, Link>> = { host: new Map(), router: new Map() };
+  readonly #routes = new Map<string, readonly Route[]>();
+  #ovs: readonly OvsBridge[] | undefined;
+
+  private constructor(places: Places, signal: AbortSignal) {
+    this.#places = places;
+    this.#signal = signal;
+    this.#batches = { host: new Batch(places.host, signal), router: new Batch(places.router, signal) };
+  }
+
+  static async open(places: Places, signal: AbortSignal): Promise<HostPass> {
+    const pass = new HostPass(places, signal);
+    await pass.#look();
+    return pass;
+  }
+
+  /** What there is now, kept current by `bring` and `remove`. */
+  get have(): Snapshot {
+    return {
+      ...this.#links,
+      namespaces: { host: this.#places.host ?? String(process.pid), router: this.#places.router },
+      routes: this.#routes,
+      ...(this.#ovs && { ovs: this.#ovs }),
+    };
+  }
+
+  /**
+   * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first refusal, which is returned; when a link of a wanted name is not ours, nothing
+   * has been touched. Throws only when a namespace cannot be entered or `ip` does not answer.
+   */
+  async bring(links: readonly WantedLink[]): Promise<Outcome> {
+    try {
+      await this.#prepare(links);
+    } catch (error) {
+      return { changed: 0, refused: refusal(error) };
+    }
+    return this.#carryOut(() => plan(links, this.have));
+  }
+
+  /** Deletes what we created and moves back what we moved; what is not ours stays as it is. */
+  async remove(links: readonly LinkName[]): Promise<Outcome> {
+    const found = links.flatMap(({ place, name }) => this.#links[place].get(name) ?? []);
+    for (const { place, name } of links) {
+      const link = this.#links[place].get(name);
+      if (link && holdOf(link) === "moved") await this.#readRoutes(place, name);
+    }
+    // A bridge of Open vSwitch whose daemon is gone has no link, nor has one of its ports; without a database there is nothing of ours in it.
+    const mayBeOvs =
+      found.length < links.length || found.some((link) => /^(?:openvswitch|tun)$/.test(link.type) || link.master === OVS_DATAPATH);
+    if (mayBeOvs) this.#ovs ??= await readOvs(this.#signal).catch(() => undefined);
+    return this.#carryOut(() => planRemoval(links, this.have));
+  }
+
+  /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */
+  sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<SysctlOutcome> {
+    return setSysctls(wanted, this.#places[place], this.#signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(PLACES.map((place) => this.#batches[place][Symbol.asyncDispose]()));
+  }
+
+  async #look(): Promise<void> {
+    await Promise.all(
+      PLACES.map(async (place) => {
+        await using batch = new Batch(this.#places[place], this.#signal);
+        const { replies, failed } = await batch.run([], [["addr"], ["link"]]);
+        if (failed)
+          throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
+        this.#links[place] = parseLinks(replies[0], replies[1]);
+      }),
+    );
+  }
+
+  async #prepare(links: readonly WantedLink[]): Promise<void> {
+    for (const { type, place, name, master } of links) {
+      const link = this.#links[place].get(name);
+      if (type === "nic" && !link && this.#links[elsewhere(place)].has(name)) await this.#readRoutes(elsewhere(place), name);
+      const ovs = type === "ovs-bridge" || master?.startsWith(OVS_MASTER) || link?.master === OVS_DATAPATH;
+      if (ovs) this.#ovs ??= await readOvs(this.#signal);
+    }
+  }
+
+  async #readRoutes(place: Place, device: string): Promise<void> {
+    const read = async (family: 4 | 6) =>
+      JSON.parse(
+        await ip(this.#places[place], [`-${family}`, "-d", "-j", "route", "show", "table", "main"], { signal: this.#signal }),
+      ) as unknown;
+    const [v4, v6] = await Promise.all([read(4), read(6)]);
+    this.#routes.set(device, [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)]);
+  }
+
+  /** Twice at most: what one round cannot foresee, such as addresses that went with a change of master, the next puts right. */
+  async #carryOut(next: () => Plan): Promise<Outcome> {
+    let changed = 0;
+    for (let round = 0; round < 2; round++) {
+      const planned = next();
+      if (planned.refused) return { changed, refused: planned.refused };
+      if (planned.commands.length === 0) return { changed };
+      try {
+        await this.#run(planned);
+      } catch (error) {
+        const refused = refusal(error);
+        await this.#look();
+        return { changed, refused };
+      }
+      changed += planned.commands.length;
+    }
+    const [left] = next().commands;
+    if (!left) return { changed };
+    const { place, link, words } = left;
+    const command = this.#batches[place].typed(words);
+    const about = { command, namespace: this.#places[place] ?? "", link };
+    return { changed, refused: new KernelError("Refused", `the kernel accepts this, and it does not last: ${command}`, about) };
+  }
+
+  async #run({ commands, touches }: Plan): Promise<void> {
+    for (const segment of segments(commands)) {
+      const [{ program, place } = { program: "ip", place: "host" } as const] = segment;
+      if (program === "ip") await this.#runIp(place, segment);
+      else for (const { words, link } of segment) await ovsVsctl(words, { signal: this.#signal, link });
+      if (program === "ovs-vsctl") this.#ovs = await readOvs(this.#signal);
+      if (segment.some(({ forgets }) => forgets)) for (const batch of Object.values(this.#batches)) batch.retire();
+    }
+    await Promise.all(PLACES.map((place) => this.#lookAt(place, touches[place], commands)));
+  }
+
+  async #runIp(place: Place, segment: readonly Command[]): Promise<void> {
+    const batch = this.#batches[place];
+    const { failed } = await batch.run(
+      segment.map(({ words }) => words),
+      [],
+    );
+    if (!failed) return;
+    const { link, words } = segment[failed.line] ?? { link: "lo", words: [] };
+    throw new KernelError("Refused", failed.words, { command: batch.typed(words), namespace: this.#places[place] ?? "", link });
+  }
+
+  /** Only at those that commands were run for; with many others around, looking at all of them would take longer than the commands. */
+  async #lookAt(place: Place, touches: ReadonlyMap<string, boolean>, commands: readonly Command[]): Promise<void> {
+    const links = this.#links[place];
+    const names = [...touches].filter(([, stays]) => stays).map(([name]) => name);
+    for (const [name, stays] of touches) if (!stays) links.delete(name);
+    if (names.length === 0) return;
+    const { replies, failed } = await this.#batches[place].run(
+      [],
+      names.map((name) => ["addr", "show", "dev", name]),
+    );
+    if (failed) return this.#look();
+    const told = new Set(
+      commands.filter((command) => command.place === place && command.words.includes("addrgenmode")).map(({ link }) => link),
+    );
+    const modeOf = (name: string) => (told.has(name) ? "none" : (links.get(name)?.addrGenMode ?? links.get("lo")?.addrGenMode));
+    for (const link of replies.flatMap((reply) => [...parseLinks(reply).values()])) {
+      const addrGenMode = modeOf(link.name);
+      links.set(link.name, addrGenMode === undefined ? link : { ...link, addrGenMode });
+    }
+  }
+}
+
+/** Runs of commands that one program can take at once. Deletions and moves end one, since names mean something else afterwards. */
+function* segments(commands: readonly Command[]): Generator<readonly Command[]> {
+  let segment: Command[] = [];
+  for (const command of commands) {
+    const [first] = segment;
+    const other = first && (first.program !== command.program || first.place !== command.place || first.forgets !== command.forgets);
+    if (other || segment.length === CHUNK) {
+      yield segment;
+      segment = [];
+    }
+    segment.push(command);
+  }
+  if (segment.length > 0) yield segment;
+}
+
+/** A refusal is somebody's; anything else is the world's. */
+function refusal(error: unknown): KernelError {
+  if (error instanceof KernelError && error.code === "Refused") return error;
+  throw error;
+}

@@ -1,0 +1,32 @@
+import { KernelError } from "./error.ts";
+import { ip } from "./run.ts";
+
+/** Where a node's links are. */
+export interface Places {
+  /** A named network namespace; our own where there is no name. */
+  readonly host?: string;
+  /** Always a named one: see ensureNamespace. */
+  readonly router: string;
+}
+
+/** Creates a named network namespace unless it is there, its loopback up. It stays until somebody deletes it. */
+export async function ensureNamespace(name: string, signal: AbortSignal): Promise<void> {
+  const loopback = await ip(name, ["-j", "link", "show", "dev", "lo"], { signal }).catch(async (error: unknown) => {
+    if (!(error instanceof KernelError) || error.code !== "Unreachable" || !error.words.includes("No such file")) throw error;
+    await create(name, signal);
+    return "[]";
+  });
+  const [lo] = JSON.parse(loopback) as { flags: string[] }[];
+  if (!lo?.flags.includes("UP")) await ip(name, ["link", "set", "dev", "lo", "up"], { signal, link: "lo" });
+}
+
+async function create(name: string, signal: AbortSignal): Promise<void> {
+  try {
+    await ip(undefined, ["netns", "add", name], { signal });
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error;
+    // Somebody else was faster.
+    if (error.words.includes("File exists")) return;
+    throw new KernelError("Unreachable", `The network namespace ${name} cannot be created: ${error.words}`, error, { cause: error });
+  }
+}

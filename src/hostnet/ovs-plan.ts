@@ -1,0 +1,47 @@
+import type { Draft } from "./draft.ts";
+import type { Link, OvsBridge, Snapshot } from "./snapshot.ts";
+import type { WantedLink } from "./wanted.ts";
+
+/** What the kernel shows as the master of every port of Open vSwitch. */
+export const OVS_DATAPATH = "ovs-system";
+/** Under this key of external_ids a bridge of ours has its owner. */
+export const OVS_KEY = "plumbline";
+
+export function bringOvsBridge({ place, name, owner }: WantedLink, draft: Draft): void {
+  if (place !== "host") return draft.refuse(place, name, "Open vSwitch runs in the host's namespace only");
+  const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
+  if (bridge) {
+    if (bridge.owner !== undefined && bridge.owner !== owner) draft.ovs(name, "br-set-external-id", name, OVS_KEY, owner);
+    // A bridge that is not ours may be down for a reason.
+    if (bridge.owner !== undefined && draft.get(place, name)?.up === false) draft.ip(place, name, "link", "set", "dev", name, "up");
+    return;
+  }
+  if (draft.get(place, name)) return draft.refuse(place, name, "a link of this name is there already, and it is no bridge of Open vSwitch");
+  draft.ovs(name, "add-br", name, "--", "br-set-external-id", name, OVS_KEY, owner);
+  draft.ip(place, name, "link", "set", "dev", name, "up");
+}
+
+export function removeOvsBridge(name: string, draft: Draft): void {
+  const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
+  if (bridge?.owner === undefined) return;
+  draft.commands.push({ program: "ovs-vsctl", place: "host", link: name, words: ["--if-exists", "del-br", name], forgets: true });
+  draft.forget("host", name);
+}
+
+export function ovsBridgeOf(link: Link, { ovs }: Snapshot): OvsBridge | undefined {
+  return ovs?.find((bridge) => bridge.ports.includes(link.name));
+}
+
+/** True when the link changes hands. */
+export function attachToOvs(link: Link, { place, name }: WantedLink, bridge: string, draft: Draft): boolean {
+  const now = ovsBridgeOf(link, draft.have);
+  if (now?.name === bridge) return false;
+  if (now) detachFromOvs(link, draft);
+  else if (link.master !== undefined) draft.ip(place, name, "link", "set", "dev", name, "nomaster");
+  draft.ovs(name, "--may-exist", "add-port", bridge, name);
+  return true;
+}
+
+export function detachFromOvs(link: Link, draft: Draft): void {
+  if (ovsBridgeOf(link, draft.have)) draft.ovs(link.name, "--if-exists", "del-port", link.name);
+}

@@ -1,0 +1,55 @@
+import { KernelError } from "./error.ts";
+import { OVS_KEY } from "./ovs-plan.ts";
+import { run } from "./run.ts";
+import type { OvsBridge } from "./snapshot.ts";
+
+/** Long enough for a busy ovs-vswitchd to take a change, which `ovs-vsctl` waits for. */
+const WAIT_SECONDS = 10;
+
+/** Whether Open vSwitch answers on this machine. */
+export async function ovsAnswers(signal: AbortSignal): Promise<boolean> {
+  return run("ovs-vsctl", ["--timeout=2", "--no-wait", "show"], { signal }).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof KernelError) return false;
+      throw error;
+    },
+  );
+}
+
+export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
+  const bridges = rows(await ovsVsctl(["--format=json", "--columns=name,ports,external_ids", "list", "Bridge"], { signal }));
+  const ports = rows(await ovsVsctl(["--format=json", "--columns=_uuid,name", "list", "Port"], { signal }));
+  const names = new Map(ports.map(([uuid, name]) => [uuids(uuid)[0], String(name)]));
+  return bridges.map(([name, held, ids]) => {
+    const owner = (ids as [string, [string, string][]])[1].find(([key]) => key === OVS_KEY)?.[1];
+    return {
+      name: String(name),
+      ...(owner !== undefined && { owner }),
+      ports: uuids(held).flatMap((uuid) => names.get(uuid) ?? []),
+    };
+  });
+}
+
+export async function ovsVsctl(args: readonly string[], options: { signal: AbortSignal; link?: string }): Promise<string> {
+  try {
+    return await run("ovs-vsctl", [`--timeout=${WAIT_SECONDS}`, ...args], { ...options, deadlineMs: 2 * WAIT_SECONDS * 1000 });
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error;
+    // It ends by an alarm when ovs-vswitchd does not take the change in time.
+    const absent = error.code === "Unreachable" || /database connection failed|Alarm clock|SIGALRM|signal/i.test(error.words);
+    const words = absent ? `Open vSwitch is not running on this node: ${error.words}` : error.words;
+    throw new KernelError("Refused", words, error, { cause: error });
+  }
+}
+
+/** Rows as `ovs-vsctl --format=json` prints them. */
+function rows(text: string): unknown[][] {
+  return (JSON.parse(text) as { data: unknown[][] }).data;
+}
+
+/** `["uuid", u]` for one, `["set", [["uuid", u], ...]]` for any other number. */
+function uuids(value: unknown): string[] {
+  const [kind, held] = value as ["uuid", string] | ["set", ["uuid", string][]];
+  return kind === "uuid" ? [held as string] : (held as ["uuid", string][]).map(([, uuid]) => uuid);
+}

@@ -1,0 +1,34 @@
+import type { Link } from "./snapshot.ts";
+
+const MARK = "plumbline:";
+/** Given to a link as it is created; its alias can only come after. Without it, a link whose creator was killed in between would be nobody's. */
+export const GROUP = "7017";
+
+/** Whether we created it, so that it may be altered and deleted; or moved it here, so that it must be moved back. */
+export function holdOf(link: Link): "created" | "moved" | "foreign" {
+  if (link.alias.startsWith(MARK)) return MOVED.test(link.alias) ? "moved" : "created";
+  return link.alias === "" && link.group === GROUP ? "created" : "foreign";
+}
+
+/** The resource that a link of ours belongs to, such as `L2VNI/red`. */
+export function ownerOf(link: Link): string | undefined {
+  return link.alias.startsWith(MARK) ? link.alias.slice(MARK.length).split(" ", 1)[0] : undefined;
+}
+
+export function createdAlias(owner: string): string {
+  return MARK + owner;
+}
+
+const MOVED = / moved(?: was (.*))?$/;
+const LONGEST_ALIAS = 255;
+
+/** A moved interface's own alias is kept in ours. */
+export function movedAlias(owner: string, link: Link): string {
+  const alias = `${MARK}${owner} moved`;
+  const own = holdOf(link) === "moved" ? aliasBefore(link) : link.alias;
+  return own === "" ? alias : `${alias} was ${own}`.slice(0, LONGEST_ALIAS);
+}
+
+export function aliasBefore(link: Link): string {
+  return MOVED.exec(link.alias)?.[1] ?? "";
+}

@@ -1,0 +1,54 @@
+import { parseInterfaceAddress } from "../ip/interface-address.ts";
+import type { Link, LinkAddress } from "./snapshot.ts";
+import type { WantedLink } from "./wanted.ts";
+
+export interface AddressPlan {
+  /** Each as `ip addr del` takes it. */
+  readonly remove: readonly (readonly string[])[];
+  /** Link-local ones, where there should be none. The kernel must be told to make no more first. */
+  readonly removeLocal: readonly (readonly string[])[];
+  readonly add: readonly string[];
+  /** IPv6 ones that are there, and that go when the link is given to a VRF. */
+  readonly restore: readonly string[];
+}
+
+export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<WantedLink, "addresses" | "addrGenMode">): AddressPlan {
+  const wanted = new Set(addresses.map(canonical));
+  const remove: LinkAddress[] = [];
+  const removeLocal: LinkAddress[] = [];
+  const kept = new Map<string, LinkAddress>();
+  for (const address of link.addresses) {
+    const text = canonical(address.text);
+    if (wanted.has(text) && address.peer === undefined && !address.dadFailed) kept.set(text, address);
+    else if (isLinkLocal(address)) {
+      if (addrGenMode === "none") removeLocal.push(address);
+    } else if (!address.dynamic) remove.push(address);
+  }
+  const add = [...wanted].filter((text) => !kept.has(text) || goesWithAnother(text, kept, remove));
+  const restore = [...kept.keys()].filter((text) => text.includes(":"));
+  return { remove: remove.map(addressWords), removeLocal: removeLocal.map(addressWords), add, restore };
+}
+
+/** The secondary addresses of a network go when its first one is removed. */
+function goesWithAnother(text: string, kept: ReadonlyMap<string, LinkAddress>, removed: readonly LinkAddress[]): boolean {
+  if (!kept.get(text)?.secondary) return false;
+  const network = networkOf(text);
+  return removed.some((other) => !other.secondary && networkOf(other.text) === network);
+}
+
+export function isLinkLocal({ scope, text }: LinkAddress): boolean {
+  return scope === "link" && text.includes(":");
+}
+
+/** As `ip addr` takes it. */
+export function addressWords({ text, peer }: LinkAddress): readonly string[] {
+  return peer === undefined ? [text] : [text.replace(/\/.*/, ""), "peer", peer];
+}
+
+function canonical(text: string): string {
+  return parseInterfaceAddress(text).toString();
+}
+
+function networkOf(text: string): string {
+  return parseInterfaceAddress(text).prefix.toString();
+}

@@ -1,0 +1,203 @@
+import { parseAddress } from "../ip/address.ts";
+import { planAddresses, type AddressPlan } from "./plan-addresses.ts";
+import { Draft, paired, type Plan } from "./draft.ts";
+import { bringNic, returnNic } from "./nic.ts";
+import { attachToOvs, bringOvsBridge, detachFromOvs, ovsBridgeOf, removeOvsBridge } from "./ovs-plan.ts";
+import { createdAlias, GROUP, holdOf } from "./ownership.ts";
+import type { Link, Snapshot } from "./snapshot.ts";
+import { OVS_MASTER, type Place, type WantedLink } from "./wanted.ts";
+
+type Created = Exclude<WantedLink, { type: "nic" | "ovs-bridge" }>;
+
+/** What must be run so that the links are as wanted: nothing where they already are, and no more than what differs, since every link event makes FRR look again. */
+export function plan(want: readonly WantedLink[], have: Snapshot): Plan {
+  const draft = new Draft(have);
+  for (const link of inOrder(want)) {
+    if (link.type === "nic") bringNic(link, draft);
+    else if (link.type === "ovs-bridge") bringOvsBridge(link, draft);
+    else bringCreated(link, draft);
+  }
+  return draft.plan();
+}
+
+/** What must be run so that links are gone, or, moved ones, back where they came from. What is not ours stays. */
+export function planRemoval(links: readonly { readonly place: Place; readonly name: string }[], have: Snapshot): Plan {
+  const draft = new Draft(have);
+  for (const { place, name } of links) {
+    const link = draft.get(place, name);
+    if (place === "host" && have.ovs?.some((bridge) => bridge.name === name)) removeOvsBridge(name, draft);
+    else if (link === undefined) continue;
+    else if (holdOf(link) === "moved") returnNic(place, link, draft);
+    else if (holdOf(link) === "created") {
+      detachFromOvs(link, draft);
+      draft.delete(place, link);
+    }
+  }
+  return draft.plan();
+}
+
+/** Masters, and what VXLANs stand on, before those who need them. */
+function inOrder(want: readonly WantedLink[]): WantedLink[] {
+  const key = (place: Place, name: string) => `${place}/${name}`;
+  const byName = new Map(want.map((link) => [key(link.place, link.name), link]));
+  const ordered = new Set<WantedLink>();
+  const visiting = new Set<WantedLink>();
+  const visit = (link: WantedLink) => {
+    if (ordered.has(link) || visiting.has(link)) return;
+    visiting.add(link);
+    const needs = [link.master?.replace(OVS_MASTER, ""), link.type === "vxlan" ? link.device : undefined];
+    for (const name of needs) {
+      const needed = name === undefined ? undefined : byName.get(key(link.place, name));
+      if (needed) visit(needed);
+    }
+    ordered.add(link);
+  };
+  for (const link of want) visit(link);
+  return [...ordered];
+}
+
+function bringCreated(want: Created, draft: Draft): void {
+  const found = draft.get(want.place, want.name);
+  if (found && holdOf(found) !== "created") {
+    const whose = found.alias === "" ? "" : ` (its alias is ${JSON.stringify(found.alias)})`;
+    return draft.refuse(want.place, want.name, `a link of this name is there already, and plumbline has not created it${whose}`);
+  }
+  for (const name of [kernelMaster(want), want.type === "vxlan" ? want.device : undefined]) {
+    if (name !== undefined && !draft.get(want.place, name))
+      return draft.refuse(want.place, want.name, `Interface ${name} not present on node`);
+  }
+  if (found && !fits(found, want, draft)) draft.delete(want.place, found);
+  const link = draft.get(want.place, want.name) ?? create(want, draft);
+  if (link) alter(link, want, draft);
+}
+
+/** Whether it can become what is wanted without being created anew. */
+function fits(link: Link, want: Created, draft: Draft): boolean {
+  if (link.type !== want.type) return false;
+  if (want.type === "veth") {
+    const peer = draft.get(want.peer.place, want.peer.name);
+    return peer !== undefined && paired(link, peer);
+  }
+  if (want.type !== "vxlan") return true;
+  const { vxlan } = link;
+  return (
+    vxlan !== undefined &&
+    !vxlan.learning &&
+    vxlan.vni === want.vni &&
+    vxlan.port === want.port &&
+    vxlan.device === want.device &&
+    vxlan.local !== undefined &&
+    parseAddress(vxlan.local).equals(parseAddress(want.local))
+  );
+}
+
+function create(want: Created, draft: Draft): Link | undefined {
+  const { place, name, mac, mtu } = want;
+  const master = kernelMaster(want);
+  const words = ["link", "add", "name", name, "group", GROUP];
+  if (mac !== undefined) words.push("address", mac);
+  if (mtu !== undefined) words.push("mtu", String(mtu));
+  if (master !== undefined) words.push("master", master);
+  words.push("type", want.type);
+
+  const fresh: Link = {
+    name,
+    index: draft.freshIndex(),
+    type: want.type,
+    alias: "",
+    group: GROUP,
+    ...(master !== undefined && { master }),
+    mtu: mtu ?? 0,
+    mac: mac ?? "",
+    up: false,
+    addresses: [],
+    ...(draft.hasIpv6(place) && { addrGenMode: "" }),
+  };
+  if (want.type === "vrf") {
+    const table = draft.freeTable(place);
+    draft.ip(place, name, ...words, "table", String(table));
+    draft.put(place, { ...fresh, table });
+  } else if (want.type === "vxlan") {
+    const { vni, port, local, device } = want;
+    draft.ip(place, name, ...words, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
+    draft.put(place, fresh);
+  } else if (want.type === "veth") {
+    const { peer } = want;
+    const other = draft.get(peer.place, peer.name);
+    if (other && holdOf(other) !== "created") {
+      draft.refuse(peer.place, peer.name, "a link of this name is there already, and plumbline has not created it");
+      return undefined;
+    }
+    if (other) draft.delete(peer.place, other);
+    const netns = peer.place === place ? [] : ["netns", draft.have.namespaces[peer.place]];
+    draft.ip(place, name, ...words, "peer", "name", peer.name, ...netns, "group", GROUP);
+    const { master: _, ...bare } = fresh;
+    const far = { ...bare, name: peer.name, index: draft.freshIndex(), mtu: 0, mac: "" };
+    draft.put(place, { ...fresh, peer: peer.place === place ? { name: peer.name } : { index: far.index } });
+    draft.put(peer.place, { ...far, peer: peer.place === place ? { name } : { index: fresh.index } });
+  } else {
+    draft.ip(place, name, ...words);
+    draft.put(place, fresh);
+  }
+  return draft.get(place, name);
+}
+
+function alter(link: Link, want: Created, draft: Draft): void {
+  const { place, name } = want;
+  const addresses = planAddresses(link, want);
+  removeAddresses(addresses.remove, want, draft);
+
+  const words: string[] = [];
+  if (link.alias !== createdAlias(want.owner)) words.push("alias", createdAlias(want.owner));
+  if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) words.push("address", want.mac);
+  if (want.mtu !== undefined && link.mtu !== want.mtu) words.push("mtu", String(want.mtu));
+  const enslaved = enslave(link, want, words, draft);
+
+  const settings = planSettings(link, want, enslaved);
+  // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
+  if (enslaved && settings.length > 0) draft.ip(place, name, ...["link", "set", "dev", name], ...words.splice(0));
+  words.push(...settings);
+  if (!link.up && settings.length === 0) words.push("up");
+  if (words.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words);
+  if (!link.up && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, "up");
+
+  // What enslaving has dropped needs no removing.
+  if (!enslaved) removeAddresses(addresses.removeLocal, want, draft);
+  for (const text of [...addresses.add, ...(enslaved ? addresses.restore : [])]) {
+    draft.ip(place, name, "addr", "replace", text, "dev", name, ...(text.includes(":") ? ["nodad"] : []));
+  }
+}
+
+function removeAddresses(addresses: AddressPlan["remove"], { place, name }: Created, draft: Draft): void {
+  for (const words of addresses) draft.ip(place, name, "addr", "del", ...words, "dev", name);
+}
+
+/** Adds what changes the master to the words of a `link set`, or says it to Open vSwitch. True when the link changes hands. */
+function enslave(link: Link, want: Created, words: string[], draft: Draft): boolean {
+  if (want.master?.startsWith(OVS_MASTER)) return attachToOvs(link, want, want.master.slice(OVS_MASTER.length), draft);
+  if (ovsBridgeOf(link, draft.have) !== undefined) {
+    detachFromOvs(link, draft);
+    if (want.master === undefined) return true;
+  }
+  if (link.master === want.master) return false;
+  words.push(...(want.master === undefined ? ["nomaster"] : ["master", want.master]));
+  return true;
+}
+
+function planSettings(link: Link, want: Created, enslaved: boolean): string[] {
+  const words: string[] = [];
+  if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
+    words.push("addrgenmode", want.addrGenMode);
+  }
+  // A port that has just been given to its bridge starts with the bridge's own ideas.
+  const port = enslaved ? undefined : link.bridgePort;
+  const suppresses = port !== undefined && port.neighSuppress && !port.learning;
+  if (want.type === "vxlan" && kernelMaster(want) !== undefined && !suppresses) {
+    words.push("type", "bridge_slave", "neigh_suppress", "on", "learning", "off");
+  }
+  return words;
+}
+
+function kernelMaster({ master }: WantedLink): string | undefined {
+  return master?.startsWith(OVS_MASTER) ? undefined : master;
+}

@@ -1,0 +1,86 @@
+import type { Route } from "./snapshot.ts";
+
+/** What `ip -d -j route` prints; only what is read here. */
+interface PrintedRoute {
+  readonly type?: string;
+  readonly dst: string;
+  readonly protocol?: string;
+  readonly scope?: string;
+  readonly prefsrc?: string;
+  readonly metric?: number;
+  readonly pref?: string;
+  readonly metrics?: readonly Readonly<Record<string, unknown>>[];
+  readonly nexthops?: readonly PrintedHop[];
+}
+
+interface PrintedHop {
+  readonly dev?: string;
+  readonly gateway?: string;
+  readonly via?: { readonly family: string; readonly host: string };
+  readonly weight?: number;
+  readonly flags?: readonly string[];
+}
+
+/** The kernel's own come back with the address or the next advertisement, a routing daemon's when it wants them to. */
+const KEPT_BY_OTHERS = new Set([
+  "kernel",
+  "ra",
+  "redirect",
+  "gated",
+  "mrt",
+  "zebra",
+  "bird",
+  "xorp",
+  "babel",
+  "bgp",
+  "isis",
+  "ospf",
+  "rip",
+  "eigrp",
+]);
+const FIRST_DAEMON_NUMBER = 186;
+const METRICS = ["mtu", "advmss", "window", "initcwnd", "initrwnd", "hoplimit", "quickack", "congctl"];
+
+/** Of a main table, the routes that somebody set up through one interface, those without a gateway first, since others may need them. */
+export function routesThrough(device: string, printed: unknown, family: 4 | 6): Route[] {
+  const routes = (printed as readonly (PrintedRoute & PrintedHop)[]).filter(
+    (route) => !keptByOthers(route) && hops(route).every((hop) => hop.dev === device),
+  );
+  const near = routes.filter((route) => hops(route).every((hop) => hop.gateway === undefined && hop.via === undefined));
+  const far = routes.filter((route) => !near.includes(route));
+  return [...near, ...far].map((route) => ({ family, words: routeWords(route, family) }));
+}
+
+function keptByOthers({ protocol = "boot" }: PrintedRoute): boolean {
+  return KEPT_BY_OTHERS.has(protocol) || Number(protocol) >= FIRST_DAEMON_NUMBER;
+}
+
+function hops(route: PrintedRoute & PrintedHop): readonly PrintedHop[] {
+  return route.nexthops ?? [route];
+}
+
+function routeWords(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
+  const { type, dst, protocol, scope, prefsrc, metric, pref, metrics = [], nexthops } = route;
+  const words = type === undefined || type === "unicast" ? [] : [type];
+  words.push(dst === "default" ? (family === 4 ? "0.0.0.0/0" : "::/0") : dst);
+  if (!nexthops) words.push(...hopWords(route));
+  if (protocol !== undefined) words.push("proto", protocol);
+  if (family === 4 && scope !== undefined && scope !== "global") words.push("scope", scope);
+  if (prefsrc !== undefined) words.push("src", prefsrc);
+  if (metric !== undefined) words.push("metric", String(metric));
+  if (pref !== undefined && pref !== "medium") words.push("pref", pref);
+  for (const [name, value] of metrics.flatMap((some) => Object.entries(some))) {
+    if (METRICS.includes(name)) words.push(name, String(value));
+  }
+  for (const hop of nexthops ?? []) words.push("nexthop", ...hopWords(hop), "weight", String(hop.weight ?? 1));
+  return words;
+}
+
+function hopWords({ dev, gateway, via, flags = [] }: PrintedHop): string[] {
+  const words: string[] = [];
+  if (gateway !== undefined) words.push("via", gateway);
+  if (via !== undefined) words.push("via", via.family, via.host);
+  if (dev !== undefined) words.push("dev", dev);
+  if (flags.includes("onlink")) words.push("onlink");
+  return words;
+}

@@ -1,0 +1,39 @@
+import { execFile } from "node:child_process";
+import { KernelError } from "./error.ts";
+
+const DEADLINE_MS = 15_000;
+const MOST_OUTPUT = 256 * 1024 * 1024;
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** The namespace it works in; undefined for our own. */
+  readonly namespace?: string | undefined;
+  readonly link?: string;
+  readonly deadlineMs?: number;
+}
+
+/** Runs a program by itself, for what happens once in a while. Gives its output; a refusal is a KernelError with its words. */
+export async function run(program: string, args: readonly string[], options: RunOptions): Promise<string> {
+  const { signal, namespace = "", link, deadlineMs = DEADLINE_MS } = options;
+  signal.throwIfAborted();
+  const about = { command: [program, ...args].join(" "), namespace, ...(link !== undefined && { link }) };
+  return new Promise((resolve, reject) => {
+    const limits = { signal, timeout: deadlineMs, killSignal: "SIGKILL", maxBuffer: MOST_OUTPUT } as const;
+    execFile(program, args, limits, (cause, stdout, stderr) => {
+      if (!cause) return resolve(stdout);
+      if (signal.aborted) return reject(signal.reason as Error);
+      const words = stderr.trim();
+      if (cause.killed) return reject(new KernelError("Timeout", `${program} has not answered within ${deadlineMs} ms`, about, { cause }));
+      if (typeof cause.code === "string")
+        return reject(new KernelError("Unreachable", `${program} cannot be run: ${cause.message}`, about, { cause }));
+      reject(new KernelError(NO_ENTRY.test(words) ? "Unreachable" : "Refused", words || cause.message, about, { cause }));
+    });
+  });
+}
+
+const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespace|nsenter:)/m;
+
+/** `ip` in a namespace. */
+export function ip(namespace: string | undefined, args: readonly string[], options: Omit<RunOptions, "namespace">): Promise<string> {
+  return run("ip", [...(namespace === undefined ? [] : ["-n", namespace]), ...args], { ...options, namespace });
+}

@@ -1,0 +1,176 @@
+import type { Place } from "./wanted.ts";
+
+export interface LinkAddress {
+  /** `192.0.2.1/24`. */
+  readonly text: string;
+  /** Of an interface without broadcast, or of its own choice: the other end, in place of the address's own network. */
+  readonly peer?: string;
+  readonly scope: string;
+  /** Comes and goes by itself: from DHCP, a router's advertisement, or whoever refreshes its lifetime. */
+  readonly dynamic: boolean;
+  /** Shares the network of an older IPv4 address, and goes with it. */
+  readonly secondary: boolean;
+  readonly dadFailed: boolean;
+  readonly validSeconds?: number;
+  readonly preferredSeconds?: number;
+}
+
+export interface Link {
+  readonly name: string;
+  readonly index: number;
+  /** `bridge`, `vxlan`, `veth`...; empty for a physical interface. */
+  readonly type: string;
+  readonly alias: string;
+  readonly group: string;
+  readonly master?: string;
+  readonly mtu: number;
+  readonly mac: string;
+  readonly up: boolean;
+  readonly addresses: readonly LinkAddress[];
+  readonly addrGenMode?: string;
+  readonly vxlan?: {
+    readonly vni: number;
+    readonly port: number;
+    readonly local?: string;
+    readonly device?: string;
+    readonly learning: boolean;
+  };
+  /** Of a VRF. */
+  readonly table?: number;
+  readonly bridgePort?: { readonly learning: boolean; readonly neighSuppress: boolean };
+  /** Of a veth: by name in the same namespace, by index in another. */
+  readonly peer?: { readonly name: string } | { readonly index: number };
+}
+
+export interface OvsBridge {
+  readonly name: string;
+  /** Of a bridge that we created. */
+  readonly owner?: string;
+  readonly ports: readonly string[];
+}
+
+/** One line of the main table, in the words of `ip route`. */
+export interface Route {
+  readonly family: 4 | 6;
+  readonly words: readonly string[];
+}
+
+export type Links = ReadonlyMap<string, Link>;
+
+/** What there is in the node's two namespaces. */
+export interface Snapshot {
+  readonly host: Links;
+  readonly router: Links;
+  /** How `ip link set ... netns` calls them: by name, or by the number of a process in it. */
+  readonly namespaces: Readonly<Record<Place, string>>;
+  /** Undefined until somebody asks for an Open vSwitch bridge. */
+  readonly ovs?: readonly OvsBridge[];
+  /** Routes through interfaces that are about to move, by their name. */
+  readonly routes: ReadonlyMap<string, readonly Route[]>;
+}
+
+/** What `ip -d -j` prints of a link; only what is read here. */
+interface PrintedLink {
+  readonly ifindex: number;
+  readonly ifname: string;
+  readonly flags: readonly string[];
+  readonly mtu: number;
+  readonly address?: string;
+  readonly ifalias?: string;
+  readonly group?: string;
+  readonly master?: string;
+  /** A veth's peer, or what a VXLAN stands on, in the same namespace. */
+  readonly link?: string;
+  readonly link_index?: number;
+  readonly inet6_addr_gen_mode?: string;
+  readonly linkinfo?: {
+    readonly info_kind?: string;
+    readonly info_data?: Readonly<Record<string, unknown>>;
+    readonly info_slave_kind?: string;
+    readonly info_slave_data?: Readonly<Record<string, unknown>>;
+  };
+  readonly addr_info?: readonly Partial<PrintedAddress>[];
+}
+
+interface PrintedAddress {
+  readonly family: string;
+  readonly local: string;
+  /** The other end of a point-to-point address. */
+  readonly address: string;
+  readonly prefixlen: number;
+  readonly scope: string;
+  readonly dynamic: boolean;
+  readonly secondary: boolean;
+  readonly dadfailed: boolean;
+  readonly valid_life_time: number;
+  readonly preferred_life_time: number;
+}
+
+const FOREVER = 4294967295;
+
+/** Reads `ip -d -j addr`; the links' own modes of IPv6 address generation stand only in `ip -d -j link`. */
+export function parseLinks(addresses: unknown, details: unknown = []): Map<string, Link> {
+  const modes = new Map((details as readonly PrintedLink[]).map((link) => [link.ifindex, link.inet6_addr_gen_mode]));
+  const links = new Map<string, Link>();
+  for (const printed of addresses as readonly Partial<PrintedLink>[]) {
+    // An object without a name stands where the filter let nothing through.
+    if (printed.ifname !== undefined) links.set(printed.ifname, parseLink(printed as PrintedLink, modes.get(printed.ifindex ?? 0)));
+  }
+  return links;
+}
+
+function parseLink(printed: PrintedLink, addrGenMode = printed.inet6_addr_gen_mode): Link {
+  const { info_kind: type = "", info_data: own = {}, info_slave_kind, info_slave_data: port = {} } = printed.linkinfo ?? {};
+  return {
+    name: printed.ifname,
+    index: printed.ifindex,
+    type,
+    alias: printed.ifalias ?? "",
+    group: printed.group ?? "",
+    ...(printed.master !== undefined && { master: printed.master }),
+    mtu: printed.mtu,
+    mac: printed.address ?? "",
+    up: printed.flags.includes("UP"),
+    addresses: (printed.addr_info ?? []).flatMap(parseAddress),
+    ...(addrGenMode !== undefined && { addrGenMode }),
+    ...(type === "vxlan" && { vxlan: parseVxlan(own) }),
+    ...(type === "vrf" && { table: Number(own["table"]) }),
+    ...(info_slave_kind === "bridge" && {
+      bridgePort: { learning: port["learning"] === true, neighSuppress: port["neigh_suppress"] === true },
+    }),
+    ...(type === "veth" && parsePeer(printed)),
+  };
+}
+
+function parseVxlan(own: Readonly<Record<string, unknown>>): NonNullable<Link["vxlan"]> {
+  const local = own["local"] ?? own["local6"];
+  return {
+    vni: Number(own["id"]),
+    port: Number(own["port"]),
+    learning: own["learning"] === true,
+    ...(typeof local === "string" && { local }),
+    ...(typeof own["link"] === "string" && { device: own["link"] }),
+  };
+}
+
+function parsePeer({ link, link_index }: PrintedLink): Pick<Link, "peer"> {
+  if (link !== undefined) return { peer: { name: link } };
+  return link_index === undefined ? {} : { peer: { index: link_index } };
+}
+
+function parseAddress(printed: Partial<PrintedAddress>): LinkAddress[] {
+  const { local, address, prefixlen, valid_life_time: valid = FOREVER, preferred_life_time: preferred = FOREVER } = printed;
+  if (local === undefined || prefixlen === undefined) return [];
+  return [
+    {
+      text: `${local}/${address === undefined ? prefixlen : local.includes(":") ? 128 : 32}`,
+      ...(address !== undefined && { peer: `${address}/${prefixlen}` }),
+      scope: printed.scope ?? "global",
+      dynamic: printed.dynamic === true || valid !== FOREVER,
+      secondary: printed.secondary === true,
+      dadFailed: printed.dadfailed === true,
+      ...(valid !== FOREVER && { validSeconds: valid }),
+      ...(preferred !== FOREVER && { preferredSeconds: preferred }),
+    },
+  ];
+}
