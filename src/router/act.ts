@@ -72,6 +72,7 @@ class Pass {
     const { underlay, stopped } = this.#plan;
     if (stopped) return this.#done({ stopped });
 
+    await this.#bringBase();
     const walk = traverse(this.#plan);
     let next = walk.next();
     if (underlay && !next.done) {
@@ -94,6 +95,14 @@ class Pass {
     await this.#sweep();
     const { foreign } = await this.#daemons.finish({ repair: true });
     return this.#done({ foreign });
+  }
+
+  /** What every router has. Without it there is no router, and no resource is to blame. */
+  async #bringBase(): Promise<void> {
+    const { base } = this.#ground;
+    const { sent, refused } = await this.#daemons.bring(base);
+    this.#note(base.owner, { links: 0, lines: sent }, this.#lastGood.size > 0);
+    if (refused) throw Refusal.ofLine(refused);
   }
 
   #done({ stopped, foreign = [] }: { stopped?: Failure; foreign?: readonly string[] }): Done {
@@ -182,10 +191,11 @@ class Pass {
   /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
   async #rebuild(step: Step, cost: Cost): Promise<void> {
     this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
-    const outcome = await this.#daemons.rebuild([step.form.fragment]);
+    const outcome = await this.#daemons.rebuild([this.#ground.base, step.form.fragment]);
     cost.lines += outcome.sent;
     if (!outcome.refused) return;
-    await this.#daemons.rebuild([...this.#lastGood.values()].map(({ form }) => form.fragment));
+    const before = [...this.#lastGood.values()].map(({ form }) => form.fragment);
+    await this.#daemons.rebuild([this.#ground.base, ...before]);
     throw Refusal.ofLine(outcome.refused);
   }
 
@@ -222,8 +232,7 @@ class Pass {
   }
 
   #retiring(leaves: (owner: string) => boolean): string[] {
-    const rank = (owner: string) => RETIRING.indexOf(owner.slice(0, owner.indexOf("/")));
-    return [...this.#lastGood.keys()].filter(leaves).sort((a, b) => rank(a) - rank(b));
+    return [...this.#lastGood.keys()].filter(leaves).sort((a, b) => retiringRank(a) - retiringRank(b));
   }
 
   async #retire(owner: string): Promise<void> {
@@ -273,6 +282,10 @@ class Pass {
   #note(owner: string, { links, lines }: Cost, drift: boolean): void {
     if (links > 0 || lines > 0) this.#changes.push({ owner, links, lines, drift });
   }
+}
+
+function retiringRank(owner: string): number {
+  return RETIRING.indexOf(owner.slice(0, owner.indexOf("/")));
 }
 
 type Named = Pick<WantedLink, "place" | "name">;

@@ -20,6 +20,7 @@ export class GroundInMemory implements Ground {
   /** `router/vni100`, or a line of FRR. */
   readonly refused = new Set<string>();
   readonly rebuilt: ReadonlySet<string>[] = [];
+  readonly base: Fragment = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
   answers = true;
   foreign: string[] = [];
 
@@ -92,7 +93,6 @@ export class GroundInMemory implements Ground {
   #configure(fragment: Fragment, anew = false) {
     const earlier = this.fragments.get(fragment.owner);
     const lines = linesWanted([fragment]);
-    const asns = (of: readonly ConfigLine[]) => of.map(({ line }) => line).filter((line) => /^router bgp \d+$/.test(line));
     const running = [...this.fragments.values()].flatMap(({ lines }) => asns(lines));
     if (!anew && running.some((line) => asns(fragment.lines).some((other) => other !== line))) return { sent: 0, rebuild: true };
     for (const path of lines) {
@@ -112,4 +112,8 @@ export class GroundInMemory implements Ground {
     if (held) this.log.push(`gone ${owner}`);
     return { sent: held ? linesWanted([held]).size : 0 };
   }
+}
+
+function asns(lines: readonly ConfigLine[]): string[] {
+  return lines.map(({ line }) => line).filter((line) => /^router bgp \d+$/.test(line));
 }

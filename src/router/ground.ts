@@ -38,6 +38,8 @@ export interface Daemons {
 export interface Ground {
   readonly kernel: Kernel;
   readonly daemons: Daemons;
+  /** What FRR is told whatever the plan. */
+  readonly base: Fragment;
   /** Whether the API server answers, now that an interface was moved; waits for it. */
   apiAnswers(): Promise<boolean>;
   /** FRR is about to be emptied and set up anew, with all of these. */
