@@ -1,6 +1,18 @@
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Failure } from "../resilience/failure.ts";
+import { settle } from "../resilience/settle.ts";
+import { kindOrder, underlayClaims } from "./claims.ts";
+import { type Candidate, candidates, failures } from "./contenders.ts";
+import { type Fabric, fabricOf, underlayForm } from "./forms.ts";
 import type { Observed } from "./observed.ts";
+import { planOverlay } from "./plan-overlay.ts";
+import { rawFragment } from "./render.ts";
 import type { RouterKind, Step } from "./step.ts";
+import { underlayComplaints } from "./validate/underlay.ts";
+import { rawConfigComplaints } from "./validate/vni.ts";
 
 export interface RouterPlan {
   readonly underlay: Step | undefined;
@@ -10,11 +22,120 @@ export interface RouterPlan {
   readonly failures: readonly Failure[];
   /** The node's Underlay failed validation: nothing may be touched. */
   readonly stopped?: Failure;
+  /** What is wrong with the others where the plan is stopped. */
+  readonly skipped?: readonly Failure[];
   /** Every resource that selects this node, with the generation it has now. */
   readonly selected: readonly { readonly kind: RouterKind; readonly name: string; readonly generation: number }[];
 }
 
 /** What this node is asked to be, from everything that is known about it. */
-export function plan(_observed: Observed): RouterPlan {
-  return { underlay: undefined, steps: [], failures: [], selected: [] };
+export function plan(observed: Observed): RouterPlan {
+  const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
+  const asked = {
+    underlays: candidates<Underlay["spec"]>("Underlay", underlays, observed),
+    overlay: [
+      ...candidates<L3VNI["spec"]>("L3VNI", l3vnis, observed),
+      ...candidates<L2VNI["spec"]>("L2VNI", l2vnis, observed),
+      ...candidates<L3Passthrough["spec"]>("L3Passthrough", passthroughs, observed),
+    ],
+    raw: candidates("RawFRRConfig", rawConfigs, observed),
+  };
+  const selected = [...asked.underlays, ...asked.overlay, ...asked.raw]
+    .map(({ kind, name, generation }) => ({ kind, name, generation }))
+    .sort(byKindAndName);
+
+  const root = planUnderlay(asked.underlays, observed);
+  const overlay = planOverlay(asked.overlay, root, observed);
+  const raw = planRaw(asked.raw);
+  const others = [...overlay.failures, ...raw.failures].sort(inOrder);
+  if (root.stopped) {
+    return { underlay: undefined, steps: [], failures: root.failures, stopped: root.stopped, skipped: others, selected };
+  }
+  return {
+    underlay: root.step,
+    steps: [...overlay.steps, ...raw.steps],
+    failures: [...root.failures, ...others].sort(inOrder),
+    selected,
+  };
+}
+
+interface Root {
+  readonly failures: readonly Failure[];
+  readonly stopped?: Failure;
+  readonly step?: Step;
+  readonly fabric?: Fabric;
+}
+
+function planUnderlay(underlays: readonly Candidate<Underlay["spec"]>[], observed: Observed): Root {
+  const settled = settle<Underlay["spec"], Candidate<Underlay["spec"]>>(underlays, {
+    check: (spec, candidate) =>
+      failures("ValidationFailed", candidate, [
+        ...candidate.selectorComplaints,
+        ...underlayComplaints(spec, candidate.annotations, observed),
+      ]),
+    claims: underlayClaims,
+    kindOrder,
+    now: observed.now,
+  });
+  const found = settled.failures.toSorted(inOrder);
+  const [own] = settled.effective;
+  if (!own) return { failures: found, ...(found[0] && { stopped: found[0] }) };
+  if (own.form === "kept") {
+    const stopped = found.find(({ name }) => name === own.contender.name);
+    return { failures: found, ...(stopped && { stopped }) };
+  }
+  const { contender, spec } = own;
+  const { owner, name, namespace, uid, generation, lastGood } = contender;
+  const fabric = fabricOf(name, spec, observed);
+  const step: Step = {
+    owner,
+    kind: "Underlay",
+    name,
+    namespace,
+    uid,
+    generation,
+    spec,
+    state: "current",
+    form: underlayForm(owner, spec, fabric, observed),
+    ...(lastGood && { previous: { lastGood } }),
+  };
+  return { failures: found, step, fabric };
+}
+
+/** Raw configurations ask for nothing that another could have. They come last, by priority. */
+function planRaw(raw: readonly Candidate<{ rawConfig: string; priority: number }>[]): { steps: Step[]; failures: Failure[] } {
+  const all: Failure[] = [];
+  const steps = raw
+    .toSorted((a, b) => a.spec.priority - b.spec.priority || compare(a.name, b.name))
+    .flatMap((candidate): Step[] => {
+      const { owner, kind, name, namespace, uid, generation, spec, lastGood } = candidate;
+      const found = failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...rawConfigComplaints(spec)]);
+      all.push(...found);
+      const previous = lastGood && { previous: { lastGood } };
+      const common = { owner, kind, name, namespace, uid, ...previous };
+      if (found.length === 0) {
+        return [{ ...common, generation, spec, state: "current", form: { fragment: rawFragment(owner, spec), links: [] } }];
+      }
+      return lastGood ? [{ ...common, generation: lastGood.generation, spec: lastGood.spec, state: "kept", form: lastGood.form }] : [];
+    });
+  return { steps, failures: all };
+}
+
+const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
+
+interface Named {
+  readonly kind: string;
+  readonly name: string;
+}
+
+function byKindAndName(a: Named, b: Named): number {
+  return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || compare(a.name, b.name);
+}
+
+function inOrder(a: Failure, b: Failure): number {
+  return byKindAndName(a, b) || compare(a.field, b.field) || compare(a.message, b.message);
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

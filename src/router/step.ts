@@ -1,10 +1,11 @@
+import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { Form } from "./form.ts";
+import type { Form, LastGood } from "./form.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 
 /** One resource, to be brought into its form. */
-export interface Step {
+export interface Step extends Presence {
   /** `L2VNI/red` */
   readonly owner: string;
   readonly kind: RouterKind;
@@ -17,12 +18,19 @@ export interface Step {
   /** kept: the object as it is written now has failed validation, and this is its last good form. */
   readonly state: "current" | "kept";
   readonly form: Form;
-  /** The VRF that it belongs to, or that it needs. */
+  /** Present on what stands only where an L2VNI is live in its VRF. */
+  readonly otherwise?: Failure;
+  /** What is live on the node until the step succeeds, and again if it fails; missing when nothing of it is. */
+  readonly previous?: Presence & { readonly lastGood: LastGood };
+}
+
+/** What a resource in one of its forms means to the others on the node. */
+interface Presence {
   readonly vrf?: string;
-  /** Present on what stands only where one of these is live in the same VRF. */
-  readonly needs?: { readonly anyOf: readonly string[]; readonly otherwise: Failure };
-  /** What is live on the node until the step succeeds, and again if it fails; missing when nothing is, or when it is the same. */
-  readonly previous?: { readonly vrf?: string; readonly generation: number };
+  /** The subnets that it brings into the VRF, for the L3VNI to announce. */
+  readonly subnets?: readonly string[];
+  /** The values that nobody else may have beside it. */
+  readonly claims?: readonly Claim[];
 }
 
 /** What became of a step: live as it asked, live as it was before, or not live. */

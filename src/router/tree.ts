@@ -1,10 +1,121 @@
+import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
+import { announcing } from "./render.ts";
 import type { Live, Step } from "./step.ts";
 
-/** The steps of a plan in the order of the dependency tree. Which is next depends on what became of those before; what is missing in the end is returned. */
-export function* traverse({ underlay, steps }: RouterPlan): Generator<Step, Failure[], Live> {
-  if (underlay) yield underlay;
-  for (const step of steps) yield step;
-  return [];
+type Walk<T> = Generator<Step, T, Live>;
+
+/**
+ * The steps of a plan in the order of the dependency tree: the Underlay; each L2VNI, followed by the L3VNI of its VRF; L3VNIs that stand by
+ * themselves; the rest. Which is next depends on what became of those before. An L3VNI comes again if more or fewer subnets are there than it
+ * announces. Returned are those that could not be taken.
+ */
+export function traverse({ underlay, steps }: Pick<RouterPlan, "underlay" | "steps">): Walk<Failure[]> {
+  return new Traversal(steps).walk(underlay);
+}
+
+class Traversal {
+  readonly #steps: readonly Step[];
+  readonly #outcomes = new Map<Step, Live>();
+  /** The L3VNIs that are live as asked, with the subnets that each was told to announce. */
+  readonly #announced = new Map<Step, string>();
+  readonly #failures: Failure[] = [];
+
+  constructor(steps: readonly Step[]) {
+    this.#steps = steps;
+  }
+
+  *walk(underlay: Step | undefined): Walk<Failure[]> {
+    if (underlay && (yield underlay) !== "asked") return [];
+    const l3vnis = this.#of("L3VNI");
+
+    for (const l2vni of leaversFirst(this.#of("L2VNI"), this.#steps)) {
+      yield* this.#take(l2vni);
+      const vrf = this.#presence(l2vni)?.vrf;
+      const l3vni = l3vnis.find((step) => step.vrf === vrf && !this.#outcomes.has(step));
+      if (vrf !== undefined && l3vni) yield* this.#take(l3vni);
+    }
+    for (const step of l3vnis) {
+      if (this.#outcomes.has(step)) continue;
+      if (step.otherwise) this.#failures.push(step.otherwise);
+      else yield* this.#take(step);
+    }
+    for (const [step, told] of this.#announced) {
+      if (told !== this.#subnets(step).join(" ")) yield this.#announcing(step);
+    }
+    for (const step of this.#steps) if (step.kind === "L3Passthrough" || step.kind === "RawFRRConfig") yield* this.#take(step);
+    return this.#failures;
+  }
+
+  *#take(step: Step): Walk<void> {
+    const holder = this.#steps.find((other) => other !== step && this.#outcomes.get(other) === "previous" && inTheWay(other, step));
+    if (holder) {
+      this.#failures.push(conflict(step, holder));
+      // What it runs in now is in nobody's way.
+      if (step.previous) this.#outcomes.set(step, (yield previousOf(step)) === "no" ? "no" : "previous");
+      else this.#outcomes.set(step, "no");
+      return;
+    }
+    const asked = step.kind === "L3VNI" ? this.#announcing(step) : step;
+    const live = yield asked;
+    this.#outcomes.set(step, live);
+    if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
+  }
+
+  #of(kind: Step["kind"]): Step[] {
+    return this.#steps.filter((step) => step.kind === kind);
+  }
+
+  /** How the step is live now, or was before this traversal and is meant to be again. */
+  #presence(step: Step): Pick<Step, "vrf" | "subnets"> | undefined {
+    const live = this.#outcomes.get(step);
+    if (live === "no") return undefined;
+    return live === "previous" ? step.previous : step;
+  }
+
+  /** The subnets in the VRF of an L3VNI. One that has not had its turn counts where it was there before. */
+  #subnets({ vrf }: Step): string[] {
+    const l2vnis = this.#of("L2VNI").filter((step) => this.#outcomes.has(step) || step.previous?.vrf === vrf);
+    const there = l2vnis.map((step) => this.#presence(step)).filter((presence) => presence?.vrf === vrf);
+    return [...new Set(there.flatMap((presence) => presence?.subnets ?? []))].sort();
+  }
+
+  #announcing(step: Step): Step {
+    const { form } = step;
+    return { ...step, form: { ...form, fragment: announcing(form.fragment, this.#subnets(step)) } };
+  }
+}
+
+function previousOf({ previous, otherwise: _, ...step }: Step): Step {
+  if (!previous) return step;
+  const { generation, spec, form } = previous.lastGood;
+  return { ...step, ...previous, generation, spec, form, state: "kept", previous };
+}
+
+/** Whoever gives up a value that another takes goes before the other. */
+function leaversFirst(steps: readonly Step[], all: readonly Step[]): Step[] {
+  const asked = Map.groupBy(
+    all.flatMap((step) => (step.claims ?? []).map((claim) => ({ step, claim }))),
+    ({ claim }) => claim.key,
+  );
+  const isTaken = (by: Step, held: Claim) => asked.get(held.key)?.some(({ step, claim }) => step !== by && meet(held, claim)) ?? false;
+  const leaves = (step: Step) => step.previous?.claims?.some((held) => isTaken(step, held)) ?? false;
+  return [...steps.filter(leaves), ...steps.filter((step) => !leaves(step))];
+}
+
+/** Whether the other could not be what it asks while this one is as it was before. */
+function inTheWay({ previous }: Step, { claims = [] }: Step): boolean {
+  return previous?.claims?.some((held) => claims.some((asked) => meet(held, asked))) ?? false;
+}
+
+function conflict({ kind, name, namespace, claims = [] }: Step, holder: Step): Failure {
+  const claim = claims.find((asked) => holder.previous?.claims?.some((held) => meet(held, asked)));
+  const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which could not leave it`;
+  return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
+}
+
+function meet(a: Claim, b: Claim): boolean {
+  if (a.key !== b.key) return false;
+  return !a.range || !b.range || a.range.overlaps(b.range);
 }

@@ -7,10 +7,10 @@ export interface Complaint {
 }
 
 /** A whole number from min to max, or a complaint about it. */
-export function numberComplaints(field: string, words: string, value: unknown, min: number, max: number): Complaint[] {
-  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return [];
-  if (value === undefined || value === null) return [{ field, message: `${words} is missing; it is a number from ${min} to ${max}` }];
-  return [{ field, message: `${words} ${String(value).slice(0, 64)} is not a whole number from ${min} to ${max}` }];
+export function numberComplaints(field: string, words: string, value: number | undefined, min: number, max: number): Complaint[] {
+  if (value === undefined) return [{ field, message: `${words} is missing; it is a number from ${min} to ${max}` }];
+  if (Number.isInteger(value) && value >= min && value <= max) return [];
+  return [{ field, message: `${words} ${value} is not a whole number from ${min} to ${max}` }];
 }
 
 export const AS_NUMBER = { min: 1, max: 4_294_967_295 } as const;

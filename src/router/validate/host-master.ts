@@ -15,7 +15,7 @@ export function hostMasterComplaints(
   if (!hostmaster) return [];
   const { type } = hostmaster;
   if (!Object.hasOwn(BODY, type)) {
-    return [{ field: `${FIELD}.type`, message: `hostmaster type ${quote(String(type))} is neither linux-bridge nor ovs-bridge` }];
+    return [{ field: `${FIELD}.type`, message: `hostmaster type ${quote(type)} is neither linux-bridge nor ovs-bridge` }];
   }
   const body = BODY[type];
   const bridge = hostmaster[body];
@@ -26,7 +26,7 @@ export function hostMasterComplaints(
   const { name, autoCreate } = bridge;
   return [
     ...complaintIf(Boolean(hostmaster[other]), `${FIELD}.${other}`, () => `hostmaster of type ${type} goes with ${body} alone`),
-    ...complaintIf(Boolean(name) === Boolean(autoCreate), at, () => `${body} needs exactly one of name and autoCreate`),
+    ...complaintIf(Number(Boolean(name)) + Number(autoCreate) !== 1, at, () => `${body} needs exactly one of name and autoCreate`),
     ...(name ? namedBridgeComplaints(`${at}.name`, name, type, interfaces) : []),
     ...(type === "ovs-bridge" && !ovs
       ? [{ field: `${FIELD}.type`, message: "Open vSwitch does not answer on this node", transient: true } as const]

@@ -103,7 +103,7 @@ function textComplaints(field: string, words: string, password: string): Complai
   return complaintIf(!/^[\x21-\x7e]+$/.test(password), field, () => `${words} has a character other than printable ASCII without spaces`);
 }
 
-const BFD: readonly [keyof NonNullable<Neighbor["bfd"]>, number, number][] = [
+const BFD: readonly [Exclude<keyof NonNullable<Neighbor["bfd"]>, "echoMode" | "passiveMode">, number, number][] = [
   ["receiveInterval", 10, 60_000],
   ["transmitInterval", 10, 60_000],
   ["echoInterval", 10, 60_000],
