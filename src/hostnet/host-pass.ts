@@ -189,7 +189,7 @@ export class HostPass implements AsyncDisposable {
       commands.filter((command) => command.place === place && command.words.includes("addrgenmode")).map(({ link }) => link),
     );
     const modeOf = (name: string) => (told.has(name) ? "none" : (links.get(name)?.addrGenMode ?? links.get("lo")?.addrGenMode));
-    for (const link of replies.flatMap((reply) => [...parseLinks(reply).values()])) {
+    for (const link of parseLinks(replies.flat()).values()) {
       const addrGenMode = modeOf(link.name);
       links.set(link.name, addrGenMode === undefined ? link : { ...link, addrGenMode });
     }

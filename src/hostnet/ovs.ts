@@ -21,14 +21,11 @@ export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
   const bridges = rows(await ovsVsctl(["--format=json", "--columns=name,ports,external_ids", "list", "Bridge"], { signal }));
   const ports = rows(await ovsVsctl(["--format=json", "--columns=_uuid,name", "list", "Port"], { signal }));
   const names = new Map(ports.map(([uuid, name]) => [uuids(uuid)[0], String(name)]));
-  return bridges.map(([name, held, ids]) => {
-    const owner = (ids as [string, [string, string][]])[1].find(([key]) => key === OVS_KEY)?.[1];
-    return {
-      name: String(name),
-      ...(owner !== undefined && { owner }),
-      ports: uuids(held).flatMap((uuid) => names.get(uuid) ?? []),
-    };
-  });
+  return bridges.map(([name, held, ids]) => ({
+    name: String(name),
+    owner: (ids as [string, [string, string][]])[1].find(([key]) => key === OVS_KEY)?.[1],
+    ports: uuids(held).flatMap((uuid) => names.get(uuid) ?? []),
+  }));
 }
 
 export async function ovsVsctl(args: readonly string[], options: { signal: AbortSignal; link?: string }): Promise<string> {
@@ -51,5 +48,5 @@ function rows(text: string): unknown[][] {
 /** `["uuid", u]` for one, `["set", [["uuid", u], ...]]` for any other number. */
 function uuids(value: unknown): string[] {
   const [kind, held] = value as ["uuid", string] | ["set", ["uuid", string][]];
-  return kind === "uuid" ? [held as string] : (held as ["uuid", string][]).map(([, uuid]) => uuid);
+  return kind === "uuid" ? [held] : held.map(([, uuid]) => uuid);
 }

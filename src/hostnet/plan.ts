@@ -36,9 +36,10 @@ export function planRemoval(links: readonly { readonly place: Place; readonly na
   return draft.plan();
 }
 
+const key = (place: Place, name: string) => `${place}/${name}`;
+
 /** Masters, and what VXLANs stand on, before those who need them. */
 function inOrder(want: readonly WantedLink[]): WantedLink[] {
-  const key = (place: Place, name: string) => `${place}/${name}`;
   const byName = new Map(want.map((link) => [key(link.place, link.name), link]));
   const ordered = new Set<WantedLink>();
   const visiting = new Set<WantedLink>();
@@ -101,17 +102,10 @@ function create(want: Created, draft: Draft): Link | undefined {
   words.push("type", want.type);
 
   const fresh: Link = {
-    name,
-    index: draft.freshIndex(),
-    type: want.type,
-    alias: "",
-    group: GROUP,
+    ...newborn(name, want.type, place, draft),
     ...(master !== undefined && { master }),
-    mtu: mtu ?? 0,
-    mac: mac ?? "",
-    up: false,
-    addresses: [],
-    ...(draft.hasIpv6(place) && { addrGenMode: "" }),
+    ...(mtu !== undefined && { mtu }),
+    ...(mac !== undefined && { mac: mac.toLowerCase() }),
   };
   if (want.type === "vrf") {
     const table = draft.freeTable(place);
@@ -131,15 +125,20 @@ function create(want: Created, draft: Draft): Link | undefined {
     if (other) draft.delete(peer.place, other);
     const netns = peer.place === place ? [] : ["netns", draft.have.namespaces[peer.place]];
     draft.ip(place, name, ...words, "peer", "name", peer.name, ...netns, "group", GROUP);
-    const { master: _, ...bare } = fresh;
-    const far = { ...bare, name: peer.name, index: draft.freshIndex(), mtu: 0, mac: "" };
+    const far = { ...newborn(peer.name, "veth", peer.place, draft), peer: peer.place === place ? { name } : { index: fresh.index } };
     draft.put(place, { ...fresh, peer: peer.place === place ? { name: peer.name } : { index: far.index } });
-    draft.put(peer.place, { ...far, peer: peer.place === place ? { name } : { index: fresh.index } });
+    draft.put(peer.place, far);
   } else {
     draft.ip(place, name, ...words);
     draft.put(place, fresh);
   }
   return draft.get(place, name);
+}
+
+/** As the kernel creates it; what it chooses itself is not known yet. */
+function newborn(name: string, type: string, place: Place, draft: Draft): Link {
+  const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu: 0, mac: "", up: false, addresses: [] };
+  return draft.hasIpv6(place) ? { ...link, addrGenMode: "" } : link;
 }
 
 function alter(link: Link, want: Created, draft: Draft): void {
@@ -155,7 +154,7 @@ function alter(link: Link, want: Created, draft: Draft): void {
 
   const settings = planSettings(link, want, enslaved);
   // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
-  if (enslaved && settings.length > 0) draft.ip(place, name, ...["link", "set", "dev", name], ...words.splice(0));
+  if (enslaved && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words.splice(0));
   words.push(...settings);
   if (!link.up && settings.length === 0) words.push("up");
   if (words.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words);

@@ -39,7 +39,7 @@ const KEPT_BY_OTHERS = new Set([
   "eigrp",
 ]);
 const FIRST_DAEMON_NUMBER = 186;
-const METRICS = ["mtu", "advmss", "window", "initcwnd", "initrwnd", "hoplimit", "quickack", "congctl"];
+const METRICS = new Set(["mtu", "advmss", "window", "initcwnd", "initrwnd", "hoplimit", "quickack", "congctl"]);
 
 /** Of a main table, the routes that somebody set up through one interface, those without a gateway first, since others may need them. */
 export function routesThrough(device: string, printed: unknown, family: 4 | 6): Route[] {
@@ -70,7 +70,7 @@ function routeWords(route: PrintedRoute & PrintedHop, family: 4 | 6): string[] {
   if (metric !== undefined) words.push("metric", String(metric));
   if (pref !== undefined && pref !== "medium") words.push("pref", pref);
   for (const [name, value] of metrics.flatMap((some) => Object.entries(some))) {
-    if (METRICS.includes(name)) words.push(name, String(value));
+    if (METRICS.has(name)) words.push(name, String(value));
   }
   for (const hop of nexthops ?? []) words.push("nexthop", ...hopWords(hop), "weight", String(hop.weight ?? 1));
   return words;

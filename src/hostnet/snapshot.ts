@@ -45,7 +45,7 @@ export interface Link {
 export interface OvsBridge {
   readonly name: string;
   /** Of a bridge that we created. */
-  readonly owner?: string;
+  readonly owner: string | undefined;
   readonly ports: readonly string[];
 }
 
