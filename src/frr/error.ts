@@ -1,0 +1,42 @@
+export type VtyErrorCode =
+  /** Nobody answers at the socket: the daemon is down, or its socket is not there. */
+  | "Unreachable"
+  /** The daemon did not answer in time. */
+  | "Timeout"
+  /** The daemon went away, or the connection was closed. */
+  | "Closed"
+  /** FRR does not want the line; `text` has its words. */
+  | "Refused"
+  /** The line cannot be sent, or the answer is not what the command promises. */
+  | "Malformed";
+
+/** A daemon of FRR could not be asked, or said no. */
+export class VtyError extends Error {
+  override readonly name = "VtyError";
+  readonly code: VtyErrorCode;
+  readonly daemon: string;
+  readonly line: string;
+  /** FRR's own words, without the percent sign it begins them with. */
+  readonly text: string;
+  readonly status: number | undefined;
+
+  constructor(code: VtyErrorCode, daemon: string, line: string, text: string, options: { status?: number; cause?: unknown } = {}) {
+    super(line ? `${daemon}: ${text} (${line.slice(0, 200)})` : `${daemon}: ${text}`, { cause: options.cause });
+    this.code = code;
+    this.daemon = daemon;
+    this.line = line;
+    this.text = text;
+    this.status = options.status;
+  }
+}
+
+/** FRR itself is not there, or its programs fail. */
+export class FrrError extends Error {
+  override readonly name = "FrrError";
+  readonly code: "NotInstalled" | "NotStarted" | "ReloadFailed";
+
+  constructor(code: FrrError["code"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}

@@ -1,0 +1,96 @@
+import { spawn } from "node:child_process";
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface JailOptions {
+  netns?: string;
+  root?: string;
+  /** Directories of ours that have to be there, under the same name, below another root. */
+  directories: readonly string[];
+}
+
+export interface Ended {
+  readonly code: number | null;
+  /** Standard output and error, as they came. */
+  readonly output: string;
+}
+
+// In a mount namespace of its own, so that nothing is left mounted below the root. What is unmounted outside goes away inside, too.
+const ENTER_ROOT = `set -e
+root=$1; shift
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/tmp"
+while [ "$1" != -- ]; do
+  mkdir -p "$root$1"
+  mount --bind "$1" "$root$1"
+  shift
+done
+shift
+exec chroot "$root" "$@"`;
+
+/** Where the programs of an FRR run: in a network namespace, and with another root directory where the machine's own FRR is not the one wanted. */
+export class Jail {
+  readonly #options: JailOptions;
+
+  constructor(options: JailOptions) {
+    this.#options = options;
+  }
+
+  /** Where a path of the jail is for us. */
+  path(inside: string): string {
+    return this.#options.root ? join(this.#options.root, inside) : inside;
+  }
+
+  #command(program: string, args: readonly string[]): [string, ...string[]] {
+    const { netns, root, directories } = this.#options;
+    const entered: [string, ...string[]] = root
+      ? ["unshare", "--mount", "--propagation", "slave", "sh", "-c", ENTER_ROOT, "sh", root, ...directories, "--", program, ...args]
+      : [program, ...args];
+    return netns ? ["nsenter", `--net=/run/netns/${netns}`, ...entered] : entered;
+  }
+
+  /** Runs a program to its end. */
+  async run(program: string, args: readonly string[], signal: AbortSignal): Promise<Ended> {
+    let output = "";
+    const code = await this.#ended(program, args, "pipe", signal, (text) => (output += text));
+    return { code, output };
+  }
+
+  /** Runs a program that leaves a daemon behind. FRR 10's daemons keep the output they were given, so that it has to be a file. */
+  async runDaemon(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<Ended> {
+    const file = await open(outputFile, "w", 0o640);
+    try {
+      const code = await this.#ended(program, args, file.fd, signal);
+      return { code, output: await readFile(outputFile, "utf8") };
+    } finally {
+      await file.close();
+    }
+  }
+
+  #ended(
+    program: string,
+    args: readonly string[],
+    output: "pipe" | number,
+    signal: AbortSignal,
+    read?: (text: string) => void,
+  ): Promise<number | null> {
+    const [command, ...rest] = this.#command(program, args);
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const child = spawn(command, rest, { stdio: ["ignore", output, output], signal });
+      for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text: string) => read?.(text));
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+  }
+
+  /** The numbers behind `frr` and `frrvty` in there; they differ from root to root. Undefined where FRR is not installed. */
+  async accounts(): Promise<{ user: number; group: number; vtyGroup: number } | undefined> {
+    const [passwd, groups] = await Promise.all([readFile(this.path("/etc/passwd"), "utf8"), readFile(this.path("/etc/group"), "utf8")]);
+    const [, user, group] = /^frr:[^:]*:(\d+):(\d+):/m.exec(passwd) ?? [];
+    const [, vtyGroup] = /^frrvty:[^:]*:(\d+):/m.exec(groups) ?? [];
+    return user && group ? { user: Number(user), group: Number(group), vtyGroup: Number(vtyGroup ?? group) } : undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { VtyError } from "./error.ts";
+import { Vty } from "./vty.ts";
+
+export interface FrrVersion {
+  readonly major: number;
+  readonly minor: number;
+  /** As FRR says it, `8.4.4`. */
+  readonly text: string;
+}
+
+export interface FrrRouterOptions {
+  /** Where the daemons have their sockets, `<daemon>.vty`. */
+  directory: string;
+  /** How long a daemon may take to answer. */
+  deadlineMs?: number;
+}
+
+/** The running daemons of one FRR. Connections are opened when needed, shared, and opened again after a daemon was away. */
+export class FrrRouter {
+  readonly directory: string;
+  readonly #deadlineMs: number | undefined;
+  readonly #vtys = new Map<string, Promise<Vty>>();
+  #version: { identity: string | undefined; version: FrrVersion } | undefined;
+
+  constructor({ directory, deadlineMs }: FrrRouterOptions) {
+    this.directory = directory;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** The daemons whose sockets are there, by name. One that was killed may be among them. */
+  async daemons(): Promise<string[]> {
+    const names = await readdir(this.directory).catch(() => []);
+    return names.flatMap((name) => (name.endsWith(".vty") ? [name.slice(0, -".vty".length)] : [])).sort();
+  }
+
+  /** Stays the same for as long as the daemon runs, and changes when it is started anew. Undefined while it has no socket. */
+  async identity(daemon: string): Promise<string | undefined> {
+    const socket = await stat(this.#path(daemon), { bigint: true }).catch(() => undefined);
+    return socket && `${socket.ino}:${socket.mtimeNs}`;
+  }
+
+  /** The connection for reading, shared by all who ask. Configuration mode is not for this one: see `open`. */
+  async vty(daemon: string, signal: AbortSignal): Promise<Vty> {
+    for (let known = this.#vtys.get(daemon); known; known = this.#vtys.get(daemon)) {
+      const vty = await known.catch(() => undefined);
+      if (vty?.open) return vty;
+      // Lost, or given up by the one who began to connect: that is no verdict on our own attempt.
+      if (this.#vtys.get(daemon) === known) this.#vtys.delete(daemon);
+    }
+    const connecting = this.open(daemon, signal);
+    this.#vtys.set(daemon, connecting);
+    return connecting;
+  }
+
+  /** A connection of the caller's own, with contexts of its own, for the caller to close. */
+  open(daemon: string, signal: AbortSignal): Promise<Vty> {
+    return Vty.connect(this.#path(daemon), { daemon, signal, ...(this.#deadlineMs === undefined ? {} : { deadlineMs: this.#deadlineMs }) });
+  }
+
+  async version(signal: AbortSignal): Promise<FrrVersion> {
+    const identity = await this.identity("zebra");
+    if (identity && this.#version?.identity === identity) return this.#version.version;
+    const text = await (await this.vty("zebra", signal)).must("show version", signal);
+    const version = parseVersion(text);
+    if (!version) throw new VtyError("Malformed", "zebra", "show version", `no version in: ${text.slice(0, 80)}`);
+    this.#version = { identity, version };
+    return version;
+  }
+
+  /** The daemon's own part of the configuration, without the words around it. */
+  async runningConfig(daemon: string, signal: AbortSignal): Promise<string> {
+    const text = await (await this.vty(daemon, signal)).must("show running-config", signal);
+    return text.replace(/^\s*Building configuration\.\.\.\s*Current configuration:\s*\n/, "");
+  }
+
+  close(): void {
+    for (const connecting of this.#vtys.values()) {
+      connecting.then(
+        (vty) => vty.close(),
+        () => {},
+      );
+    }
+    this.#vtys.clear();
+  }
+
+  #path(daemon: string): string {
+    return join(this.directory, `${daemon}.vty`);
+  }
+}
+
+export function parseVersion(text: string): FrrVersion | undefined {
+  const [, whole, major, minor] = /\b((\d+)\.(\d+)[\w.~-]*)/.exec(text) ?? [];
+  return whole ? { major: Number(major), minor: Number(minor), text: whole } : undefined;
+}

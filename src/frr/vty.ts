@@ -1,0 +1,233 @@
+import { connect, type Socket } from "node:net";
+import { VtyError, type VtyErrorCode } from "./error.ts";
+
+/** What FRR makes of a line (lib/command.h). */
+export const VtyStatus = { success: 0, warning: 1, noMatch: 2, ambiguous: 3, incomplete: 4, configurationFailed: 13 } as const;
+
+export interface VtyReply {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface VtyOptions {
+  daemon: string;
+  signal: AbortSignal;
+  /** How long an answer may take. */
+  deadlineMs?: number;
+}
+
+interface Request {
+  readonly line: string;
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+  readonly resolve: (reply: VtyReply) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+const DEADLINE_MS = 10_000;
+/** Longer ones are refused by FRR's main branch, and not always with words. */
+const LONGEST_LINE = 4000;
+const END_OF_REPLY = 4;
+
+/**
+ * A connection to one daemon's vty socket, in enable mode. A line goes out, its answer comes in, then the next goes out. Once the connection is lost it stays
+ * lost: what a new one would not know is the context that the lines before had entered.
+ */
+export class Vty {
+  readonly daemon: string;
+  readonly #socket: Socket;
+  readonly #deadlineMs: number;
+  readonly #waiting: Request[] = [];
+  #underway: { request: Request; stop: () => void } | undefined;
+  #received: Buffer[] = [];
+  #lost: { code: VtyErrorCode; text: string; cause?: unknown } | undefined;
+
+  private constructor(socket: Socket, daemon: string, deadlineMs: number) {
+    this.daemon = daemon;
+    this.#socket = socket;
+    this.#deadlineMs = deadlineMs;
+    socket.on("data", (chunk) => this.#receive(chunk));
+    socket.on("error", (cause) => this.#lose({ code: "Closed", text: `the connection broke: ${cause.message}`, cause }));
+    socket.on("close", () => this.#lose({ code: "Closed", text: "the daemon closed the connection" }));
+  }
+
+  static async connect(path: string, options: VtyOptions): Promise<Vty> {
+    const { daemon, signal, deadlineMs = DEADLINE_MS } = options;
+    const vty = new Vty(await connected(path, daemon, signal), daemon, deadlineMs);
+    try {
+      // A new connection may only look, and not at everything. A daemon that hangs is noticed here: the kernel connects on its behalf.
+      await vty.must("enable", signal);
+    } catch (error) {
+      vty.close();
+      throw error;
+    }
+    return vty;
+  }
+
+  get open(): boolean {
+    return this.#lost === undefined;
+  }
+
+  /** Sends a line. A refusal is an answer like any other. */
+  run(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<VtyReply> {
+    const problem = unsendable(line);
+    if (problem) return Promise.reject(new VtyError("Malformed", this.daemon, line, problem));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ line, signal, deadlineMs: options.deadlineMs ?? this.#deadlineMs, resolve, reject });
+      this.#next();
+    });
+  }
+
+  /** Sends a line that FRR has no reason to refuse. */
+  async must(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<string> {
+    const { status, text } = await this.run(line, signal, options);
+    if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, frrsWords(text, status), { status });
+    return text;
+  }
+
+  /** What a `show … json` command says. Whether it has the shape of T is for the reader to find out. */
+  async json<T>(line: string, signal: AbortSignal): Promise<T> {
+    const { status, text } = await this.run(line, signal);
+    // Some commands warn and answer all the same, so what counts is whether there is JSON.
+    try {
+      return JSON.parse(text) as T;
+    } catch (cause) {
+      if (status !== VtyStatus.success) throw new VtyError("Refused", this.daemon, line, frrsWords(text, status), { status });
+      throw new VtyError("Malformed", this.daemon, line, `the answer is not JSON: ${text.slice(0, 80)}`, { cause });
+    }
+  }
+
+  /** Sends lines in configuration mode, each in the context that those before it opened. Stops at the first that FRR refuses. */
+  async configure(lines: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.must("configure terminal", signal);
+    try {
+      for (const line of lines) await this.must(line, signal);
+    } finally {
+      if (this.open) await this.must("end", signal);
+    }
+  }
+
+  close(): void {
+    this.#lose({ code: "Closed", text: "the connection was closed" });
+  }
+
+  #next(): void {
+    if (this.#underway) return;
+    const request = this.#waiting.shift();
+    if (!request) return;
+    const { line, signal, deadlineMs } = request;
+    if (this.#lost) {
+      request.reject(this.#lossOf(line));
+      return this.#next();
+    }
+    if (signal.aborted) {
+      request.reject(signal.reason);
+      return this.#next();
+    }
+    // Whoever gives up leaves an answer on its way that would be taken for the next one's: the connection goes with it.
+    const abort = () => this.#giveUp(request, signal.reason, "an answer was given up");
+    const late = `no answer in ${deadlineMs / 1000} s`;
+    const timer = setTimeout(() => this.#giveUp(request, new VtyError("Timeout", this.daemon, line, late), late), deadlineMs);
+    signal.addEventListener("abort", abort, { once: true });
+    const stop = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    };
+    this.#underway = { request, stop };
+    this.#socket.write(`${line}\0`);
+  }
+
+  #giveUp(request: Request, reason: unknown, text: string): void {
+    this.#underway?.stop();
+    this.#underway = undefined;
+    request.reject(reason);
+    this.#lose({ code: "Closed", text });
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received.push(chunk);
+    // Text has no NUL, so three of them and a status at the very end are the end.
+    const tail = chunk.length < END_OF_REPLY && this.#received.length > 1 ? this.#mergeReceived() : chunk;
+    const at = tail.length - END_OF_REPLY;
+    if (at < 0 || tail[at] !== 0 || tail[at + 1] !== 0 || tail[at + 2] !== 0) return;
+    const all = this.#mergeReceived();
+    this.#received = [];
+    const underway = this.#underway;
+    if (!underway) return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });
+    this.#underway = undefined;
+    underway.stop();
+    underway.request.resolve({ status: all[all.length - 1] ?? 0, text: all.toString("utf8", 0, all.length - END_OF_REPLY) });
+    this.#next();
+  }
+
+  #mergeReceived(): Buffer {
+    const all = this.#received.length === 1 && this.#received[0] ? this.#received[0] : Buffer.concat(this.#received);
+    this.#received = [all];
+    return all;
+  }
+
+  #lose(lost: { code: VtyErrorCode; text: string; cause?: unknown }): void {
+    if (this.#lost) return;
+    this.#lost = lost;
+    this.#socket.destroy();
+    const underway = this.#underway;
+    this.#underway = undefined;
+    underway?.stop();
+    underway?.request.reject(this.#lossOf(underway.request.line));
+    this.#next();
+  }
+
+  #lossOf(line: string): VtyError {
+    const { code, text, cause } = this.#lost ?? { code: "Closed", text: "the connection was closed" };
+    return new VtyError(code, this.daemon, line, text, { cause });
+  }
+}
+
+/** FRR's words for a person: `% Unknown command: foo` without sign, echo of the prompt and line ends. */
+export function frrsWords(text: string, status: number): string {
+  const words = text
+    .split(/[\r\n]+/)
+    .map((line) => line.replace(/^\s*%+\s*/, "").trim())
+    .filter((line) => line !== "");
+  return words.length ? words.join("; ") : (SILENT_REFUSALS[status] ?? `refused with status ${status}`);
+}
+
+const SILENT_REFUSALS: Readonly<Record<number, string>> = {
+  [VtyStatus.warning]: "refused without words",
+  [VtyStatus.noMatch]: "unknown command",
+  [VtyStatus.ambiguous]: "ambiguous command",
+  [VtyStatus.incomplete]: "command incomplete",
+  [VtyStatus.configurationFailed]: "configuration failed",
+};
+
+function unsendable(line: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f]/.test(line)) return "a line must not have control characters";
+  if (Buffer.byteLength(line) > LONGEST_LINE) return `a line must not be longer than ${LONGEST_LINE} bytes`;
+  return undefined;
+}
+
+function connected(path: string, daemon: string, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    const socket = connect(path).on("error", () => {});
+    const abort = () => settle(() => (socket.destroy(), reject(signal.reason as Error)));
+    const fail = (cause: NodeJS.ErrnoException) =>
+      settle(() => reject(new VtyError("Unreachable", daemon, "", unreachable(path, cause), { cause })));
+    const ready = () => settle(() => resolve(socket));
+    const settle = (how: () => void) => {
+      signal.removeEventListener("abort", abort);
+      socket.off("error", fail).off("connect", ready);
+      how();
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    socket.once("error", fail).once("connect", ready);
+  });
+}
+
+function unreachable(path: string, cause: NodeJS.ErrnoException): string {
+  if (cause.code === "ENOENT") return `not running, ${path} does not exist`;
+  if (cause.code === "ECONNREFUSED") return `not running, nobody listens at ${path}`;
+  if (cause.code === "EACCES") return `no permission for ${path}; run as root or join the group frrvty`;
+  return `cannot reach ${path}: ${cause.message}`;
+}

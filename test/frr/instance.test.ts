@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FrrInstance } from "../../src/frr/instance.ts";
+import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+
+describe.each(FRR_RELEASES)("an instance of FRR %s", (version) => {
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version });
+  });
+  afterAll(() => frr.stop());
+
+  test("has its daemons answer, and says its version", async () => {
+    const { router } = frr.instance;
+    expect(await router.daemons()).toEqual(
+      version === "10" ? ["bfdd", "bgpd", "mgmtd", "staticd", "zebra"] : ["bfdd", "bgpd", "staticd", "zebra"],
+    );
+    expect((await router.version(signal)).text).toMatch(version === "10" ? /^10\./ : /^8\.4/);
+  });
+
+  test("opens no vty on TCP", async () => {
+    expect(await run("ip", "netns", "exec", frr.netns, "ss", "-Hltn")).toBe("");
+  });
+
+  test("is taken over by the next process, with its configuration", async () => {
+    const bgpd = await frr.instance.router.open("bgpd", signal);
+    await bgpd.configure(["router bgp 64512", "bgp router-id 192.0.2.1"], signal);
+    bgpd.close();
+    const before = await frr.instance.router.identity("bgpd");
+
+    const next = new FrrInstance(frr.options);
+    await next.start(signal);
+    expect(await next.router.identity("bgpd")).toBe(before);
+    expect(await next.router.runningConfig("bgpd", signal)).toContain("bgp router-id 192.0.2.1");
+    next.router.close();
+  });
+});
