@@ -2,7 +2,35 @@ import type { FrrVersion } from "./router.ts";
 
 export type Daemon = "mgmtd" | "zebra" | "bgpd" | "bfdd" | "staticd";
 
+const BEFORE_MGMTD: readonly Daemon[] = ["zebra", "bgpd", "bfdd", "staticd"];
+const WITH_MGMTD: readonly Daemon[] = ["mgmtd", ...BEFORE_MGMTD];
+
 /** The daemons of a router, in the order in which they start. */
 export function daemonsOf(version: Pick<FrrVersion, "major">): readonly Daemon[] {
-  return version.major >= 10 ? ["mgmtd", "zebra", "bgpd", "bfdd", "staticd"] : ["zebra", "bgpd", "bfdd", "staticd"];
+  return version.major >= 10 ? WITH_MGMTD : BEFORE_MGMTD;
+}
+
+/** Every daemon has these, each for itself. */
+const EVERYONES = /^(no )?(hostname|domainname|log|password|enable password|service|line vty|debug (memory|northbound|routemap))\b/;
+/** mgmtd answers for zebra and staticd in what has become a model, and leaves them the rest. */
+const OWNERS: readonly { line: RegExp; owner: Daemon; modelled: boolean }[] = [
+  { line: /^(router bgp|bgp|debug bgp|debug vnc|rpki|vnc|mac access-list)\b/, owner: "bgpd", modelled: false },
+  // zebra knows route maps and lists as well, though not all that stands in them; ours are for bgpd.
+  { line: /^(route-map|(ip |ipv6 )?(prefix-list|access-list)|ip (as-path|(ext|large-)?community-list))\b/, owner: "bgpd", modelled: false },
+  { line: /^(bfd|debug bfd)\b/, owner: "bfdd", modelled: false },
+  { line: /^(ip|ipv6) (route|mroute)\b/, owner: "staticd", modelled: true },
+  { line: /^debug static\b/, owner: "staticd", modelled: false },
+  { line: /^(vrf|interface|(ip|ipv6) (nht|router-id|protocol)|router-id)\b/, owner: "zebra", modelled: true },
+];
+
+/** Which daemons take a line of the top level, and with it what stands in it. A line that nobody knows is zebra's to refuse. */
+export function ownersOf(version: Pick<FrrVersion, "major">): (top: string) => readonly Daemon[] {
+  const all = daemonsOf(version);
+  return (top) => {
+    if (EVERYONES.test(top)) return all;
+    const line = top.replace(/^no /, "");
+    const found = OWNERS.find((candidate) => candidate.line.test(line));
+    if (!found) return ["zebra"];
+    return [found.modelled && all.includes("mgmtd") ? "mgmtd" : found.owner];
+  };
 }
