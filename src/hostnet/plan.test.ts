@@ -1,0 +1,361 @@
+import { describe, expect, test } from "vitest";
+import { plan, planRemoval } from "./plan.ts";
+import { link, linkAddress, snapshot, typedCommands } from "./specimen.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { WantedLink } from "./wanted.ts";
+
+const owner = "L2VNI/red";
+const nothing = snapshot({});
+
+const bridge: WantedLink = { place: "router", name: "br-pe-100", type: "bridge", owner };
+const vrf: WantedLink = { place: "router", name: "red", type: "vrf", owner: "VRF/red" };
+const vxlan: WantedLink = {
+  place: "router",
+  name: "vni100",
+  type: "vxlan",
+  owner,
+  vni: 100,
+  port: 4789,
+  local: "10.255.0.1",
+  device: "lound",
+  master: "br-pe-100",
+  addrGenMode: "none",
+};
+const hostLeg: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const routerLeg: WantedLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+
+const lound = link("lound", "dummy");
+const liveBridge = link("br-pe-100", "bridge", { index: 5 });
+const liveVxlan = link("vni100", "vxlan", {
+  master: "br-pe-100",
+  addrGenMode: "none",
+  vxlan: { vni: 100, port: 4789, local: "10.255.0.1", device: "lound", learning: false },
+  bridgePort: { learning: false, neighSuppress: true },
+});
+
+const run = (want: readonly WantedLink[], have: Snapshot) => {
+  const planned = plan(want, have);
+  expect(planned.refused).toBeUndefined();
+  return typedCommands(planned);
+};
+
+describe("from nothing", () => {
+  test.for<[string, WantedLink, string[]]>([
+    ["a bridge", bridge, ["link add name br-pe-100 group 7017 type bridge", "link set dev br-pe-100 alias plumbline:L2VNI/red up"]],
+    [
+      "a dummy with addresses",
+      { place: "router", name: "lound", type: "dummy", owner: "Underlay/u", addresses: ["10.255.0.1/32", "fd00::1/128"] },
+      [
+        "link add name lound group 7017 type dummy",
+        "link set dev lound alias plumbline:Underlay/u up",
+        "addr replace 10.255.0.1/32 dev lound",
+        "addr replace fd00::1/128 dev lound nodad",
+      ],
+    ],
+    ["a VRF", vrf, ["link add name red group 7017 type vrf table 1", "link set dev red alias plumbline:VRF/red up"]],
+    [
+      "a bridge that makes no address of its own is told so before it is up",
+      { ...bridge, mac: "00:F3:00:00:00:65", mtu: 1450, addrGenMode: "none" },
+      [
+        "link add name br-pe-100 group 7017 address 00:F3:00:00:00:65 mtu 1450 type bridge",
+        "link set dev br-pe-100 alias plumbline:L2VNI/red addrgenmode none",
+        "link set dev br-pe-100 up",
+      ],
+    ],
+  ])("%s", ([, want, commands]) => {
+    expect(run([want], nothing)).toEqual(commands.map((command) => `router: ip ${command}`));
+  });
+
+  test("a VXLAN learns nothing and answers for its neighbours, before it is up", () => {
+    expect(run([vxlan], snapshot({ router: [lound, liveBridge] }))).toEqual([
+      "router: ip link add name vni100 group 7017 master br-pe-100 type vxlan id 100 dstport 4789 local 10.255.0.1 dev lound nolearning",
+      "router: ip link set dev vni100 alias plumbline:L2VNI/red addrgenmode none type bridge_slave neigh_suppress on learning off",
+      "router: ip link set dev vni100 up",
+    ]);
+  });
+
+  test("a pair of legs is created at once, the far one where it belongs", () => {
+    expect(
+      run(
+        [
+          { ...hostLeg, mtu: 1450 },
+          { ...routerLeg, mtu: 1450, master: "br-pe-100" },
+        ],
+        snapshot({ router: [liveBridge] }),
+      ),
+    ).toEqual([
+      "host: ip link add name host-100 group 7017 mtu 1450 type veth peer name pe-100 netns perouter group 7017",
+      "host: ip link set dev host-100 alias plumbline:L2VNI/red up",
+      "router: ip link set dev pe-100 alias plumbline:L2VNI/red mtu 1450 master br-pe-100 up",
+    ]);
+  });
+
+  test("a pair whose router leg comes first reaches our own namespace by a process in it", () => {
+    expect(run([routerLeg, hostLeg], nothing)).toEqual([
+      "router: ip link add name pe-100 group 7017 type veth peer name host-100 netns 4711 group 7017",
+      "router: ip link set dev pe-100 alias plumbline:L2VNI/red up",
+      "host: ip link set dev host-100 alias plumbline:L2VNI/red up",
+    ]);
+  });
+
+  test("a leg is given to its VRF before it has addresses, since that would drop the IPv6 ones", () => {
+    const commands = run([{ ...routerLeg, master: "red", addresses: ["192.0.2.1/24", "2001:db8::1/64"] }, vrf], nothing);
+    expect(commands).toEqual([
+      "router: ip link add name red group 7017 type vrf table 1",
+      "router: ip link set dev red alias plumbline:VRF/red up",
+      "router: ip link add name pe-100 group 7017 master red type veth peer name host-100 netns 4711 group 7017",
+      "router: ip link set dev pe-100 alias plumbline:L2VNI/red up",
+      "router: ip addr replace 192.0.2.1/24 dev pe-100",
+      "router: ip addr replace 2001:db8::1/64 dev pe-100 nodad",
+    ]);
+  });
+
+  test("what others stand on comes first, whatever the order it is wanted in", () => {
+    const dummy: WantedLink = { place: "router", name: "lound", type: "dummy", owner };
+    const added = run([vxlan, { ...bridge, master: "red" }, vrf, dummy], nothing).flatMap(
+      (command) => /link add name (\S+)/.exec(command)?.[1] ?? [],
+    );
+    expect(added).toEqual(["red", "br-pe-100", "lound", "vni100"]);
+  });
+
+  test("a kernel without IPv6 is not asked how addresses are made", () => {
+    const { addrGenMode: _, ...lo } = link("lo", "", { alias: "" });
+    const have = { ...nothing, router: new Map([["lo", lo]]) };
+    expect(run([{ ...bridge, addrGenMode: "none" }], have).join()).not.toContain("addrgenmode");
+  });
+});
+
+describe("the table of a VRF", () => {
+  const live = (table: number) => link(`vrf${table}`, "vrf", { table });
+  const tables = (...taken: number[]) => snapshot({ router: taken.map(live) });
+  const upTo = (last: number) => Array.from({ length: last }, (_, n) => n + 1);
+
+  test.for<[string, number[], number]>([
+    ["is the lowest that no other has", [1, 2, 4], 3],
+    ["is not one of the kernel's", upTo(252), 256],
+    ["goes on after the kernel's", [...upTo(252), 256], 257],
+  ])("%s", ([, taken, table]) => {
+    expect(run([vrf], tables(...taken))[0]).toBe(`router: ip link add name red group 7017 type vrf table ${table}`);
+  });
+
+  test("differs between two of one plan", () => {
+    const commands = run([vrf, { ...vrf, name: "blue" }], nothing);
+    expect(commands.filter((command) => command.includes("table"))).toEqual([
+      "router: ip link add name red group 7017 type vrf table 1",
+      "router: ip link add name blue group 7017 type vrf table 2",
+    ]);
+  });
+
+  test("stays what it was", () => {
+    expect(run([vrf], snapshot({ router: [link("red", "vrf", { alias: "plumbline:VRF/red", table: 99 })] }))).toEqual([]);
+  });
+});
+
+describe("what is there already", () => {
+  test("is left alone", () => {
+    const have = snapshot({
+      host: [
+        link("host-100", "veth", {
+          index: 7,
+          peer: { index: 9 },
+          addresses: ["fe80::1/64", linkAddress("192.0.2.9/32", { dynamic: true })],
+        }),
+      ],
+      router: [lound, liveBridge, liveVxlan, link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
+    });
+    expect(run([bridge, vxlan, hostLeg, routerLeg], have)).toEqual([]);
+  });
+
+  test.for<[string, Partial<Parameters<typeof link>[2]>, Partial<WantedLink>, string[]]>([
+    ["is raised", { up: false }, {}, ["link set dev br-pe-100 up"]],
+    ["changes its owner", { alias: "plumbline:L2VNI/old" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
+    ["has its alias put back, when its creator was killed before", { alias: "" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
+    [
+      "gets MTU and MAC in one command",
+      {},
+      { mtu: 1400, mac: "00:f3:00:00:00:65" },
+      ["link set dev br-pe-100 address 00:f3:00:00:00:65 mtu 1400"],
+    ],
+    ["keeps MTU and MAC that nobody asks for", { mtu: 9000, mac: "02:00:00:00:00:99" }, {}, []],
+    ["keeps a MAC that differs in case only", { mac: "00:f3:00:00:00:6a" }, { mac: "00:F3:00:00:00:6A" }, []],
+    ["leaves a master that nobody asks for", { master: "br0" }, {}, ["link set dev br-pe-100 nomaster"]],
+    [
+      "is given back to its VRF, and gets its IPv6 addresses again",
+      { addresses: ["10.0.0.1/24", "fd00::1/64"] },
+      { master: "red", addresses: ["10.0.0.1/24", "fd00::1/64"] },
+      ["link set dev br-pe-100 master red", "addr replace fd00::1/64 dev br-pe-100 nodad"],
+    ],
+    [
+      "loses addresses before it is given to its VRF, and gets others after",
+      { addresses: ["10.0.0.9/24", "fd00::9/64"] },
+      { master: "red", addresses: ["10.0.0.1/24"] },
+      [
+        "addr del 10.0.0.9/24 dev br-pe-100",
+        "addr del fd00::9/64 dev br-pe-100",
+        "link set dev br-pe-100 master red",
+        "addr replace 10.0.0.1/24 dev br-pe-100",
+      ],
+    ],
+    [
+      "makes no more addresses of its own, and loses the one it had made",
+      { addresses: ["fe80::1/64"] },
+      { addrGenMode: "none" },
+      ["link set dev br-pe-100 addrgenmode none", "addr del fe80::1/64 dev br-pe-100"],
+    ],
+    [
+      "is told how to make addresses before it is raised",
+      { up: false },
+      { addrGenMode: "none" },
+      ["link set dev br-pe-100 addrgenmode none", "link set dev br-pe-100 up"],
+    ],
+    ["keeps an address however it is written", { addresses: ["2001:db8::1/64"] }, { addresses: ["2001:0DB8:0::1/64"] }, []],
+    [
+      "gets an address again that was refused as a duplicate",
+      { addresses: [linkAddress("fd00::1/64", { dadFailed: true })] },
+      { addresses: ["fd00::1/64"] },
+      ["addr del fd00::1/64 dev br-pe-100", "addr replace fd00::1/64 dev br-pe-100 nodad"],
+    ],
+    [
+      "gets a second address again that goes with the first of its network",
+      { addresses: ["10.0.0.9/24", linkAddress("10.0.0.1/24", { secondary: true }), linkAddress("10.1.0.1/24", { secondary: true })] },
+      { addresses: ["10.0.0.1/24", "10.1.0.1/24"] },
+      ["addr del 10.0.0.9/24 dev br-pe-100", "addr replace 10.0.0.1/24 dev br-pe-100"],
+    ],
+    [
+      "loses an address with another end whole",
+      { addresses: [linkAddress("10.0.0.1/32", { peer: "10.0.0.2/32" })] },
+      { addresses: ["10.0.0.1/32"] },
+      ["addr del 10.0.0.1 peer 10.0.0.2/32 dev br-pe-100", "addr replace 10.0.0.1/32 dev br-pe-100"],
+    ],
+  ])("%s", ([, now, wanted, commands]) => {
+    const have = snapshot({ router: [{ ...link("br-pe-100", "bridge", now) }, link("red", "vrf", { table: 1 })] });
+    expect(run([{ ...bridge, ...wanted } as WantedLink], have)).toEqual(commands.map((command) => `router: ip ${command}`));
+  });
+
+  test.for<[string, Partial<NonNullable<(typeof liveVxlan)["vxlan"]>>]>([
+    ["VNI", { vni: 101 }],
+    ["port", { port: 8472 }],
+    ["local address", { local: "10.255.0.2" }],
+    ["device", { device: "eth0" }],
+    ["learning", { learning: true }],
+  ])("a VXLAN whose %s differs is created anew", ([, field]) => {
+    const stale = { ...liveVxlan, vxlan: { vni: 100, port: 4789, local: "10.255.0.1", device: "lound", learning: false, ...field } };
+    const commands = run([vxlan], snapshot({ router: [lound, liveBridge, stale] }));
+    expect(commands).toHaveLength(4);
+    expect(commands[0]).toBe("router: ip link del dev vni100");
+    expect(commands[1]).toContain("link add name vni100");
+  });
+
+  test("a VXLAN that was taken from its bridge is a quiet port again", () => {
+    const { master: _, bridgePort: __, ...loose } = liveVxlan;
+    expect(run([vxlan], snapshot({ router: [lound, liveBridge, loose] }))).toEqual([
+      "router: ip link set dev vni100 master br-pe-100",
+      "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
+    ]);
+  });
+
+  test("a VXLAN that was made to learn is told not to", () => {
+    const learning = { ...liveVxlan, bridgePort: { learning: true, neighSuppress: true } };
+    expect(run([vxlan], snapshot({ router: [lound, liveBridge, learning] }))).toEqual([
+      "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
+    ]);
+  });
+
+  test("what stood on a link of the wrong type is put on the new one", () => {
+    const commands = run([bridge, vxlan], snapshot({ router: [lound, link("br-pe-100", "dummy"), liveVxlan] }));
+    expect(commands).toEqual([
+      "router: ip link del dev br-pe-100",
+      "router: ip link add name br-pe-100 group 7017 type bridge",
+      "router: ip link set dev br-pe-100 alias plumbline:L2VNI/red up",
+      "router: ip link set dev vni100 master br-pe-100",
+      "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
+    ]);
+  });
+
+  test("a VXLAN that goes with its device is created, not altered", () => {
+    const dummy: WantedLink = { place: "router", name: "lound", type: "dummy", owner };
+    const commands = run([dummy, vxlan], snapshot({ router: [link("lound", "bridge"), liveBridge, liveVxlan] }));
+    expect(commands.filter((command) => / (?:add|del) /.test(command))).toEqual([
+      "router: ip link del dev lound",
+      "router: ip link add name lound group 7017 type dummy",
+      "router: ip link add name vni100 group 7017 master br-pe-100 type vxlan id 100 dstport 4789 local 10.255.0.1 dev lound nolearning",
+    ]);
+  });
+
+  test("legs that are not the ends of one cable are created anew", () => {
+    const have = snapshot({
+      host: [link("host-100", "veth", { index: 7, peer: { index: 8 } })],
+      router: [link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
+    });
+    expect(run([hostLeg, routerLeg], have)).toEqual([
+      "host: ip link del dev host-100",
+      "router: ip link del dev pe-100",
+      "host: ip link add name host-100 group 7017 type veth peer name pe-100 netns perouter group 7017",
+      "host: ip link set dev host-100 alias plumbline:L2VNI/red up",
+      "router: ip link set dev pe-100 alias plumbline:L2VNI/red up",
+    ]);
+  });
+});
+
+describe("what is not ours", () => {
+  test.for<[string, WantedLink[], Snapshot, string]>([
+    [
+      "of the wanted name",
+      [vrf, bridge],
+      snapshot({ router: [link("br-pe-100", "bridge", { alias: "", group: "default" })] }),
+      "br-pe-100: a link of this name is there already, and plumbline has not created it",
+    ],
+    [
+      "and says whose it is",
+      [bridge],
+      snapshot({ router: [link("br-pe-100", "bridge", { alias: "storage" })] }),
+      'br-pe-100: a link of this name is there already, and plumbline has not created it (its alias is "storage")',
+    ],
+    [
+      "of the far leg's name",
+      [vrf, hostLeg],
+      snapshot({ router: [link("pe-100", "veth", { alias: "", group: "default" })] }),
+      "pe-100: a link of this name is there already, and plumbline has not created it",
+    ],
+  ])("%s is not touched, nor is anything else", ([, want, have, message]) => {
+    const { commands, refused } = plan(want, have);
+    expect(commands).toEqual([]);
+    expect(refused).toMatchObject({ name: "KernelError", code: "Refused", message });
+  });
+
+  test("can be a master, and must be there", () => {
+    const want: WantedLink = { ...hostLeg, master: "br0" };
+    const foreign = link("br0", "bridge", { alias: "", group: "default" });
+    expect(run([want], snapshot({ host: [foreign] }))[0]).toContain("master br0");
+    expect(plan([want], nothing).refused?.message).toBe("host-100: Interface br0 not present on node");
+  });
+});
+
+describe("removal", () => {
+  const at = (place: "host" | "router", ...names: string[]) => names.map((name) => ({ place, name }));
+
+  test("deletes what is ours once, and leaves what is not", () => {
+    const have = snapshot({
+      host: [link("host-100", "veth", { index: 7, peer: { index: 9 } }), link("br0", "bridge", { alias: "", group: "default" })],
+      router: [liveBridge, link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
+    });
+    const planned = planRemoval([...at("host", "host-100", "br0", "absent"), ...at("router", "pe-100", "br-pe-100")], have);
+    expect(typedCommands(planned)).toEqual(["host: ip link del dev host-100", "router: ip link del dev br-pe-100"]);
+  });
+
+  test("knows what goes along", () => {
+    const have = snapshot({
+      router: [lound, liveBridge, liveVxlan, link("red", "vrf", { table: 1 }), link("eth1", "", { master: "red", alias: "" })],
+    });
+    const planned = planRemoval(at("router", "lound", "vni100", "red"), have);
+    expect(typedCommands(planned)).toEqual(["router: ip link del dev lound", "router: ip link del dev red"]);
+    expect(planned.touches.router).toEqual(
+      new Map([
+        ["lound", false],
+        ["red", false],
+        ["vni100", false],
+        ["eth1", true],
+      ]),
+    );
+  });
+});
