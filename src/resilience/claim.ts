@@ -1,0 +1,62 @@
+import { parseRange, Range } from "../ip/range.ts";
+
+/** A value that only one object may have where it is used, such as a VNI on a node. */
+export interface Claim {
+  /** The value with its kind, `vni/100`; with a range what it is a range of, `subnet/red`. */
+  readonly key: string;
+  /** Two ranges under the same key are in each other's way where they overlap. */
+  readonly range?: Range;
+  /** Where the value stands in the object: `spec.vni`. */
+  readonly field: string;
+  /** How a message begins: `VNI 100`. */
+  readonly words: string;
+  /** The claim of the same object that this value follows from. It is as old as that one, and not recorded by itself. */
+  readonly follows?: string;
+}
+
+/** Since when an object asks for a value, as the object's status holds it. */
+export interface RecordedClaim {
+  readonly claim: string;
+  readonly since: string;
+}
+
+export interface RecordedPart {
+  readonly range: Range;
+  /** In milliseconds. */
+  readonly since: number;
+}
+
+/** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. */
+export function claimText(key: string, range?: Range): string {
+  return range ? `${key}/${range.first.toString()}-${range.last.toString()}` : key;
+}
+
+/** What one object's record says, by value. What cannot be read is as if it were not there. */
+export class Recorded {
+  readonly points = new Map<string, number>();
+  readonly parts = new Map<string, RecordedPart[]>();
+
+  constructor(claims: readonly RecordedClaim[]) {
+    for (const { claim, since: text } of claims) {
+      const since = Date.parse(text);
+      if (Number.isNaN(since)) continue;
+      this.points.set(claim, Math.min(since, this.points.get(claim) ?? since));
+      const slash = claim.lastIndexOf("/");
+      const range = rangeIn(claim.slice(slash + 1));
+      if (!range) continue;
+      const key = claim.slice(0, slash);
+      const parts = this.parts.get(key) ?? [];
+      if (parts.length === 0) this.parts.set(key, parts);
+      parts.push({ range, since });
+    }
+  }
+}
+
+function rangeIn(text: string): Range | undefined {
+  if (!text.includes("-")) return undefined;
+  try {
+    return parseRange(text);
+  } catch {
+    return undefined;
+  }
+}
