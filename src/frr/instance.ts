@@ -194,11 +194,7 @@ export class FrrInstance {
     const text = await readFile(this.bootFile, "utf8").catch(() => "");
     if (text.trim() === "") return;
     for (const daemon of daemons) {
-      const { code, output } = await this.jail.run(
-        "vtysh",
-        ["-N", this.name, "--vty_socket", this.runDirectory, "-d", daemon, "-f", this.bootFile],
-        signal,
-      );
+      const { code, output } = await this.jail.run("vtysh", ["--vty_socket", this.runDirectory, "-d", daemon, "-f", this.bootFile], signal);
       if (code !== 0) this.#log.warn({ daemon, code, output: output.trim().slice(0, 500) }, "not all of the boot file was taken");
     }
   }

@@ -1,0 +1,53 @@
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { FrrError } from "./error.ts";
+import type { FrrInstance } from "./instance.ts";
+import type { Ended } from "./jail.ts";
+
+const SCRIPT = "/usr/lib/frr/frr-reload.py";
+
+/** The lines by which FRR's own script would bring the router to this configuration, each context spelled out. None: it is there. */
+export async function reloadDifference(instance: FrrInstance, text: string, signal: AbortSignal): Promise<string[]> {
+  const { code, output } = await script(instance, text, "--test", signal);
+  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --test: ${wordsOf(output)}`);
+  const [, ...blocks] = output.split(/^Lines To (?:Delete|Add)\n=+\n/m);
+  return blocks.flatMap((block) => block.split("\n")).filter((line) => line.trim() !== "");
+}
+
+/** Has FRR's own script bring the router to this configuration. What it refuses stays undone, and the rest is done. */
+export async function reload(instance: FrrInstance, text: string, signal: AbortSignal): Promise<void> {
+  const { code, output } = await script(instance, text, "--reload", signal);
+  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${wordsOf(output)}`);
+}
+
+async function script(instance: FrrInstance, text: string, mode: "--test" | "--reload", signal: AbortSignal): Promise<Ended> {
+  await access(instance.jail.path(SCRIPT)).catch((cause: unknown) => {
+    throw new FrrError("NotInstalled", `${instance.jail.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
+  });
+  // Under this name, in a directory of its own: any other the script takes for a reason to overwrite frr.conf with what is running afterwards.
+  const directory = await mkdtemp(join(instance.stateDirectory, "reload-"));
+  try {
+    const file = join(directory, "frr.conf");
+    await writeFile(file, withHostname(text));
+    const paths = ["--vty_socket", instance.runDirectory, "--confdir", directory, "--rundir", directory];
+    return await instance.jail.run(SCRIPT, [mode, "--stdout", ...paths, file], signal);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** vtysh says the machine's name with every configuration, and the script would take it away again. */
+function withHostname(text: string): string {
+  return /^hostname /m.test(text) ? text : `hostname ${hostname()}\n${text}`;
+}
+
+/** What went wrong, out of all that the script says. */
+function wordsOf(output: string): string {
+  const lines = stripVTControlCharacters(output)
+    .split("\n")
+    .map((line) => line.replace(/^\S+ \S+\s+(\w+): /, "$1: ").trim())
+    .filter((line) => line !== "" && !line.startsWith("INFO: ") && !line.startsWith("% Can't open configuration file"));
+  return lines.join("; ").slice(0, 1000);
+}

@@ -1,0 +1,58 @@
+import { readdir } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FrrInstance } from "../../src/frr/instance.ts";
+import { reload, reloadDifference } from "../../src/frr/reload.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+const WANTED = `router bgp 64512
+ bgp router-id 192.0.2.1
+ neighbor 192.0.2.2 remote-as 64513
+exit
+`;
+
+describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version });
+  });
+  afterAll(() => frr.stop());
+
+  test("says what would change, and changes nothing", async () => {
+    expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual(
+      expect.arrayContaining(["router bgp 64512", " neighbor 192.0.2.2 remote-as 64513"]),
+    );
+    expect(await frr.instance.router.runningConfig("bgpd", signal)).not.toContain("router bgp");
+  });
+
+  test("brings the router there, and then finds nothing to change", async () => {
+    await reload(frr.instance, WANTED, signal);
+    expect(await frr.instance.router.runningConfig("bgpd", signal)).toContain(" neighbor 192.0.2.2 remote-as 64513\n");
+    expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual([]);
+  });
+
+  test("takes back everything for an empty configuration", async () => {
+    await reload(frr.instance, "", signal);
+    expect(await frr.instance.router.runningConfig("bgpd", signal)).not.toContain("router bgp");
+  });
+
+  test("fails with FRR's own words, and leaves no files behind", async () => {
+    const mistaken = WANTED.replace("192.0.2.2 remote-as", "192.0.2.2 remote-ass");
+    await expect(reload(frr.instance, mistaken, signal)).rejects.toMatchObject({
+      name: "FrrError",
+      code: "ReloadFailed",
+      message: expect.stringContaining("neighbor 192.0.2.2 remote-ass 64513") as string,
+    });
+    expect(await readdir(frr.instance.stateDirectory)).toEqual(["log"]);
+  });
+});
+
+test("a missing script is told with the package that brings it", async () => {
+  const frr = await frrInNamespace({ version: "8.4" });
+  const elsewhere = new FrrInstance({ ...frr.options, root: frr.options.stateDirectory });
+  await expect(reload(elsewhere, WANTED, signal)).rejects.toMatchObject({
+    code: "NotInstalled",
+    message: expect.stringContaining("install the Debian package frr-pythontools") as string,
+  });
+  await frr.stop();
+});
