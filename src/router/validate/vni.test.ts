@@ -1,0 +1,235 @@
+import { expect, test } from "vitest";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough } from "../specimen.ts";
+import type { Complaint } from "./complaint.ts";
+import type { HostSession } from "./host-session.ts";
+import { l2vniComplaints, l3vniComplaints, passthroughComplaints, rawConfigComplaints } from "./vni.ts";
+
+const ground = observed(
+  {},
+  {
+    interfaces: {
+      host: [
+        { name: "br0", addresses: [], kind: "bridge" },
+        { name: "eth0", addresses: [] },
+      ],
+      router: [
+        { name: "eth1", addresses: [] },
+        { name: "red", addresses: [], kind: "vrf" },
+      ],
+    },
+  },
+);
+
+const texts = (complaints: readonly Complaint[]) =>
+  complaints.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
+
+function ofL2(spec: Partial<L2VNI["spec"]>, name = "red", on = ground): string[] {
+  return texts(l2vniComplaints(l2vni(name, { vni: 100, ...spec }).spec, name, on));
+}
+
+function ofL3(spec: Partial<L3VNI["spec"]>): string[] {
+  return texts(l3vniComplaints(l3vni("red", { vni: 100, vrf: "red", ...spec }).spec, ground));
+}
+
+function ofSession(session: Partial<HostSession>, index = 0): string[] {
+  return texts(passthroughComplaints(passthrough("p", { ...hostSession(), ...session }).spec, { ...ground, index }));
+}
+
+const linux = (bridge: { name?: string; autoCreate?: boolean }) => ({
+  type: "linux-bridge" as const,
+  linuxBridge: { autoCreate: false, ...bridge },
+});
+const ovs = (bridge: { name?: string; autoCreate?: boolean }) => ({
+  type: "ovs-bridge" as const,
+  ovsBridge: { autoCreate: false, ...bridge },
+});
+
+test.each<[string, Partial<L2VNI["spec"]>]>([
+  ["with nothing but a VNI", {}],
+  ["with the highest VNI", { vni: 16_777_215 }],
+  ["with a VRF of 15 characters", { vrf: "a23456789012345" }],
+  ["in a VRF that is there", { vrf: "red" }],
+  ["on a bridge of its own", { hostmaster: linux({ autoCreate: true }) }],
+  ["on a named bridge", { hostmaster: linux({ name: "br0" }) }],
+  ["on Open vSwitch", { hostmaster: ovs({ autoCreate: true }) }],
+  ["on a bridge of Open vSwitch that is not there yet", { hostmaster: ovs({ name: "br-ex" }) }],
+  ["with a gateway", { l2gatewayips: ["192.0.2.1/24"] }],
+  ["with a gateway in each family", { l2gatewayips: ["2001:db8::1/64", "192.0.2.1/24"] }],
+])("an L2VNI %s is fine", (_, spec) => {
+  expect(ofL2(spec)).toEqual([]);
+});
+
+test.each<[string, Partial<L2VNI["spec"]>, string]>([
+  ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
+  ["VNI past 24 bits", { vni: 16_777_216 }, "spec.vni: VNI 16777216 is not a whole number from 1 to 16777215"],
+  ["a VNI that is no whole number", { vni: 1.5 }, "spec.vni: VNI 1.5 is not a whole number from 1 to 16777215"],
+  ["VXLAN port 0", { vxlanport: 0 }, "spec.vxlanport: VXLAN port 0 is not a whole number from 1 to 65535"],
+  [
+    "V2 a VRF that starts with a digit",
+    { vrf: "1red" },
+    'spec.vrf: VRF name "1red" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
+  ],
+  ["V2 a long VRF name", { vrf: "a234567890123456" }, 'spec.vrf: VRF name "a234567890123456" has more than 15 characters'],
+  ["a VRF called default", { vrf: "default" }, "spec.vrf: VRF name default is taken by the router itself"],
+  ["a VRF called like a VXLAN", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is taken by the router itself"],
+  ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is taken by an interface of the router"],
+  [
+    "V6 an unknown hostmaster",
+    { hostmaster: { type: "macvlan" as never } },
+    'spec.hostmaster.type: hostmaster type "macvlan" is neither linux-bridge nor ovs-bridge',
+  ],
+  [
+    "a hostmaster without a body",
+    { hostmaster: { type: "linux-bridge" } },
+    "spec.hostmaster.linuxBridge: hostmaster of type linux-bridge needs linuxBridge",
+  ],
+  [
+    "a hostmaster with two bodies",
+    { hostmaster: { ...linux({ name: "br0" }), ovsBridge: { autoCreate: true } } },
+    "spec.hostmaster.ovsBridge: hostmaster of type linux-bridge goes with linuxBridge alone",
+  ],
+  [
+    "a bridge with neither name nor autoCreate",
+    { hostmaster: linux({}) },
+    "spec.hostmaster.linuxBridge: linuxBridge needs exactly one of name and autoCreate",
+  ],
+  [
+    "a bridge with both",
+    { hostmaster: linux({ name: "br0", autoCreate: true }) },
+    "spec.hostmaster.linuxBridge: linuxBridge needs exactly one of name and autoCreate",
+  ],
+  [
+    "V7 a bad bridge name",
+    { hostmaster: ovs({ name: "-br" }) },
+    'spec.hostmaster.ovsBridge.name: Bridge name "-br" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
+  ],
+  [
+    "a bridge that is not there",
+    { hostmaster: linux({ name: "eth2" }) },
+    "spec.hostmaster.linuxBridge.name: Interface eth2 not present on node (for now)",
+  ],
+  ["a bridge that is none", { hostmaster: linux({ name: "eth0" }) }, "spec.hostmaster.linuxBridge.name: Interface eth0 is no bridge"],
+  [
+    "V8 a gateway without length",
+    { l2gatewayips: ["192.0.2.1"] },
+    'spec.l2gatewayips[0]: Gateway "192.0.2.1" cannot be read: the prefix length is missing; a single address is /32',
+  ],
+  [
+    "V8 three gateways",
+    { l2gatewayips: ["192.0.2.1/24", "2001:db8::1/64", "10.0.0.1/8"] },
+    "spec.l2gatewayips: l2gatewayips has 3 addresses; at most one IPv4 and one IPv6",
+  ],
+  [
+    "V8 two gateways of a family",
+    { l2gatewayips: ["192.0.2.1/24", "10.0.0.1/8"] },
+    "spec.l2gatewayips: l2gatewayips 192.0.2.1/24 and 10.0.0.1/8 are both IPv4; at most one IPv4 and one IPv6",
+  ],
+  ["a gateway of no use", { l2gatewayips: ["ff02::1/64"] }, "spec.l2gatewayips[0]: Gateway ff02::1/64 is a multicast address"],
+])("an L2VNI with %s is refused", (_, spec, complaint) => {
+  expect(ofL2(spec)).toEqual([complaint]);
+});
+
+test("an L2VNI without a VRF is judged by its own name", () => {
+  expect(ofL2({}, "tenant-network-a")).toEqual(['spec.vrf: VRF name "tenant-network-a" has more than 15 characters']);
+  expect(ofL2({}, "10-red")).toEqual([expect.stringContaining("must start with a letter")]);
+});
+
+test("a node without Open vSwitch refuses what asks for it, for now", () => {
+  expect(ofL2({ hostmaster: ovs({ autoCreate: true }) }, "red", { ...ground, ovs: false })).toEqual([
+    "spec.hostmaster.type: Open vSwitch does not answer on this node (for now)",
+  ]);
+});
+
+test.each<[string, Partial<L3VNI["spec"]>]>([
+  ["by itself", {}],
+  ["with a session", { hostsession: hostSession() }],
+  ["with route targets", { exportRTs: ["64514:100", "192.0.2.1:7"], importRTs: ["4200000000:5"] }],
+])("an L3VNI %s is fine", (_, spec) => {
+  expect(ofL3(spec)).toEqual([]);
+});
+
+test.each<[string, Partial<L3VNI["spec"]>, string]>([
+  ["V1 an empty VRF", { vrf: "" }, "spec.vrf: VRF name is empty"],
+  [
+    "V1 a VRF with a line in it",
+    { vrf: "red\nexit" },
+    'spec.vrf: VRF name "red\\nexit" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
+  ],
+  ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
+  [
+    "a bad export route target",
+    { exportRTs: ["64514:100", "65536:65536"] },
+    'spec.exportRTs[1]: Route target "65536:65536" is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range',
+  ],
+  [
+    "a bad import route target",
+    { importRTs: ["*:100"] },
+    'spec.importRTs[0]: Route target "*:100" is not of the form 64514:100, 4200000000:100 or 192.0.2.1:100 with numbers in range',
+  ],
+  [
+    "H1 equal AS numbers",
+    { hostsession: { ...hostSession(), hostasn: 64514 } },
+    "spec.hostsession.hostasn: AS number of the host 64514 must differ from asn",
+  ],
+])("an L3VNI with %s is refused", (_, spec, complaint) => {
+  expect(ofL3(spec)).toEqual([complaint]);
+});
+
+test.each<[string, Partial<HostSession>]>([
+  ["in IPv4", {}],
+  ["in IPv6", { localcidr: { ipv6: "2001:db8::/64" } }],
+  ["in both", { localcidr: { ipv4: "192.169.10.0/24", ipv6: "2001:db8::/64" } }],
+  ["in a prefix with host bits", { localcidr: { ipv4: "192.169.10.7/24" } }],
+  ["in IPv4 link-local", { localcidr: { ipv4: "169.254.1.0/30" } }],
+])("a session %s is fine", (_, session) => {
+  expect(ofSession(session)).toEqual([]);
+});
+
+test.each<[string, Partial<HostSession>, string]>([
+  ["asn 0", { asn: 0 }, "asn: AS number 0 is not a whole number from 1 to 4294967295"],
+  ["hostasn 0", { hostasn: 0 }, "hostasn: AS number of the host 0 is not a whole number from 1 to 4294967295"],
+  ["H2 no prefix", { localcidr: {} }, "localcidr: localcidr needs ipv4, ipv6 or both"],
+  [
+    "H3 a prefix that is none",
+    { localcidr: { ipv4: "192.169.10.0/33" } },
+    'localcidr.ipv4: localcidr.ipv4 "192.169.10.0/33" cannot be read: the prefix length is more than 32',
+  ],
+  ["the wrong family", { localcidr: { ipv6: "192.169.10.0/24" } }, "localcidr.ipv6: localcidr.ipv6 192.169.10.0/24 is not IPv6"],
+  [
+    "a prefix of one address",
+    { localcidr: { ipv4: "192.169.10.1/32" } },
+    "localcidr.ipv4: localcidr.ipv4 192.169.10.1/32 has no address for the host with node index 0",
+  ],
+  [
+    "a loopback prefix",
+    { localcidr: { ipv4: "127.0.0.0/8" } },
+    "localcidr.ipv4: localcidr.ipv4 127.0.0.0/8 cannot be used: 127.0.0.1 is a loopback address",
+  ],
+  [
+    "a link-local prefix",
+    { localcidr: { ipv6: "fe80::/64" } },
+    "localcidr.ipv6: localcidr.ipv6 fe80::/64 cannot be used: fe80::1 is a link-local address, which says nothing without an interface",
+  ],
+])("a session with %s is refused", (_, session, complaint) => {
+  expect(ofSession(session)).toEqual([`spec.hostsession.${complaint}`]);
+});
+
+test("a session whose prefix ends before the node's index is refused", () => {
+  expect(ofSession({ localcidr: { ipv4: "192.169.10.0/29" } }, 4)).toEqual([]);
+  expect(ofSession({ localcidr: { ipv4: "192.169.10.0/29" } }, 5)).toEqual([
+    "spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.169.10.0/29 has no address for the host with node index 5",
+  ]);
+});
+
+test.each([
+  ["ip prefix-list a seq 5 permit any", []],
+  ["router bgp 64514\n\tbgp bestpath as-path multipath-relax\r\nexit\n", []],
+  [" \n ", ["spec.rawConfig: rawConfig is empty"]],
+  ["a\n\u0007b", ["spec.rawConfig: rawConfig has a control character in line 2"]],
+  ["a\u0000", ["spec.rawConfig: rawConfig has a control character in line 1"]],
+  ["x".repeat(5000), ["spec.rawConfig: rawConfig has more than 4096 characters in line 1"]],
+])("of the raw configuration %j is said: %j", (rawConfig, complaints) => {
+  expect(texts(rawConfigComplaints({ rawConfig, priority: 0 }))).toEqual(complaints);
+});
