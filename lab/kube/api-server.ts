@@ -15,6 +15,8 @@ export interface ApiServerOptions {
   etcd: string;
   /** Servers with different prefixes on one etcd know nothing of each other. */
   prefix: string;
+  /** Where it listens, loopback otherwise. */
+  address?: string;
   /** Every request with its metadata, one JSON line each, as soon as it is complete. */
   audit?: boolean;
   flags?: readonly string[];
@@ -31,10 +33,11 @@ const IDENTITIES = {
 } as const;
 export type Identity = keyof typeof IDENTITIES;
 
+const LOOPBACK = "127.0.0.1";
 const READY_WITHIN_MS = 60_000;
 const START_ATTEMPTS = 3;
 
-/** One real kube-apiserver on loopback with RBAC on. It can be paused, killed and started again on the same port. */
+/** One real kube-apiserver with RBAC on. It can be paused, killed and started again on the same port. */
 export class ApiServer {
   readonly port: number;
   readonly directory: string;
@@ -69,7 +72,7 @@ export class ApiServer {
   }
 
   get url(): string {
-    return `https://127.0.0.1:${this.port}`;
+    return `https://${this.#options.address ?? LOOPBACK}:${this.port}`;
   }
 
   get caPem(): string {
@@ -128,11 +131,12 @@ export class ApiServer {
   }
 
   #spawn(): Child {
-    const { binaries, directory, etcd, prefix, audit, flags = [] } = this.#options;
+    const { binaries, directory, etcd, prefix, address = LOOPBACK, audit, flags = [] } = this.#options;
     const args = [
       `--etcd-servers=${etcd}`,
       `--etcd-prefix=${prefix}`,
-      "--bind-address=127.0.0.1",
+      `--bind-address=${address}`,
+      ...(address === LOOPBACK ? [] : [`--advertise-address=${address}`]),
       `--secure-port=${this.port}`,
       `--cert-dir=${directory}`,
       // It refuses to publish a loopback address as its own, which nobody here asks for.
@@ -158,7 +162,7 @@ export class ApiServer {
       if (!child.running) throw new LabError("NotStarted", `kube-apiserver ended while starting:\n${child.logTail()}`);
       try {
         this.#caPem = await readCa(this.directory);
-        if (await answersReady(this.port, this.#caPem, this.token("admin"))) return;
+        if (await answersReady(this.url, this.#caPem, this.token("admin"))) return;
       } catch {
         // Not listening yet.
       }
@@ -201,13 +205,10 @@ async function readCa(directory: string): Promise<string> {
   return ca;
 }
 
-function answersReady(port: number, ca: string, token: string): Promise<boolean> {
+function answersReady(url: string, ca: string, token: string): Promise<boolean> {
   const { request } = process.getBuiltinModule("node:https");
   return new Promise((resolve, reject) => {
-    const call = request({
-      host: "127.0.0.1",
-      port,
-      path: "/readyz",
+    const call = request(`${url}/readyz`, {
       ca,
       agent: false,
       timeout: 5_000,
@@ -227,7 +228,7 @@ function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
+    probe.listen(0, LOOPBACK, () => {
       const address = probe.address();
       probe.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
     });

@@ -21,7 +21,7 @@ export interface ControlPlane {
 const FAST_CLIENT = ["--kube-api-qps=1000", "--kube-api-burst=2000"];
 
 /** etcd, kube-apiserver, kube-controller-manager and kube-scheduler; kwok too when nodes should look alive. */
-export async function startControlPlane(options: { kwok: boolean; progress: Progress }): Promise<ControlPlane> {
+export async function startControlPlane(options: { kwok: boolean; progress: Progress; address?: string }): Promise<ControlPlane> {
   const { progress } = options;
   const binaries = await kubeBinaries(progress);
   const memory = await memoryDirectory("kube");
@@ -38,7 +38,13 @@ export async function startControlPlane(options: { kwok: boolean; progress: Prog
     const etcd = await startEtcd(binaries, directory);
     parts.push(etcd.child);
     progress.step(`Starting kube-apiserver ${KUBERNETES_VERSION}`);
-    server = await ApiServer.start({ binaries, directory: join(directory, "kube-apiserver"), etcd: etcd.url, prefix: "/lab" });
+    server = await ApiServer.start({
+      binaries,
+      directory: join(directory, "kube-apiserver"),
+      etcd: etcd.url,
+      prefix: "/lab",
+      ...(options.address === undefined ? {} : { address: options.address }),
+    });
 
     progress.step("Starting controller-manager and scheduler");
     const api = server;

@@ -29,6 +29,7 @@ const ATTEMPT_PAUSE_MS = 100;
 /** The kernel that the lab's namespaces live on: this machine's own, or User-Mode Linux. */
 export class Machine {
   readonly access: MachineAccess;
+  readonly #running = new Set<RemoteProcess>();
 
   constructor(access: MachineAccess) {
     this.access = access;
@@ -69,7 +70,15 @@ export class Machine {
 
   /** Starts a command, which lives until it ends, is stopped, or we are gone. */
   start(command: readonly string[], options: CommandOptions = {}): RemoteProcess {
-    return new RemoteProcess(this.access, command, options);
+    const process = new RemoteProcess(this.access, command, options);
+    this.#running.add(process);
+    process.ended.catch(() => undefined).finally(() => this.#running.delete(process));
+    return process;
+  }
+
+  /** Gives up everything that runs: a machine that was switched off says no word on its connections. */
+  close(): void {
+    for (const process of this.#running) process.giveUp();
   }
 }
 
@@ -121,6 +130,10 @@ export class RemoteProcess {
     if (this.#socket.destroyed) return;
     this.signal("SIGKILL");
     await once(this.#socket, "close");
+  }
+
+  giveUp(): void {
+    this.#socket.destroy();
   }
 
   #send(frame: Buffer): void {

@@ -107,7 +107,11 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
     await child.kill();
     throw new LabError("NotStarted", `The lab's machine did not come up:\n${child.logTail(8)}`, error);
   }
-  return { machine, kernel, network, stop: () => child.kill() };
+  const stop = async () => {
+    await child.kill();
+    machine.close();
+  };
+  return { machine, kernel, network, stop };
 }
 
 function umlCommand(script: string, env: Readonly<Record<string, string>>): string[] {

@@ -20,9 +20,9 @@ export class LabHost {
   readonly access: LabHostAccess;
   readonly #machine: Machine;
 
-  constructor(access: LabHostAccess) {
+  constructor(access: LabHostAccess, machine = new Machine(access.machine)) {
     this.access = access;
-    this.#machine = new Machine(access.machine);
+    this.#machine = machine;
   }
 
   /** It lasts as long as the calling process, or until its machine is stopped. */
@@ -42,7 +42,7 @@ export class LabHost {
       if (pid === 0) pid = Number(line);
       else if (line === "ready") {
         signal.removeEventListener("abort", onAbort);
-        return new LabHost({ name, pid, machine: machine.access });
+        return new LabHost({ name, pid, machine: machine.access }, machine);
       }
     }
     signal.throwIfAborted();

@@ -1,0 +1,68 @@
+import { createWriteStream, type WriteStream } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RemoteProcess } from "../../../lab/machine/machine.ts";
+import type { LabHost } from "../../../lab/net/lab-host.ts";
+
+const AGAIN_AFTER_MS = 1_000;
+const MAIN = join(import.meta.dirname, "../../main.ts");
+
+export interface AgentOptions {
+  readonly host: LabHost;
+  readonly kubeconfig: string;
+  readonly logFile: string;
+  /** Told when it ended by itself. */
+  readonly onEnd: (code: number) => void;
+}
+
+/** The agent of one node, started again when it ends, as a kubelet would. */
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #log: WriteStream;
+  readonly #stopped = new AbortController();
+  #process: RemoteProcess | undefined;
+  #running: Promise<void>;
+  #held = false;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#log = createWriteStream(options.logFile, { flags: "a" });
+    this.#running = this.#run();
+  }
+
+  /** Kills it at once, as a crash would; it is back a second later unless told to stay away. */
+  async kill({ stayAway = false } = {}): Promise<void> {
+    this.#held = stayAway;
+    await this.#process?.kill();
+  }
+
+  comeBack(): void {
+    this.#held = false;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#process?.kill();
+    await this.#running;
+    this.#log.end();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      if (!this.#held) await this.#runOnce(signal);
+      await sleep(AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<void> {
+    const { host, kubeconfig, onEnd } = this.#options;
+    const command = [process.execPath, ...process.execArgv, MAIN, "agent", "--node", host.name, "--kubeconfig", kubeconfig];
+    const agent = host.start(command);
+    this.#process = agent;
+    agent.onOutput = (chunk) => this.#log.write(chunk);
+    agent.onErrors = (chunk) => this.#log.write(chunk);
+    const code = await agent.ended.catch(() => 255);
+    if (!signal.aborted) onEnd(code);
+  }
+}

@@ -1,0 +1,111 @@
+import { cp, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { startControlPlane } from "../../../lab/kube/control-plane.ts";
+import { installCrds } from "../../../lab/kube/install-crds.ts";
+import type { Progress } from "../../../lab/progress.ts";
+import { Namespace } from "../../api/core/namespace.ts";
+import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { type Embedded, startEmbedded } from "../../embedded/embedded.ts";
+import { accessFromKubeconfig } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import type { Log } from "../../kube/log.ts";
+import { applyServerSide } from "../applying/apply-one.ts";
+import { embeddedAccess } from "../connection.ts";
+import { readInputs } from "../manifests/input.ts";
+import { resolveInputs } from "../manifests/resolve-inputs.ts";
+import { discover } from "../resources/discovery.ts";
+
+export const NAMESPACE = "plumbline-system";
+export const ROUTER_NAMESPACE = "openperouter-system";
+
+/** The API of the lab, outside its machine and reached from everywhere inside. */
+export interface LabApi {
+  readonly client: KubeClient;
+  /** Works outside and inside alike. */
+  readonly kubeconfig: string;
+  readonly url: string;
+  /** Undefined where it is a real API server. */
+  readonly embedded?: Embedded;
+  /** Where the embedded API's manifests are. */
+  readonly manifests?: string;
+  stop(): Promise<void>;
+}
+
+interface ApiOptions {
+  /** The lab's own, which every host sees. */
+  readonly directory: string;
+  readonly address: string;
+  /** Copied, so that whoever edits them meanwhile edits the lab's. */
+  readonly manifests: string | undefined;
+  readonly log: Log;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+const PORT = 6443;
+
+export async function startEmbeddedApi({ directory, address, manifests, log, progress }: ApiOptions): Promise<LabApi> {
+  progress.step("Starting the embedded API");
+  const served = join(directory, "manifests");
+  await mkdir(served);
+  if (manifests !== undefined) await cp(manifests, served, { recursive: true });
+  const embedded = await startEmbedded({ directory: served, listen: `${address}:${PORT}`, log });
+  const client = new KubeClient(embeddedAccess(served, embedded.socket));
+  const { tcp } = embedded;
+  if (!tcp) throw new TypeError("the embedded API listens where it was told to");
+  return {
+    client,
+    kubeconfig: tcp.kubeconfig,
+    url: tcp.url,
+    embedded,
+    manifests: served,
+    async stop() {
+      client.close();
+      await embedded.stop();
+    },
+  };
+}
+
+export async function startKubeApi({ directory, address, manifests, progress, signal }: ApiOptions): Promise<LabApi> {
+  const plane = await startControlPlane({ kwok: false, address, progress });
+  const client = new KubeClient(await accessFromKubeconfig({ path: plane.kubeconfig }));
+  try {
+    progress.step("Installing Plumbline's kinds");
+    await installCrds(client, CUSTOM_KINDS, signal);
+    for (const name of [NAMESPACE, ROUTER_NAMESPACE]) {
+      await client
+        .resource(Namespace)
+        .create({ apiVersion: "v1", kind: "Namespace", metadata: { name } }, { signal })
+        .catch((error: unknown) => {
+          if (!isKubeError(error, "AlreadyExists")) throw error;
+        });
+    }
+    if (manifests !== undefined) await applyAll(client, manifests, signal);
+    // The server's own directory is hidden from the lab's hosts.
+    const kubeconfig = join(directory, "kubeconfig");
+    await cp(plane.kubeconfig, kubeconfig);
+    return {
+      client,
+      kubeconfig,
+      url: plane.server.url,
+      async stop() {
+        client.close();
+        await plane.stop();
+      },
+    };
+  } catch (error) {
+    client.close();
+    await plane.stop();
+    throw error;
+  }
+}
+
+async function applyAll(client: KubeClient, manifests: string, signal: AbortSignal): Promise<void> {
+  const inputs = await readInputs([manifests]);
+  const apply = applyServerSide(true);
+  for (const { input, resource, namespace } of resolveInputs(inputs, await discover(client, signal), "default", undefined)) {
+    const where = namespace === undefined ? {} : { namespace };
+    await apply(client, resource, { ...input.object, metadata: { ...input.object.metadata, ...where } }, signal);
+  }
+}

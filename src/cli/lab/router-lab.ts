@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import { memoryDirectory } from "../../../lab/kube/etcd.ts";
+import { type Kernel, startMachine } from "../../../lab/machine/start.ts";
+import type { LabHost } from "../../../lab/net/lab-host.ts";
+import { hostOf, type Net, startNet } from "../../../lab/net/net.ts";
+import { managementHost, NODES, type NodeName, numberOf } from "../../../lab/net/topology.ts";
+import type { Progress } from "../../../lab/progress.ts";
+import { Node } from "../../api/core/node.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import { addControllerParts } from "../controller-parts.ts";
+import { Agent } from "./agents.ts";
+import { type LabApi, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
+
+export interface RouterLabOptions {
+  /** The real API server instead of the embedded one. */
+  readonly kube?: boolean;
+  readonly kernel?: Kernel;
+  /** What is configured from the start; nothing without. */
+  readonly manifests?: string;
+  readonly log: Log;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+export interface RouterLab {
+  readonly api: LabApi;
+  readonly kernel: Kernel;
+  readonly net: Net;
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** Logs of the agents and the console of User-Mode Linux; gone with the lab. */
+  readonly directory: string;
+  host(name: string): LabHost;
+  stop(): Promise<void>;
+}
+
+/** The manifests of the lab as it comes. */
+export const LAB_MANIFESTS = join(import.meta.dirname, "../../../lab/manifests");
+
+/** A tor, three nodes with their agents, a client, the API and the controller. All of it is gone with this process, however that ends. */
+export async function startRouterLab(options: RouterLabOptions): Promise<RouterLab> {
+  const { log, progress, signal } = options;
+  await using started = new AsyncDisposableStack();
+  const memory = await memoryDirectory("lab");
+  started.defer(() => memory.remove());
+  const directory = memory.path;
+  const machine = await startMachine({ directory, progress, ...(options.kernel === undefined ? {} : { kernel: options.kernel }) });
+  started.defer(() => machine.stop());
+  signal.throwIfAborted();
+
+  const { network } = machine;
+  const startApi = options.kube ? startKubeApi : startEmbeddedApi;
+  const api = await startApi({ directory, address: network.outside, manifests: options.manifests, log, progress, signal });
+  started.defer(() => api.stop());
+  for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
+  started.defer(runController(api.client, log));
+
+  const net = await startNet({ started: machine, keep: [directory], progress, signal });
+  progress.step("Starting the agents");
+  const agents = new Map<string, Agent>();
+  for (const node of NODES) {
+    const agent = new Agent({
+      host: hostOf(net, node),
+      kubeconfig: api.kubeconfig,
+      logFile: join(directory, `agent-${node}.log`),
+      onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
+    });
+    agents.set(node, agent);
+    started.defer(() => agent.stop());
+  }
+  const running = started.move();
+  return { api, kernel: machine.kernel, net, agents, directory, host: (name) => hostOf(net, name), stop: () => running.disposeAsync() };
+}
+
+async function createNode(client: KubeClient, node: NodeName, address: string, signal: AbortSignal): Promise<void> {
+  const labels = { "kubernetes.io/hostname": node, rack: numberOf(node) === 1 ? "a" : "b" };
+  const nodes = client.resource(Node);
+  await nodes.create({ apiVersion: "v1", kind: "Node", metadata: { name: node, labels }, spec: {} }, { signal });
+  await nodes.patchStatus({ name: node }, { status: { addresses: [{ type: "InternalIP", address }] } }, { signal });
+}
+
+/** The lab's only controller: it needs no election. Returns what ends it. */
+function runController(client: KubeClient, log: Log): () => Promise<void> {
+  const stop = new AbortController();
+  const manager = new Manager({ client, log });
+  addControllerParts({ manager, client, log, namespace: NAMESPACE, routerNamespace: ROUTER_NAMESPACE, settle: nothingToSettle });
+  const running = manager.run(stop.signal);
+  return () => {
+    stop.abort();
+    return running;
+  };
+}
+
+function nothingToSettle(): Promise<void> {
+  return Promise.resolve();
+}

@@ -1,0 +1,40 @@
+import { Background } from "../../../lab/background.ts";
+import type { Kernel } from "../../../lab/machine/start.ts";
+import { LabHost, type LabHostAccess } from "../../../lab/net/lab-host.ts";
+import { CliError, EXIT } from "../exit.ts";
+import type { RouterLab } from "./router-lab.ts";
+
+/** What other commands need to know of a lab that runs. */
+export interface RunningLab {
+  readonly kernel: Kernel;
+  readonly api: "embedded" | "kube";
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly directory: string;
+  readonly hosts: readonly LabHostAccess[];
+}
+
+export const background = new Background<RunningLab>("lab", "lab");
+
+export function described({ api, kernel, directory, net }: RouterLab): RunningLab {
+  return {
+    kernel,
+    api: api.embedded ? "embedded" : "kube",
+    url: api.url,
+    kubeconfig: api.kubeconfig,
+    directory,
+    hosts: [...net.values()].map(({ access }) => access),
+  };
+}
+
+export async function runningLab(): Promise<RunningLab> {
+  const running = await background.find();
+  if (!running) throw new CliError("No lab is running; start one with: plumbline lab up", EXIT.no);
+  return running;
+}
+
+export function hostIn(lab: RunningLab, name: string): LabHost {
+  const access = lab.hosts.find((host) => host.name === name);
+  if (access) return new LabHost(access);
+  throw new CliError(`The lab has no ${name}; it has ${lab.hosts.map((host) => host.name).join(", ")}`, EXIT.misuse);
+}

@@ -1,0 +1,119 @@
+import { hostAddress, type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
+import { progressOn } from "../../../lab/progress.ts";
+import { createLog } from "../../kube/log.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { untilStopped } from "../signals.ts";
+import { recordUp } from "../up/running.ts";
+import { type LiveView, lineView, screenView } from "../up/view.ts";
+import { LAB_MANIFESTS, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
+import { background, described } from "./running.ts";
+import { statusView } from "./status-view.ts";
+import { Traffic } from "./traffic.ts";
+
+export interface LabUpOptions {
+  readonly kube?: boolean;
+}
+
+const TRAFFIC_EVERY_MS = 500;
+const HEAD_EVERY_MS = 1_000;
+
+/** Leaves it running in the background and prints its kubeconfig. */
+export async function bringUp({ kube = false }: LabUpOptions): Promise<void> {
+  let running = await background.find();
+  if (!running) {
+    const [node = ""] = process.argv;
+    const flags = kube ? ["--kube"] : [];
+    running = await background.start(
+      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
+      progressOn(process.stderr),
+    );
+  }
+  say(running.kubeconfig);
+}
+
+/** Holds the lab until told to end, with a live view of it. */
+export async function holdInFront({ kube = false }: LabUpOptions): Promise<void> {
+  const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
+  let view: LiveView | undefined;
+  const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
+  await hold({ kube, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
+    const traffic = startTraffic(lab);
+    const head: string[] = [];
+    const fill = () => head.splice(0, head.length, ...headOf(lab, traffic));
+    fill();
+    const tick = setInterval(fill, HEAD_EVERY_MS);
+    const { embedded, client } = lab.api;
+    view = embedded ? (onTerminal ? screenView(embedded, head) : lineView(embedded, head)) : statusView(client, head);
+    await stopped;
+    clearInterval(tick);
+    view.close();
+    view = undefined;
+  });
+}
+
+/** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
+export async function holdForOthers({ kube = false }: LabUpOptions): Promise<void> {
+  const progress = { step: say, detail: () => undefined, done: () => undefined };
+  await hold({ kube, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
+    say("up");
+    return stopped;
+  });
+}
+
+type Held = Pick<RouterLabOptions, "log" | "progress"> & { kube: boolean };
+
+async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
+  const other = await background.find();
+  if (other) throw new CliError(`A lab already runs (pid ${other.pid}); end it with: plumbline lab down`, EXIT.no);
+  const abort = new AbortController();
+  const asked = untilStopped().then(() => abort.abort());
+  await using ending = new AsyncDisposableStack();
+  let lab: RouterLab;
+  try {
+    lab = await startRouterLab({ ...options, manifests: LAB_MANIFESTS, signal: abort.signal });
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    return say("Stopped before it was up. Nothing is left of it.");
+  }
+  ending.defer(() => lab.stop());
+  options.progress.done();
+  ending.defer(await background.record(described(lab)));
+  const { embedded, manifests } = lab.api;
+  if (embedded && manifests !== undefined) ending.defer(recordUp({ directory: manifests, socket: embedded.socket }));
+  await whileUp(lab, asked);
+}
+
+/** Between the hosts of every two neighbouring nodes, and between the two segments of the first two. */
+function startTraffic(lab: RouterLab): Traffic[] {
+  const [shop, stock] = SEGMENTS;
+  if (!shop || !stock) return [];
+  const over = (from: NodeName, to: NodeName, segment: typeof shop) =>
+    new Traffic({
+      label: segment === shop ? `shop ${from} → ${to}` : `shop ${from} → stock ${to}`,
+      host: lab.host(from),
+      namespace: shop.name,
+      to: hostAddress(segment, to),
+      everyMs: TRAFFIC_EVERY_MS,
+    });
+  return [over("node1", "node2", shop), over("node2", "node3", shop), over("node1", "node2", stock)];
+}
+
+function headOf({ api, kernel }: RouterLab, traffic: readonly Traffic[]): string[] {
+  const where = kernel === "uml" ? "User-Mode Linux, because this machine's kernel has no VRF" : "this machine's kernel";
+  return [
+    `The lab runs on ${where}: tor, node1, node2, node3, client.`,
+    `kubectl: export KUBECONFIG=${api.kubeconfig}`,
+    ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
+    "Others: plumbline lab exec node1 -- vtysh -N plumbline-router, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.",
+    `Traffic: ${traffic.map(trafficText).join(", ")}`,
+  ];
+}
+
+function trafficText({ label, milliseconds, answered }: Traffic): string {
+  if (milliseconds !== undefined) return `${label} ${milliseconds} ms`;
+  return `${label} ${answered === 0 ? "not yet" : "lost"}`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
