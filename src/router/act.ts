@@ -148,7 +148,7 @@ class Pass {
     await this.#lines(step, cost);
     const absent = this.#absent(step);
     try {
-      refuse(await this.#kernel.sysctls(FORWARDING, "router"), cost);
+      await this.#forward(cost);
       refuse(await this.#kernel.bring(form.links), cost);
       const moved = absent.filter((link) => link.type === "nic");
       if (moved.length > 0 && !(await this.#ground.apiAnswers())) {
@@ -161,6 +161,14 @@ class Pass {
       await this.#restoreLinks(absent, before, error);
       const undone = await (before ? this.#bringLines({ ...step, form: before.form }) : this.#daemons.remove(step.owner));
       throw undone.refused ? error.also(Refusal.ofLine(undone.refused)) : error;
+    }
+  }
+
+  async #forward(cost: Cost): Promise<void> {
+    try {
+      cost.links += (await this.#kernel.sysctls(FORWARDING, "router")).changed.length;
+    } catch (error) {
+      throw Refusal.of(error as Error);
     }
   }
 
@@ -257,8 +265,8 @@ class Pass {
     const failing = new Set(this.#plan.failures.concat(this.#failures).map(({ kind, name }) => `${kind}/${name}`));
     for (const place of ["host", "router"] as const) {
       const left = [...this.#kernel.have[place].values()].filter(({ name, alias }) => {
-        if (!alias.startsWith("plumbline:") || this.#holdings.isHeld({ place, name })) return false;
-        return !failing.has(alias.slice("plumbline:".length));
+        const [, owner] = MARK.exec(alias) ?? [];
+        return owner !== undefined && !failing.has(owner) && !this.#holdings.isHeld({ place, name });
       });
       if (left.length === 0) continue;
       const { changed } = await this.#kernel.remove(left.map(({ name }) => ({ place, name })));
@@ -304,12 +312,14 @@ function applicationFailed({ kind, name, namespace }: Step, { message }: Refusal
   return { kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Transient" };
 }
 
+const MARK = /^plumbline:(\S+)/;
+
 /** A router forwards, and learns neighbours from what they say of themselves. */
 const FORWARDING: Readonly<Record<string, string>> = {
-  "net.ipv4.conf.all.forwarding": "1",
-  "net.ipv6.conf.all.forwarding": "1",
-  "net.ipv4.conf.all.arp_accept": "1",
-  "net.ipv4.conf.default.arp_accept": "1",
-  "net.ipv6.conf.all.accept_untracked_na": "1",
-  "net.ipv6.conf.default.accept_untracked_na": "1",
+  "net/ipv4/conf/all/forwarding": "1",
+  "net/ipv6/conf/all/forwarding": "1",
+  "net/ipv4/conf/all/arp_accept": "1",
+  "net/ipv4/conf/default/arp_accept": "1",
+  "net/ipv6/conf/all/accept_untracked_na": "1",
+  "net/ipv6/conf/default/accept_untracked_na": "1",
 };

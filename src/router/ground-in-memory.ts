@@ -28,7 +28,7 @@ export class GroundInMemory implements Ground {
     have: this.links,
     bring: (links) => Promise.resolve(this.#bring(links)),
     remove: (links) => Promise.resolve(this.#remove(links)),
-    sysctls: () => Promise.resolve({ changed: 0 }),
+    sysctls: () => Promise.resolve({ changed: [] }),
   };
 
   readonly daemons: Daemons = {

@@ -9,7 +9,7 @@ export interface Kernel {
   readonly have: Readonly<Record<Place, ReadonlyMap<string, { readonly name: string; readonly alias: string }>>>;
   bring(links: readonly WantedLink[]): LinkOutcome;
   remove(links: readonly Named[]): LinkOutcome;
-  sysctls(wanted: Readonly<Record<string, string>>, place: Place): LinkOutcome;
+  sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<{ readonly changed: readonly string[] }>;
 }
 
 export interface RefusedLine {

@@ -22,6 +22,7 @@ const lastGood = (owner: string, generation = 1): LastGood => ({
 const red: RouterState = {
   lastGood: new Map([["L3VNI/red", lastGood("L3VNI/red")]]),
   seen: new Map([["uid-1", { selects: true, since: "2026-11-16T01:00:00Z" }]]),
+  index: 3,
 };
 
 test("a node without a state file begins with nothing", async () => {
@@ -43,7 +44,7 @@ test("the same state again is not written", async () => {
   const file = new StateFile(directory);
   await file.save(red);
   rmSync(file.path);
-  await file.save({ lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
+  await file.save({ ...red, lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
   expect(existsSync(file.path)).toBe(false);
 });
 

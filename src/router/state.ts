@@ -10,6 +10,8 @@ export interface RouterState {
   lastGood: Map<string, LastGood>;
   /** The objects of the namespace that were there in the last pass, by uid. */
   seen: Map<string, Seen>;
+  /** The node index that the addresses here are made from. */
+  index?: number | undefined;
 }
 
 export interface Seen {
@@ -72,7 +74,7 @@ export class StateFile {
     const text = print(state);
     if (text === this.#written) return;
     try {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      await mkdir(this.#directory, { recursive: true });
       await replaceFile(this.path, text);
     } catch (error) {
       throw new StateError("Unwritable", this.path, error);
@@ -88,10 +90,11 @@ function newState(): RouterState {
 interface Stored {
   lastGood: [string, LastGood][];
   seen: [string, Seen][];
+  index?: number;
 }
 
-function print({ lastGood, seen }: RouterState): string {
-  const stored: Stored = { lastGood: sorted(lastGood), seen: sorted(seen) };
+function print({ lastGood, seen, index }: RouterState): string {
+  const stored: Stored = { lastGood: sorted(lastGood), seen: sorted(seen), ...(index !== undefined && { index }) };
   const text = JSON.stringify(stored);
   return `{"version":${VERSION},"sha256":"${sha256(text)}","router":${text}}\n`;
 }
@@ -100,7 +103,8 @@ function parse(text: string): RouterState {
   const { version, sha256: sum, router } = JSON.parse(text) as { version?: unknown; sha256?: unknown; router?: Stored };
   if (version !== VERSION) throw new Error(`its version is ${String(version)}, not ${VERSION}`);
   if (router === undefined || sum !== sha256(JSON.stringify(router))) throw new Error("its checksum does not fit");
-  return { lastGood: new Map(router.lastGood), seen: new Map(router.seen) };
+  const { lastGood, seen, index } = router;
+  return { lastGood: new Map(lastGood), seen: new Map(seen), ...(index !== undefined && { index }) };
 }
 
 function sha256(text: string): string {

@@ -1,0 +1,283 @@
+import { Node } from "../api/core/node.ts";
+import { Secret } from "../api/core/secret.ts";
+import type { Kind, KubeObject } from "../api/kind.ts";
+import { L2VNI } from "../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../api/openpe/l3vni.ts";
+import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
+import { watchLinks } from "../hostnet/watch-links.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { pause } from "../kube/client/pause.ts";
+import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import { Bell, changesOf } from "../kube/controller/source.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { nodeAnnotation } from "../kube/members/agent-lease.ts";
+import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable, routerWatchRestarts } from "../kube/metrics.ts";
+import type { WriteBudget } from "../kube/status/budget.ts";
+import { StatusWriter } from "../kube/status/status-writer.ts";
+import { neighbourController } from "./neighbours.ts";
+import { ownIndex } from "./own-index.ts";
+import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
+import { secretsOf } from "./observe.ts";
+import type { RouterObjects } from "./observed.ts";
+import { type Outcome, report, stampUpdate } from "./report.ts";
+import { type Said, SessionWatch } from "./sessions.ts";
+import { type Failing, failing, failuresAndRecoveries, repairs, type Tiding } from "./tidings.ts";
+
+export interface RouterOptions {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  /** The name of this node. */
+  node: string;
+  /** Where the configuration is, and the status goes. */
+  namespace: string;
+  router: NodeRouter;
+  /** How FRR's sessions and VNIs are. */
+  ask(signal: AbortSignal): Promise<Said>;
+  budget: WriteBudget;
+  events: EventRecorder;
+}
+
+/** A pass may wait a minute for the API server after it moved an interface. */
+const PASS_MS = 180_000;
+const API_MS = 60_000;
+const RESYNC_MS = 60_000;
+const RETRY = { minMs: 500, maxMs: 60_000 };
+const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
+
+/** The router of this node, for as long as the manager runs: what the cluster asks for is applied, and what became of it reported. */
+export function addRouter(options: RouterOptions): void {
+  const { manager, client, log, node, namespace, budget } = options;
+  const own = { fieldSelector: `metadata.name=${node}` };
+  const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, ...own });
+  const nodes = manager.cache(Node, own);
+  const secrets = manager.cache(Secret, { namespace, transform: passwordOnly });
+  const caches = {
+    underlays: manager.cache(Underlay, { namespace }),
+    l2vnis: manager.cache(L2VNI, { namespace }),
+    l3vnis: manager.cache(L3VNI, { namespace }),
+    passthroughs: manager.cache(L3Passthrough, { namespace }),
+    rawConfigs: manager.cache(RawFRRConfig, { namespace }),
+  };
+  const objects = (): RouterObjects => ({
+    underlays: caches.underlays.list(),
+    l2vnis: caches.l2vnis.list(),
+    l3vnis: caches.l3vnis.list(),
+    passthroughs: caches.passthroughs.list(),
+    rawConfigs: caches.rawConfigs.list(),
+  });
+
+  const bell = new Bell();
+  const here = () => [node];
+  const writer = new StatusWriter<RouterNodeConfigurationStatus>({
+    client,
+    cache: statuses,
+    kind: RouterNodeConfigurationStatus,
+    budget,
+    log,
+    stamp: stampUpdate,
+  });
+  const agent = new RouterAgent({ ...options, statuses, writer });
+  const sessions = new SessionWatch({
+    ask: (signal) => options.ask(signal),
+    onChange: () => agent.publish(),
+    onRestart() {
+      routerFrrRestarts.inc();
+      agent.frrRestarted = true;
+      bell.ring(node);
+    },
+  });
+  agent.sessions = sessions;
+
+  manager.add(
+    controller("router", {
+      watches: [
+        changesOf(nodes, here),
+        changesOf(caches.underlays, here),
+        changesOf(caches.l2vnis, here),
+        changesOf(caches.l3vnis, here),
+        changesOf(caches.passthroughs, here),
+        changesOf(caches.rawConfigs, here),
+        changesOf(secrets, ({ metadata }) => (secretsOf(objects()).has(metadata.name) ? [node] : [])),
+        bell,
+      ],
+      log,
+      timeoutMs: PASS_MS,
+      resyncMs: RESYNC_MS,
+      async reconcile(_key, { signal }) {
+        const held = nodes.get(node);
+        // In a cluster the kubelet makes it; the status belongs to it.
+        if (!held) {
+          log.warn({ node }, "this node has no Node object yet");
+          return undefined;
+        }
+        const index = (running: number | undefined) => ownIndex(held, running, client, signal);
+        return agent.pass({ node: held, index, objects: objects(), secret: (name) => secrets.get(`${namespace}/${name}`) }, signal);
+      },
+    }),
+  );
+  manager.add(sessions);
+  manager.add(linkWatch(options, () => bell.ring(node)));
+  manager.add(neighbourController(options.router.places.router, log));
+  manager.add(writer, { stage: "writers" });
+}
+
+interface AgentOptions extends RouterOptions {
+  statuses: { get(key: string): RouterNodeConfigurationStatus | undefined };
+  writer: StatusWriter<RouterNodeConfigurationStatus>;
+}
+
+/** Between the passes: what is said of the last one, and when the next is due. */
+class RouterAgent {
+  readonly #options: AgentOptions;
+  readonly #key: string;
+  sessions: Pick<SessionWatch, "spoken"> = { spoken: undefined };
+  /** Since the last pass. */
+  frrRestarted = false;
+  #last: { view: ClusterView; outcome: Outcome } | undefined;
+  #failing: ReadonlyMap<string, Failing> | undefined;
+  #failures = 0;
+  #passes = 0;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#key = `${options.namespace}/${options.node}`;
+  }
+
+  async pass(view: ClusterView, signal: AbortSignal): Promise<Result> {
+    const { router, client, node } = this.#options;
+    const restarted = this.frrRestarted;
+    this.frrRestarted = false;
+    const show = (outcome: Outcome) => {
+      this.#last = { view, outcome };
+      this.publish();
+    };
+    const result = await router.pass(view, { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show }, signal);
+    show(result.outcome);
+    this.#count(result);
+    this.#tell(view, result, restarted);
+    return this.#next(result);
+  }
+
+  /** What is known now becomes the status; the writer compares. */
+  publish(): void {
+    if (!this.#last) return;
+    const { node } = this.#options;
+    const { view, outcome } = this.#last;
+    const { uid } = view.node.metadata;
+    this.#options.writer.set(this.#key, {
+      status: report(outcome, outcome.unavailable === undefined ? this.sessions.spoken : undefined),
+      create: {
+        metadata: {
+          annotations: { [nodeAnnotation]: node },
+          ...(uid !== undefined && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
+        },
+      },
+    });
+  }
+
+  #count({ outcome, done }: PassResult): void {
+    routerUnavailable.set(outcome.unavailable === undefined ? 0 : 1);
+    routerFailedResources.reset();
+    for (const { kind, reason } of outcome.failures) routerFailedResources.inc({ kind, reason });
+    for (const { links, lines, drift } of done?.changes ?? []) {
+      const why = drift ? "drift" : "asked";
+      if (links > 0) routerChanges.inc({ what: "links", why }, links);
+      if (lines > 0) routerChanges.inc({ what: "lines", why }, lines);
+    }
+    if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
+  }
+
+  #tell(view: ClusterView, { outcome, done, error }: PassResult, restarted: boolean): void {
+    const { node, log, statuses } = this.#options;
+    // After a restart of ours, what the status says is what users have been told.
+    this.#failing ??= failing(statuses.get(this.#key)?.status?.failedResources ?? []);
+    const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
+    if (error === undefined) this.#failing = failing(outcome.failures);
+    this.#passes += 1;
+    if (restarted && done && done.changes.length > 0) {
+      const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
+      const message = `Node ${node}: FRR was restarted; ${lines} lines of its configuration were restored`;
+      tidings.push({ about: "status", text: { type: "Warning", reason: "FRRRestarted", message } });
+    } else if (done && this.#passes > 1) tidings.push(...repairs(done, node));
+    for (const tiding of tidings) this.#record(view, tiding);
+    for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
+    if (error !== undefined) log.warn({ error }, "the router cannot be configured");
+  }
+
+  #record({ objects }: ClusterView, { about, text }: Tiding): void {
+    const { events, statuses } = this.#options;
+    const object = about === "status" ? withKind(RouterNodeConfigurationStatus, statuses.get(this.#key)) : find(objects, about);
+    if (object) events.record(object, text);
+  }
+
+  #next({ outcome, error }: PassResult): Result {
+    const retried = error !== undefined || outcome.failures.some((failure) => failure.class === "Transient");
+    this.#failures = retried ? this.#failures + 1 : 0;
+    if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
+  }
+}
+
+function linkWatch({ router, log }: RouterOptions, ring: () => void): Runnable {
+  return {
+    name: "link watch",
+    run: (signal) =>
+      watchLinks(router.places, ring, signal, (cause) => {
+        routerWatchRestarts.inc();
+        log.debug({ error: cause }, "the watch over links ended and is started again");
+      }),
+  };
+}
+
+/** Any answer counts, also a refusal: the way there and back is open. */
+async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
+  const until = performance.now() + API_MS;
+  for (let failures = 1; performance.now() < until; failures++) {
+    try {
+      await client.resource(Node).get(node, { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout")) return true;
+      await pause(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
+    }
+  }
+  return false;
+}
+
+const KINDS: Readonly<Record<string, { kind: Kind; of: keyof RouterObjects }>> = {
+  Underlay: { kind: Underlay, of: "underlays" },
+  L2VNI: { kind: L2VNI, of: "l2vnis" },
+  L3VNI: { kind: L3VNI, of: "l3vnis" },
+  L3Passthrough: { kind: L3Passthrough, of: "passthroughs" },
+  RawFRRConfig: { kind: RawFRRConfig, of: "rawConfigs" },
+};
+
+function find(objects: RouterObjects, owner: string): KubeObject | undefined {
+  const slash = owner.indexOf("/");
+  const known = KINDS[owner.slice(0, slash)];
+  return (
+    known &&
+    withKind(
+      known.kind,
+      objects[known.of].find(({ metadata }) => metadata.name === owner.slice(slash + 1)),
+    )
+  );
+}
+
+/** Objects of a list do not say what they are. */
+function withKind(kind: Kind, object: KubeObject | undefined): KubeObject | undefined {
+  return object && { ...object, apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind };
+}
+
+function passwordOnly(secret: Secret): Secret {
+  const password = secret.data?.["password"];
+  return { metadata: secret.metadata, ...(password !== undefined && { data: { password } }) };
+}

@@ -1,0 +1,163 @@
+import { lookup } from "node:dns/promises";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Node } from "../api/core/node.ts";
+import type { Secret } from "../api/core/secret.ts";
+import { merge, print } from "../frr/config.ts";
+import type { Fragment } from "../frr/fragment.ts";
+import { HostPass } from "../hostnet/host-pass.ts";
+import { ensureNamespace, type Places } from "../hostnet/namespaces.ts";
+import { ovsAnswers } from "../hostnet/ovs.ts";
+import { routeTo } from "../hostnet/route-to.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import type { Log } from "../kube/log.ts";
+import { act, type Done } from "./act.ts";
+import { replaceFile } from "./atomic-file.ts";
+import type { Daemons } from "./ground.ts";
+import { lookAt, observe } from "./observe.ts";
+import type { Observed, RouterObjects } from "./observed.ts";
+import { plan, type RouterPlan } from "./plan.ts";
+import { baseFragment } from "./render.ts";
+import type { Outcome } from "./report.ts";
+import { type RouterState, StateError, StateFile } from "./state.ts";
+
+/** What the cluster says about this node's router. */
+export interface ClusterView {
+  readonly node: Node;
+  /** The node index that this node may use, when it runs with this one. */
+  index(running: number | undefined): Promise<number | undefined>;
+  readonly objects: RouterObjects;
+  readonly secret: (name: string) => Secret | undefined;
+}
+
+export interface NodeRouterOptions {
+  readonly places: Places;
+  readonly stateDirectory: string;
+  /** What FRR reads when it starts. */
+  readonly bootFile: string;
+  /** `https://host:port` or `unix:/path`: its route must not be cut. */
+  readonly apiServer: string;
+  /** FRR as it runs now; `applied` is what earlier passes put there. Throws why there is none. */
+  openFrr(applied: readonly Fragment[], signal: AbortSignal): Promise<Daemons>;
+  readonly log: Log;
+}
+
+export interface PassHooks {
+  /** Whether the API server answers within its time, after an interface was moved. */
+  apiAnswers(): Promise<boolean>;
+  onRebuild(outcome: Outcome): void;
+}
+
+export interface PassResult {
+  readonly outcome: Outcome;
+  /** Missing where the router could not be spoken to. */
+  readonly done?: Done;
+  /** Why not. */
+  readonly error?: unknown;
+}
+
+/** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
+export class NodeRouter {
+  readonly places: Places;
+  readonly #options: NodeRouterOptions;
+  readonly #file: StateFile;
+  #state: RouterState | undefined;
+  #written: Readonly<Record<string, string>> = {};
+  #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
+
+  constructor(options: NodeRouterOptions) {
+    this.places = options.places;
+    this.#options = options;
+    this.#file = new StateFile(options.stateDirectory);
+  }
+
+  async #load(): Promise<RouterState> {
+    if (this.#state) return this.#state;
+    const { state, setAside } = await this.#file.load();
+    if (setAside !== undefined) this.#options.log.error({ why: setAside }, "what was remembered of the router is lost");
+    this.#state = state;
+    return state;
+  }
+
+  /** Observes, plans and acts once. A router that cannot be spoken to is an outcome too; only an abort is thrown. */
+  async pass(view: ClusterView, hooks: PassHooks, signal: AbortSignal): Promise<PassResult> {
+    try {
+      const state = await this.#load();
+      await ensureNamespace(this.places.router, signal);
+      await using kernel = await HostPass.open(this.places, signal);
+      state.index = await view.index(state.index);
+      state.seen = lookAt(view.objects, state.seen, view.node, new Date());
+      const planned = plan(await this.#observe(view, state, kernel, signal));
+      this.#planned = planned;
+
+      const base = baseFragment(view.node.metadata.name);
+      const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
+      const daemons = await this.#options.openFrr([base, ...applied], signal);
+      await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);
+      const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
+      try {
+        const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
+        const done = await act(planned, state.lastGood, ground);
+        return { outcome: outcomeOf(planned, state, done), done };
+      } finally {
+        // Also after a pass that broke off: what it did is live.
+        await this.#file.save(state);
+        const live = [...state.lastGood.values()].map(({ form }) => form.fragment);
+        if (!planned.stopped) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isKubeError(error)) throw error;
+      const unavailable = error instanceof Error ? error.message : String(error);
+      return { outcome: { ...outcomeOf(this.#planned, this.#state), unavailable }, error };
+    }
+  }
+
+  async #observe(view: ClusterView, state: RouterState, kernel: HostPass, signal: AbortSignal): Promise<Observed> {
+    const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
+    const [towardsApi, ovs] = await Promise.all([this.#towardsApi(signal), asksForOvs && ovsAnswers(signal)]);
+    return observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
+  }
+
+  /** The interfaces that lead to the API server, by every address of it that is known. */
+  async #towardsApi(signal: AbortSignal): Promise<Set<string>> {
+    const { apiServer } = this.#options;
+    if (apiServer.startsWith("unix:")) return new Set();
+    const host = new URL(apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
+    // Without a name service the node has other worries; a Node address guards the interface as well.
+    const addresses = await lookup(host, { all: true }).catch(() => []);
+    const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.places.host, signal)));
+    return new Set(routes.flatMap((route) => route?.device ?? []));
+  }
+
+  async #writeConfiguration(file: string, fragments: readonly Fragment[]): Promise<void> {
+    const path = file.startsWith("/") ? file : join(this.#options.stateDirectory, file);
+    const text = print(merge(fragments));
+    if (this.#written[path] === text) return;
+    try {
+      await mkdir(this.#options.stateDirectory, { recursive: true });
+      await replaceFile(path, text);
+    } catch (error) {
+      throw new StateError("Unwritable", path, error);
+    }
+    this.#written = { ...this.#written, [path]: text };
+  }
+}
+
+function fragmentsOf({ underlay, steps, stopped }: RouterPlan, { lastGood }: RouterState): Fragment[] {
+  if (stopped) return [...lastGood.values()].map(({ form }) => form.fragment);
+  return [...(underlay ? [underlay] : []), ...steps].map(({ form }) => form.fragment);
+}
+
+/** Without what a pass did, what is live is what was live. */
+function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: Done): Outcome {
+  const stopped = planned.stopped ?? done?.stopped;
+  const failures = [...planned.failures, ...(done?.failures ?? [])];
+  return {
+    selected: planned.selected,
+    // What became of the others is not known while they wait for the Underlay.
+    failures: stopped ? failures.filter(({ kind }) => kind === "Underlay") : failures,
+    live: done?.live ?? new Map([...(state?.lastGood ?? [])].map(([owner, { generation }]) => [owner, generation])),
+    ...(stopped && { stopped }),
+  };
+}

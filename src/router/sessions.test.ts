@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Said, SessionWatch } from "./sessions.ts";
+
+beforeEach(() => vi.useFakeTimers({ now: new Date("2026-11-16T02:00:00Z") }));
+afterEach(() => vi.useRealTimers());
+
+const established = (sinceMs: number, neighbor = "192.0.2.1") => ({ vrf: "default", neighbor, state: "Established", sinceMs });
+const vni = (macs: number, state = "Up") => ({ vni: 100, type: "L2" as const, vrf: "red", state, macs });
+
+/** A watch on an FRR that says what the test last told it to. */
+function watchOn(first: Partial<Said> | Error) {
+  const heard: string[] = [];
+  let next = first;
+  let asked = 0;
+  const watch = new SessionWatch({
+    ask() {
+      asked += 1;
+      if (next instanceof Error) return Promise.reject(next);
+      return Promise.resolve({ sessions: [], vnis: [], identity: "1", ...next });
+    },
+    onChange: () => heard.push("change"),
+    onRestart: () => heard.push("restart"),
+  });
+  const stop = new AbortController();
+  const ended = watch.run(stop.signal);
+  return {
+    watch,
+    heard,
+    asked: () => asked,
+    async say(said: Partial<Said> | Error, ms = 1_200) {
+      next = said;
+      await vi.advanceTimersByTimeAsync(ms);
+    },
+    async stop() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+test("asks every second, and rings only when a state changes", async () => {
+  const stage = watchOn({ sessions: [established(5_000)], vnis: [vni(1)] });
+  await stage.say({ sessions: [established(5_000)], vnis: [vni(1)] }, 0);
+  expect(stage.heard).toEqual(["change"]);
+  for (let second = 1; second <= 30; second++)
+    await stage.say({ sessions: [established(5_000 + second * 1_000)], vnis: [vni(second)] }, 1_000);
+  expect(stage.heard).toEqual(["change"]);
+  expect(stage.asked()).toBeGreaterThan(27);
+  await stage.say({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }], vnis: [vni(1)] });
+  await stage.say({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }], vnis: [vni(1, "Down")] });
+  expect(stage.heard).toEqual(["change", "change", "change"]);
+  await stage.stop();
+});
+
+test("the moment a session began does not wander with FRR's clock", async () => {
+  const stage = watchOn({ sessions: [established(60_000)] });
+  await stage.say({ sessions: [established(61_900)] });
+  await stage.say({ sessions: [established(62_000)] });
+  expect(stage.watch.spoken?.sessions).toEqual([
+    { vrf: "default", neighbor: "192.0.2.1", state: "Established", since: "2026-11-16T01:59:00Z" },
+  ]);
+  await stage.stop();
+});
+
+test("a session that went down and up between two looks has begun anew", async () => {
+  const stage = watchOn({ sessions: [established(60_000)] });
+  await stage.say({ sessions: [established(0)] });
+  expect(stage.watch.spoken?.sessions[0]?.since).toMatch(/^2026-11-16T02:00:0[01]Z$/);
+  expect(stage.heard).toEqual(["change", "change"]);
+  await stage.stop();
+});
+
+test("a session that changes before our eyes has changed now", async () => {
+  const stage = watchOn({ sessions: [established(60_000)] });
+  await stage.say({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Idle" }] });
+  expect(stage.watch.spoken?.sessions[0]?.since).toMatch(/^2026-11-16T02:00:0[01]Z$/);
+  await stage.stop();
+});
+
+test("an FRR that does not answer is no longer quoted, asked less and less often, and rings once", async () => {
+  const stage = watchOn({ sessions: [established(1_000)] });
+  await stage.say(Object.assign(new Error("nobody answers"), { code: "Unreachable" }));
+  expect(stage.watch.spoken).toBeUndefined();
+  expect(stage.heard).toEqual(["change", "restart", "change"]);
+  const before = stage.asked();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(stage.asked() - before).toBeLessThan(30);
+  expect(stage.heard).toEqual(["change", "restart", "change"]);
+  await stage.say({ sessions: [established(0)] }, 6_000);
+  expect(stage.heard.at(-1)).toBe("change");
+  await stage.stop();
+});
+
+test("a daemon that was started anew is noticed by its identity", async () => {
+  const stage = watchOn({});
+  await stage.say({ identity: "2" });
+  expect(stage.heard).toEqual(["change", "restart"]);
+  await stage.stop();
+});

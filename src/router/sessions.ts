@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from "node:util";
+import { metaTime } from "../api/time.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import { pause } from "../kube/client/pause.ts";
+import type { Runnable } from "../kube/controller/controller.ts";
+import { routerPolls, routerSessions } from "../kube/metrics.ts";
+import type { SessionReport, Spoken, VniReport } from "./report.ts";
+
+/** What FRR says of itself at one moment. */
+export interface Said {
+  readonly sessions: readonly (Omit<SessionReport, "since"> & { readonly sinceMs?: number })[];
+  readonly vnis: readonly VniReport[];
+  /** Another one after a daemon was started anew. */
+  readonly identity: string;
+}
+
+export interface SessionWatchOptions {
+  ask(signal: AbortSignal): Promise<Said>;
+  /** The state of a session or VNI has changed, or FRR has stopped or begun to answer. */
+  onChange(): void;
+  /** A daemon was started anew, so that it may have forgotten its configuration; or FRR does not answer. */
+  onRestart(): void;
+}
+
+const EVERY_MS = 1_000;
+const SILENT = { minMs: 500, maxMs: 5_000 };
+
+/** Asks FRR every second how its sessions and VNIs are. */
+export class SessionWatch implements Runnable {
+  readonly name = "router sessions";
+  readonly #options: SessionWatchOptions;
+  #spoken: Spoken | undefined;
+  #identity: string | undefined;
+
+  constructor(options: SessionWatchOptions) {
+    this.#options = options;
+  }
+
+  /** What FRR last said; undefined while it does not answer. */
+  get spoken(): Spoken | undefined {
+    return this.#spoken;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        this.#hear(await this.#options.ask(signal), new Date());
+        routerPolls.inc({ outcome: "ok" });
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        routerPolls.inc({ outcome: codeOf(error) });
+        this.#lose();
+      }
+      await pause(failures === 0 ? EVERY_MS * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
+    }
+  }
+
+  #hear(said: Said, now: Date): void {
+    const spoken: Spoken = { sessions: this.#dated(said.sessions, now), vnis: said.vnis };
+    const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
+    const restarted = this.#identity !== undefined && this.#identity !== said.identity;
+    this.#spoken = spoken;
+    this.#identity = said.identity;
+    if (restarted) this.#options.onRestart();
+    if (!changed) return;
+    count(spoken.sessions);
+    this.#options.onChange();
+  }
+
+  #lose(): void {
+    if (!this.#spoken) return;
+    this.#spoken = undefined;
+    count([]);
+    this.#options.onRestart();
+    this.#options.onChange();
+  }
+
+  /** FRR's clock of a session runs on by itself; the moment it began must not wander. */
+  #dated(sessions: Said["sessions"], now: Date): SessionReport[] {
+    const before = new Map(this.#spoken?.sessions.map((session) => [keyOf(session), session]));
+    return sessions.map(({ sinceMs, ...session }) => {
+      const known = before.get(keyOf(session));
+      if (known?.since !== undefined && known.state === session.state && !isNewer(known.since, sinceMs, now))
+        return { ...session, since: known.since };
+      // Where FRR does not say since when, it is since now, if it changed before our eyes.
+      if (sinceMs === undefined && !known) return session;
+      return { ...session, since: metaTime(new Date(now.getTime() - (sinceMs ?? 0))) };
+    });
+  }
+}
+
+/** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */
+function isNewer(since: string, sinceMs: number | undefined, now: Date): boolean {
+  return sinceMs !== undefined && now.getTime() - sinceMs > Date.parse(since) + 3_000;
+}
+
+function states({ sessions, vnis }: Spoken): unknown {
+  return [sessions, vnis.map(({ vni, type, vrf, state }) => ({ vni, type, vrf, state }))];
+}
+
+function keyOf({ vrf, neighbor }: { vrf: string; neighbor: string }): string {
+  return `${vrf} ${neighbor}`;
+}
+
+function count(sessions: readonly SessionReport[]): void {
+  const up = sessions.filter(({ state }) => state === "Established").length;
+  routerSessions.set({ state: "established" }, up);
+  routerSessions.set({ state: "down" }, sessions.length - up);
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "Unexpected";
+}
