@@ -5,14 +5,8 @@ import { OVS_MASTER, type WantedLink } from "./wanted.ts";
 
 const owner = "L2VNI/red";
 const bridge: WantedLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
-const leg: WantedLink = {
-  place: "host",
-  name: "host-100",
-  type: "veth",
-  owner,
-  master: `${OVS_MASTER}br-hs-100`,
-  peer: { place: "router", name: "pe-100" },
-};
+const unattached: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const leg: WantedLink = { ...unattached, master: `${OVS_MASTER}br-hs-100` };
 const farLeg = link("pe-100", "veth", { index: 9, peer: { index: 7 } });
 const liveLeg = link("host-100", "veth", { index: 7, peer: { index: 9 }, master: "ovs-system" });
 const liveBridge = link("br-hs-100", "openvswitch", { alias: "", group: "default" });
@@ -64,7 +58,6 @@ describe("a bridge of Open vSwitch", () => {
       "host: ovs-vsctl --if-exists del-port host-100",
       "host: ip link set dev host-100 master br0",
     ]);
-    const { master: _, ...unattached } = leg;
     expect(typedCommands(plan([unattached], have))).toEqual(["host: ovs-vsctl --if-exists del-port host-100"]);
     expect(typedCommands(plan([{ ...leg, master: `${OVS_MASTER}br-other` }], have))).toEqual([
       "host: ovs-vsctl --if-exists del-port host-100",

@@ -26,6 +26,8 @@ export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<
   }
   const add = [...wanted].filter((text) => !kept.has(text) || goesWithAnother(text, kept, remove));
   const restore = [...kept.keys()].filter((text) => text.includes(":"));
+  // Once the first of a network is removed, its others may be gone.
+  remove.sort((a, b) => Number(b.secondary) - Number(a.secondary));
   return { remove: remove.map(addressWords), removeLocal: removeLocal.map(addressWords), add, restore };
 }
 

@@ -1,0 +1,88 @@
+import * as fc from "fast-check";
+import type { Place, WantedLink } from "../../src/hostnet/wanted.ts";
+
+const PLACES: readonly Place[] = ["host", "router"];
+const ADDRESSES = ["10.1.0.1/24", "10.1.0.2/24", "10.2.0.1/16", "192.0.2.1/32", "2001:db8:1::1/64", "2001:db8:2::1/64", "fd00::1/128"];
+const OWNERS = ["L2VNI/red", "L2VNI/blue", "L3VNI/red"];
+const BRIDGES = ["br-0", "br-1", "br-2"];
+
+const place = fc.constantFrom(...PLACES);
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
+
+const common = fc.record({
+  owner: fc.constantFrom(...OWNERS),
+  addresses: optional(fc.uniqueArray(fc.constantFrom(...ADDRESSES), { maxLength: 4 })),
+  mac: optional(fc.constantFrom("00:f3:00:00:00:65", "00:f3:00:00:00:66")),
+  mtu: optional(fc.constantFrom(1400, 1450, 1500)),
+  addrGenMode: optional(fc.constant("none" as const)),
+});
+
+const bridge = fc.record({ place, name: fc.constantFrom(...BRIDGES), type: fc.constant("bridge" as const), common });
+/** Their names are those of bridges too: sometimes a link must become one of another type. */
+const vxlan = fc.record({
+  place,
+  name: fc.constantFrom("vni0", "vni1", "br-2"),
+  type: fc.constant("vxlan" as const),
+  common,
+  master: optional(fc.constantFrom(...BRIDGES)),
+  vni: fc.constantFrom(100, 101, 102),
+  port: fc.constantFrom(4789, 8472),
+  local: fc.constantFrom("10.255.0.1", "10.255.0.2", "fd00:255::1"),
+});
+const leg = fc.record({ place, name: fc.constantFrom("leg-a", "leg-b", "leg-c"), common, master: optional(fc.constantFrom(...BRIDGES)) });
+const cable = fc.tuple(leg, leg);
+
+const wishes = fc.record({
+  bridges: fc.array(bridge, { maxLength: 5 }),
+  vxlans: fc.array(vxlan, { maxLength: 3 }),
+  cables: fc.array(cable, { maxLength: 3 }),
+});
+type Wishes = typeof wishes extends fc.Arbitrary<infer W> ? W : never;
+
+/** Any set of links that the kernel can have at once. */
+export const states: fc.Arbitrary<WantedLink[]> = wishes.map(possible);
+
+function possible({ bridges, vxlans, cables }: Wishes): WantedLink[] {
+  const links = new Map<string, WantedLink>();
+  const taken = (at: Place, name: string) => links.has(`${at}/${name}`);
+  const add = (link: { place: Place; name: string; common: object }, also: object) => {
+    const { common: fields, ...own } = link;
+    const whole = Object.entries({ ...own, ...fields, ...also }).filter(([, value]) => value !== undefined);
+    links.set(`${link.place}/${link.name}`, Object.fromEntries(whole) as unknown as WantedLink);
+  };
+  const isBridge = (at: Place, name = "") => (links.get(`${at}/${name}`)?.type === "bridge" ? name : undefined);
+
+  for (const link of bridges) if (!taken(link.place, link.name)) add(link, {});
+  for (const link of vxlans) {
+    const clashes = [...links.values()].some((other) => other.type === "vxlan" && other.place === link.place && other.vni === link.vni);
+    if (!taken(link.place, link.name) && !clashes) add(link, { device: "lo", master: isBridge(link.place, link.master) });
+  }
+  for (const [near, far] of cables) {
+    const same = near.place === far.place && near.name === far.name;
+    if (same || taken(near.place, near.name) || taken(far.place, far.name)) continue;
+    add(near, { type: "veth", master: isBridge(near.place, near.master), peer: { place: far.place, name: far.name } });
+    add(far, { type: "veth", master: isBridge(far.place, far.master), peer: { place: near.place, name: near.name } });
+  }
+  return [...links.values()];
+}
+
+/** What a person does to links. `at` chooses which, `how` what. */
+export const meddlings = fc.array(
+  fc.record({
+    at: fc.nat(),
+    how: fc.constantFrom(
+      "link del dev NAME",
+      "link set dev NAME down",
+      "link set dev NAME nomaster",
+      "link set dev NAME mtu 1300",
+      "link set dev NAME address 02:00:00:00:00:77",
+      "link set dev NAME alias plumbline:L2VNI/other",
+      "link set dev NAME addrgenmode eui64",
+      "link set dev NAME master foreign-br",
+      "addr flush dev NAME",
+      "addr add 10.1.0.77/24 dev NAME",
+      "addr add 2001:db8:77::1/64 dev NAME",
+    ),
+  }),
+  { maxLength: 4 },
+);
