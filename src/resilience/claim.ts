@@ -1,4 +1,4 @@
-import { parseRange, Range } from "../ip/range.ts";
+import { parseRange, type Range } from "../ip/range.ts";
 
 /** A value that only one object may have where it is used, such as a VNI on a node. */
 export interface Claim {
@@ -49,6 +49,11 @@ export class Recorded {
       if (parts.length === 0) this.parts.set(key, parts);
       parts.push({ range, since });
     }
+  }
+
+  /** Whether the text of a claim is that of a part of a range. */
+  isPart(claim: string): boolean {
+    return this.parts.has(claim.slice(0, claim.lastIndexOf("/")));
   }
 }
 

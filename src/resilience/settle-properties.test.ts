@@ -54,9 +54,8 @@ function build(one: Drawn, nth: number, withState: boolean): Contender<Wish> {
 
 /** What runs before an edit was settled once: no two of them have the same. */
 function consistent(contenders: Contender<Wish>[]): Contender<Wish>[] {
-  const before = settled(
-    ...contenders.filter(({ lastGood }) => lastGood).map((one) => ({ ...one, spec: one.lastGood?.spec ?? one.spec, lastGood: undefined })),
-  );
+  const ran = contenders.flatMap((one) => (one.lastGood ? contender(one.name, one.lastGood.spec, { recorded: one.recorded }) : []));
+  const before = settled(...ran);
   const runs = new Set(before.effective.map(({ contender: { name } }) => name));
   return contenders.map((one) => (runs.has(one.name) ? one : { ...one, lastGood: undefined }));
 }
@@ -179,7 +178,7 @@ test("from an empty state the set does not depend on who arrived first, given th
       ([all, arrivals]) => {
         let state = new Map<string, Contender<Wish>["lastGood"]>();
         for (const [nth] of arrivals.entries()) {
-          const present = arrivals.slice(0, nth + 1).map((one) => ({ ...one, lastGood: state.get(one.name) }));
+          const present = arrivals.slice(0, nth + 1).map((one) => Object.assign({}, one, { lastGood: state.get(one.name) }));
           const { effective } = settled(...present);
           state = new Map(effective.map(({ contender: { name }, spec, form }) => [name, { spec, generation: form === "current" ? 2 : 1 }]));
         }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { contender, messages, now, outcome, recorded, rules, running, settled, wish } from "./specimen.ts";
+import type { Claim } from "./claim.ts";
 import { settle } from "./settle.ts";
+import { contender, messages, now, outcome, recorded, rules, running, settled, type Wish, wish } from "./specimen.ts";
 
 describe("two that ask for the same", () => {
   test("the one that asked first has it, and the other is told who", () => {
@@ -236,19 +237,21 @@ describe("ranges", () => {
   });
 });
 
+function claimsWithDouble({ asks }: Wish): Claim[] {
+  return asks.flatMap((text) => [
+    { key: `value/${text}`, field: "spec.asks", words: `Value ${text}` },
+    { key: "double/14", field: "spec.asks", words: "Double 14", follows: `value/${text}` },
+  ]);
+}
+
 test("a value that follows from another is as old as that one, and one field is blamed once for one holder", () => {
-  const claims = ({ asks }: { asks: readonly string[] }) =>
-    asks.flatMap((text) => [
-      { key: `value/${text}`, field: "spec.asks", words: `Value ${text}` },
-      { key: "double/14", field: "spec.asks", words: "Double 14", follows: `value/${text}` },
-    ]);
   const result = settle(
     [
       contender("early", wish("7"), { recorded: recorded({ "7": 3 }) }),
       contender("same", wish("7"), { recorded: recorded({ "7": 5 }) }),
       contender("other", wish("-7"), { recorded: [{ claim: "value/-7", since: "1970-01-01T00:00:04Z" }] }),
     ],
-    { ...rules, claims },
+    { ...rules, claims: claimsWithDouble },
   );
   expect(outcome(result)).toEqual({ early: "current 7" });
   expect(messages(result)).toEqual(["other: Double 14 conflicts with Lamp early", "same: Value 7 conflicts with Lamp early"]);

@@ -67,10 +67,9 @@ export function settle<S, C extends Contender<S> = Contender<S>>(contenders: rea
       .flatMap((one) => outcome<S, C>(one, rules.now))
       // Stable, so that kind and name decide between two of the same age.
       .sort((a, b) => a.since.getTime() - b.since.getTime()),
-    failures: cases.flatMap(({ contender, entrant, faults }) => [
-      ...faults,
-      ...conflicts(contender, entrant.current, (other) => owners.get(other.form.entrant)),
-    ]),
+    failures: cases.flatMap(({ contender, entrant, faults }) =>
+      faults.concat(conflicts(contender, entrant.current, (other) => owners.get(other.form.entrant))),
+    ),
   };
 }
 

@@ -1,0 +1,80 @@
+import { IntervalSet } from "../ip/interval-set.ts";
+import type { Range } from "../ip/range.ts";
+import { type Claim, claimText, Recorded, type RecordedClaim } from "./claim.ts";
+
+/** The part of a claim that says what is asked for. */
+type Value = Pick<Claim, "key" | "range" | "follows">;
+
+interface Aged {
+  readonly key: string;
+  readonly range?: Range;
+  readonly since: number;
+}
+
+/**
+ * The record of an object that asks for this now: what it asked for before keeps its time, also as a part of something larger. What it has
+ * left stays in the record until it is released.
+ */
+export function recordClaims(
+  asked: readonly Value[],
+  before: readonly RecordedClaim[],
+  { created, now, release }: { created: Date; now: Date; release: boolean },
+): RecordedClaim[] {
+  const known = new Recorded(before);
+  const fresh = (before.length === 0 ? created : now).getTime();
+  const record = release ? [] : leftValues(asked, before);
+
+  for (const { key, range } of asked.filter(isRecorded)) if (!range) record.push({ key, since: known.points.get(key) ?? fresh });
+  for (const [key, wanted] of rangesByKey(asked)) {
+    const held = agedParts(known, key);
+    for (const { range, since } of held)
+      for (const part of new IntervalSet([range]).intersection(wanted)) record.push({ key, range: part, since });
+    const unheld = wanted.difference(new IntervalSet(held.map(({ range }) => range)));
+    for (const part of unheld) record.push({ key, range: part, since: fresh });
+  }
+
+  const since = new Map(record.map((value) => [claimText(value.key, value.range), value.since]));
+  return [...since].map(([claim, since]) => ({ claim, since: timeText(since) })).sort((a, b) => (a.claim < b.claim ? -1 : 1));
+}
+
+/** What is recorded and not asked for any more; of a range that shrank, the rest. */
+export function leftValues(asked: readonly Value[], before: readonly RecordedClaim[]): Aged[] {
+  const known = new Recorded(before);
+  const points = new Set(asked.filter((value) => isRecorded(value) && !value.range).map(({ key }) => key));
+  const wanted = rangesByKey(asked);
+
+  const values = known.points.entries().flatMap(([key, since]) => (points.has(key) || known.isPart(key) ? [] : [{ key, since }]));
+  const parts = known.parts.keys().flatMap((key) =>
+    agedParts(known, key).flatMap(({ range, since }) => {
+      const rest = new IntervalSet([range]).difference(wanted.get(key) ?? new IntervalSet());
+      return [...rest].map((part) => ({ key, range: part, since }));
+    }),
+  );
+  return [...values, ...parts];
+}
+
+function isRecorded({ follows }: Value): boolean {
+  return follows === undefined;
+}
+
+/** Parts that do not overlap: where a record says two things, the older one holds. */
+function agedParts({ parts }: Recorded, key: string): { range: Range; since: number }[] {
+  let covered = new IntervalSet();
+  const aged: { range: Range; since: number }[] = [];
+  for (const { range, since } of (parts.get(key) ?? []).toSorted((a, b) => a.since - b.since)) {
+    for (const part of new IntervalSet([range]).difference(covered)) aged.push({ range: part, since });
+    covered = covered.with(range);
+  }
+  return aged;
+}
+
+function rangesByKey(asked: readonly Value[]): Map<string, IntervalSet> {
+  const ranges = new Map<string, IntervalSet>();
+  for (const { key, range } of asked) if (range) ranges.set(key, (ranges.get(key) ?? new IntervalSet()).with(range));
+  return ranges;
+}
+
+/** Finer than a second: an edit is younger than everything that was created in the second before it. */
+function timeText(since: number): string {
+  return new Date(since).toISOString().replace(".000Z", "Z");
+}
