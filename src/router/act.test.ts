@@ -176,7 +176,7 @@ describe("a step that is refused", () => {
     ground.refused.add("neighbor 192.0.2.1 password s3cret");
     const form = { fragment: { owner: "Underlay/u", lines: [{ line: "neighbor 192.0.2.1 password s3cret" }] }, links: [] };
     const { failures } = await pass(step("Underlay", "u", form));
-    expect(failures[0]?.message).toBe('bgpd refused "neighbor 192.0.2.1 password ********": % Unknown command');
+    expect(failures[0]?.message).toBe('bgpd refused "neighbor 192.0.2.1 password ***": % Unknown command');
   });
 });
 

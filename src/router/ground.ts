@@ -1,3 +1,4 @@
+import { masked } from "../frr/entry.ts";
 import type { Fragment } from "../frr/fragment.ts";
 import type { Place, WantedLink } from "../hostnet/wanted.ts";
 
@@ -62,10 +63,6 @@ export class Refusal extends Error {
   }
 
   static ofLine({ line, daemon, words }: RefusedLine): Refusal {
-    return new Refusal(`${daemon} refused "${masked(line)}": ${words}`);
+    return new Refusal(`${daemon} refused "${masked(line)}": ${masked(words)}`);
   }
-}
-
-function masked(line: string): string {
-  return line.replace(/( password )(\d )?\S.*$/, "$1********");
 }

@@ -97,3 +97,14 @@ test("a daemon that was started anew is noticed by its identity", async () => {
   expect(stage.heard).toEqual(["change", "restart"]);
   await stage.stop();
 });
+
+const trying = (state: string) => ({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }] });
+
+test("a session that goes on trying is in one state", async () => {
+  const stage = watchOn(trying("Active"));
+  for (const state of ["Connect", "OpenSent", "Idle", "Active"]) await stage.say(trying(state));
+  expect(stage.heard).toEqual(["change"]);
+  await stage.say(trying("Idle (Admin)"));
+  expect(stage.watch.spoken?.sessions[0]?.state).toBe("Idle (Admin)");
+  await stage.stop();
+});

@@ -81,10 +81,11 @@ export class SessionWatch implements Runnable {
   /** FRR's clock of a session runs on by itself; the moment it began must not wander. */
   #dated(sessions: Said["sessions"], now: Date): SessionReport[] {
     const before = new Map(this.#spoken?.sessions.map((session) => [keyOf(session), session]));
-    return sessions.map(({ sinceMs, ...session }) => {
-      const known = before.get(keyOf(session));
-      if (known?.since !== undefined && known.state === session.state && !isNewer(known.since, sinceMs, now))
-        return { ...session, since: known.since };
+    return sessions.map(({ sinceMs, ...said }) => {
+      const known = before.get(keyOf(said));
+      const session = { ...said, state: steady(known?.state, said.state) };
+      const goesOn = known?.state === session.state && !hasBegunAnew(known, sinceMs, now);
+      if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
       // Where FRR does not say since when, it is since now, if it changed before our eyes.
       if (sinceMs === undefined && !known) return session;
       return { ...session, since: metaTime(new Date(now.getTime() - (sinceMs ?? 0))) };
@@ -93,8 +94,16 @@ export class SessionWatch implements Runnable {
 }
 
 /** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */
-function isNewer(since: string, sinceMs: number | undefined, now: Date): boolean {
-  return sinceMs !== undefined && now.getTime() - sinceMs > Date.parse(since) + 3_000;
+function hasBegunAnew({ state, since }: SessionReport, sinceMs: number | undefined, now: Date): boolean {
+  if (state !== "Established" || since === undefined || sinceMs === undefined) return false;
+  return now.getTime() - sinceMs > Date.parse(since) + 3_000;
+}
+
+const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
+
+/** A session that does not come up goes round through these for ever. That is one state, and the word for it stays. */
+function steady(known: string | undefined, said: string): string {
+  return known !== undefined && TRYING.has(known) && TRYING.has(said) ? known : said;
 }
 
 function states({ sessions, vnis }: Spoken): unknown {
