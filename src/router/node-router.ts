@@ -90,7 +90,7 @@ export class NodeRouter {
       const planned = plan(await this.#observe(view, state, kernel, signal));
       this.#planned = planned;
 
-      const base = baseFragment(view.node.metadata.name);
+      const base = baseFragment();
       const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
       const daemons = await this.#options.openFrr([base, ...applied], signal);
       await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);

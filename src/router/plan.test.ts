@@ -87,7 +87,8 @@ test("without an Underlay, or with one without EVPN, every VNI names what it mis
     "L2VNI/a DependencyFailed : No Underlay selects this node",
     "L3VNI/b DependencyFailed : No Underlay selects this node",
   ]);
-  const { evpn: _, ...spec } = underlay().spec;
+  const spec = underlay().spec;
+  delete spec.evpn;
   const plain = { ...underlay(), spec };
   const planned = plan(observed({ underlays: [plain], ...vnis, passthroughs: [passthrough("p")] }));
   expect(failures(planned)).toEqual([

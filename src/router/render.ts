@@ -14,12 +14,11 @@ import type { HostSession } from "./validate/host-session.ts";
 // Every line stands here as FRR prints it, and none that FRR would hide as a default: what is hidden looks missing, and would be sent
 // again and again.
 
-/** What every router has, also one without an Underlay. */
-export function baseFragment(node: string): Fragment {
+/** What every router has, also one without an Underlay. Not its hostname: vtysh has one of its own, and daemons do not take it from a file. */
+export function baseFragment(): Fragment {
   return {
     owner: "Router/base",
     lines: [
-      { line: `hostname ${node}` },
       { line: "log timestamp precision 3" },
       { line: "ip nht resolve-via-default" },
       { line: "ipv6 nht resolve-via-default" },
