@@ -28,6 +28,9 @@ const DEADLINE_MS = 10_000;
 /** Longer ones are refused by FRR's main branch, and not always with words. */
 const LONGEST_LINE = 4000;
 const END_OF_REPLY = 4;
+/** mgmtd does one commit at a time, and has whoever comes second come again. */
+const BUSY = /^% command failed, could not lock \w+ DS/;
+const BUSY_AGAIN_MS = 20;
 
 /**
  * A connection to one daemon's vty socket, in enable mode. A line goes out, its answer comes in, then the next goes out. Once the connection is lost it stays
@@ -38,7 +41,7 @@ export class Vty {
   readonly #socket: Socket;
   readonly #deadlineMs: number;
   readonly #waiting: Request[] = [];
-  #underway: { request: Request; stop: () => void } | undefined;
+  #underway: { request: Request; stop: () => void; again?: NodeJS.Timeout; busy?: string } | undefined;
   #received: Buffer[] = [];
   #lost: { code: VtyErrorCode; text: string; cause?: unknown } | undefined;
 
@@ -126,11 +129,14 @@ export class Vty {
     }
     // Whoever gives up leaves an answer on its way that would be taken for the next one's: the connection goes with it.
     const abort = () => this.#giveUp(request, signal.reason, "an answer was given up");
-    const late = `no answer in ${deadlineMs / 1000} s`;
-    const timer = setTimeout(() => this.#giveUp(request, new VtyError("Timeout", this.daemon, line, late), late), deadlineMs);
+    const timer = setTimeout(() => {
+      const late = this.#underway?.busy ?? `no answer in ${deadlineMs / 1000} s`;
+      this.#giveUp(request, new VtyError("Timeout", this.daemon, line, late), late);
+    }, deadlineMs);
     signal.addEventListener("abort", abort, { once: true });
     const stop = () => {
       clearTimeout(timer);
+      clearTimeout(this.#underway?.again);
       signal.removeEventListener("abort", abort);
     };
     this.#underway = { request, stop };
@@ -154,9 +160,15 @@ export class Vty {
     this.#received = [];
     const underway = this.#underway;
     if (!underway) return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });
-    this.#underway = undefined;
+    const reply = { status: all[all.length - 1] ?? 0, text: all.toString("utf8", 0, all.length - END_OF_REPLY) };
+    if (BUSY.test(reply.text)) {
+      underway.busy = frrsWords(reply.text, reply.status);
+      underway.again = setTimeout(() => this.#socket.write(`${underway.request.line}\0`), BUSY_AGAIN_MS * (0.5 + Math.random()));
+      return;
+    }
     underway.stop();
-    underway.request.resolve({ status: all[all.length - 1] ?? 0, text: all.toString("utf8", 0, all.length - END_OF_REPLY) });
+    this.#underway = undefined;
+    underway.request.resolve(reply);
     this.#next();
   }
 
@@ -171,8 +183,8 @@ export class Vty {
     this.#lost = lost;
     this.#socket.destroy();
     const underway = this.#underway;
-    this.#underway = undefined;
     underway?.stop();
+    this.#underway = undefined;
     underway?.request.reject(this.#lossOf(underway.request.line));
     this.#next();
   }
@@ -183,11 +195,11 @@ export class Vty {
   }
 }
 
-/** FRR's words for a person: `% Unknown command: foo` without sign, echo of the prompt and line ends. */
+/** FRR's words for a person: `% [BGPD] Unknown command: foo` without sign, name and line ends. */
 export function frrsWords(text: string, status: number): string {
   const words = text
     .split(/[\r\n]+/)
-    .map((line) => line.replace(/^\s*%+\s*/, "").trim())
+    .map((line) => line.replace(/^\s*%+\s*(\[[A-Z]+\] )?/, "").trim())
     .filter((line) => line !== "");
   return words.length ? words.join("; ") : (SILENT_REFUSALS[status] ?? `refused with status ${status}`);
 }

@@ -1,0 +1,173 @@
+import { VtyError } from "./error.ts";
+import type { FrrRouter } from "./router.ts";
+
+/** A neighbour of BGP in one VRF. */
+export interface Session {
+  readonly vrf: string;
+  /** Its address, or the interface of an unnumbered one. */
+  readonly neighbor: string;
+  readonly remoteAs: number;
+  /** The state machine's: `Established`, `Active`, `Idle`, `Connect`, `Idle (Admin)`… */
+  readonly state: string;
+  /** How long it has been up, or down. Not there for one that was never up. */
+  readonly sinceMs?: number;
+  /** How often it went from up to down. */
+  readonly drops: number;
+  readonly families: readonly SessionFamily[];
+}
+
+export interface SessionFamily {
+  /** As FRR names it: `ipv4Unicast`, `l2VpnEvpn`. */
+  readonly family: string;
+  readonly received: number;
+  readonly sent: number;
+}
+
+export interface Vni {
+  readonly vni: number;
+  readonly type: "L2" | "L3";
+  readonly vrf?: string;
+  /** Whether FRR has all it needs to use it. */
+  readonly state: "Up" | "Down";
+  readonly device?: string;
+  readonly macs: number;
+  readonly neighbors: number;
+  /** The other ends that have it. Those of an L3 VNI are not told. */
+  readonly vteps: readonly string[];
+}
+
+export interface BfdPeer {
+  readonly vrf: string;
+  readonly peer: string;
+  readonly local?: string;
+  readonly interface?: string;
+  readonly multihop: boolean;
+  /** `up`, `down`, `init` or `shutdown`. */
+  readonly status: string;
+  readonly uptimeSeconds?: number;
+  /** Why it went down last. */
+  readonly diagnostic?: string;
+}
+
+/** The sessions of every VRF, in FRR's order. */
+export async function sessions(router: FrrRouter, signal: AbortSignal): Promise<Session[]> {
+  const vrfs = await read(router, "bgpd", "show bgp vrf all summary json", signal);
+  return members(vrfs).flatMap(([vrf, families]) => sessionsOf(vrf, families));
+}
+
+/** The VNIs that zebra knows, by number. */
+export async function vnis(router: FrrRouter, signal: AbortSignal): Promise<Vni[]> {
+  const all = await read(router, "zebra", "show evpn vni json", signal);
+  const l3 = await read(router, "zebra", "show vrf vni json", signal);
+  return vnisOf(all, l3);
+}
+
+export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<BfdPeer[]> {
+  return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
+}
+
+type Unread = Record<string, unknown>;
+
+/** FRR 8.4 says nothing at all where there is nothing to say. */
+async function read(router: FrrRouter, daemon: string, line: string, signal: AbortSignal): Promise<unknown> {
+  const { text } = await (await router.vty(daemon, signal)).run(line, signal);
+  if (text.trim() === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new VtyError("Malformed", daemon, line, `the answer is not JSON: ${text.trim().slice(0, 80)}`, { cause });
+  }
+}
+
+function sessionsOf(vrf: string, families: unknown): Session[] {
+  const found = new Map<string, Session & { families: SessionFamily[] }>();
+  for (const [family, summary] of members(families)) {
+    for (const [neighbor, said] of members(record(summary)["peers"])) {
+      const peer = record(said);
+      const counts = { family, received: number(peer["pfxRcd"]), sent: number(peer["pfxSnt"]) };
+      const known = found.get(neighbor);
+      if (known) known.families.push(counts);
+      else found.set(neighbor, { ...sessionOf(vrf, neighbor, peer), families: [counts] });
+    }
+  }
+  return [...found.values()];
+}
+
+function sessionOf(vrf: string, neighbor: string, peer: Unread): Session {
+  return {
+    vrf,
+    neighbor,
+    remoteAs: number(peer["remoteAs"]),
+    state: text(peer["state"]) ?? "Unknown",
+    ...(peer["peerUptime"] === "never" ? {} : { sinceMs: number(peer["peerUptimeMsec"]) }),
+    drops: number(peer["connectionsDropped"]),
+    families: [],
+  };
+}
+
+function vnisOf(all: unknown, l3: unknown): Vni[] {
+  const vrfs = new Map(list(record(l3)["vrfs"]).map((said) => [number(record(said)["vni"]), record(said)]));
+  return members(all)
+    .map(([, said]) => vniOf(record(said), vrfs))
+    .sort((a, b) => a.vni - b.vni);
+}
+
+function vniOf(said: Unread, vrfs: ReadonlyMap<number, Unread>): Vni {
+  const vni = number(said["vni"]);
+  const type = said["type"] === "L3" ? "L3" : "L2";
+  const device = name(said["vxlanIf"]);
+  const l3 = type === "L3" ? vrfs.get(vni) : undefined;
+  // Before the VRF has a device, only its configuration tells which it is.
+  const vrf = name(said["tenantVrf"]) ?? name(l3?.["vrf"]);
+  // An L2 VNI has no state of its own: it is up while its device is.
+  const up = type === "L3" ? l3?.["state"] === "Up" : device !== undefined;
+  return {
+    vni,
+    type,
+    ...(vrf ? { vrf } : {}),
+    state: up ? "Up" : "Down",
+    ...(device ? { device } : {}),
+    macs: number(said["numMacs"]),
+    neighbors: number(said["numArpNd"]),
+    vteps: list(said["remoteVteps"]).flatMap((vtep) => text(vtep) ?? text(record(vtep)["ip"]) ?? []),
+  };
+}
+
+function bfdPeerOf(peer: Unread): BfdPeer {
+  const [local, device, diagnostic] = [text(peer["local"]), text(peer["interface"]), text(peer["diagnostic"])];
+  return {
+    vrf: text(peer["vrf"]) ?? "default",
+    peer: text(peer["peer"]) ?? "",
+    ...(local ? { local } : {}),
+    ...(device ? { interface: device } : {}),
+    multihop: peer["multihop"] === true,
+    status: text(peer["status"]) ?? "unknown",
+    ...(typeof peer["uptime"] === "number" ? { uptimeSeconds: peer["uptime"] } : {}),
+    ...(diagnostic && diagnostic !== "ok" ? { diagnostic } : {}),
+  };
+}
+
+/** What FRR says in place of a name that it does not know. */
+function name(said: unknown): string | undefined {
+  return typeof said === "string" && !/^(none|unknown|n\/a|)$/i.test(said) ? said : undefined;
+}
+
+function text(said: unknown): string | undefined {
+  return typeof said === "string" ? said : undefined;
+}
+
+function number(said: unknown): number {
+  return typeof said === "number" ? said : 0;
+}
+
+function record(said: unknown): Unread {
+  return typeof said === "object" && said !== null && !Array.isArray(said) ? (said as Unread) : {};
+}
+
+function members(said: unknown): [string, unknown][] {
+  return Object.entries(record(said)).filter(([, value]) => typeof value === "object");
+}
+
+function list(said: unknown): unknown[] {
+  return Array.isArray(said) ? said : [];
+}
