@@ -140,6 +140,7 @@ export class HostPass implements AsyncDisposable {
       } catch (error) {
         const refused = refusal(error);
         await this.#look();
+        if (this.#ovs) this.#ovs = await readOvs(this.#signal).catch(() => undefined);
         return { changed, refused };
       }
       changed += planned.commands.length;

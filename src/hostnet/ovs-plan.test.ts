@@ -65,6 +65,10 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
+  test("that Open vSwitch could not set up is refused, not taken for granted", () => {
+    expect(plan([bridge], snapshot({ ovs: [ours] })).refused?.words).toContain("has not set it up");
+  });
+
   test("does not take the name of a link that is none", () => {
     const have = snapshot({ host: [link("br-hs-100", "bridge", { alias: "", group: "default" })], ovs: [] });
     expect(plan([bridge], have).refused?.message).toBe(

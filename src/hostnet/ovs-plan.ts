@@ -10,13 +10,15 @@ export const OVS_KEY = "plumbline";
 export function bringOvsBridge({ place, name, owner }: WantedLink, draft: Draft): void {
   if (place !== "host") return draft.refuse(place, name, "Open vSwitch runs in the host's namespace only");
   const bridge = draft.have.ovs?.find((candidate) => candidate.name === name);
+  const link = draft.get(place, name);
   if (bridge) {
+    if (!link) return draft.refuse(place, name, "Open vSwitch knows this bridge, and has not set it up; its log says why");
     if (bridge.owner !== undefined && bridge.owner !== owner) draft.ovs(name, "br-set-external-id", name, OVS_KEY, owner);
     // A bridge that is not ours may be down for a reason.
-    if (bridge.owner !== undefined && draft.get(place, name)?.up === false) draft.ip(place, name, "link", "set", "dev", name, "up");
+    if (bridge.owner !== undefined && !link.up) draft.ip(place, name, "link", "set", "dev", name, "up");
     return;
   }
-  if (draft.get(place, name)) return draft.refuse(place, name, "a link of this name is there already, and it is no bridge of Open vSwitch");
+  if (link) return draft.refuse(place, name, "a link of this name is there already, and it is no bridge of Open vSwitch");
   draft.ovs(name, "add-br", name, "--", "br-set-external-id", name, OVS_KEY, owner);
   draft.ip(place, name, "link", "set", "dev", name, "up");
 }

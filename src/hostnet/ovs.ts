@@ -28,16 +28,25 @@ export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
   }));
 }
 
-export async function ovsVsctl(args: readonly string[], options: { signal: AbortSignal; link?: string }): Promise<string> {
+/** Gives what it prints. Whatever goes wrong is somebody's refusal: the rest of the node does without Open vSwitch. */
+export async function ovsVsctl(args: readonly string[], { signal, link }: { signal: AbortSignal; link?: string }): Promise<string> {
+  const limits = { signal, ...(link !== undefined && { link }), deadlineMs: 2 * WAIT_SECONDS * 1000 };
   try {
-    return await run("ovs-vsctl", [`--timeout=${WAIT_SECONDS}`, ...args], { ...options, deadlineMs: 2 * WAIT_SECONDS * 1000 });
+    const { stdout, stderr } = await run("ovs-vsctl", [`--timeout=${WAIT_SECONDS}`, ...args], limits);
+    const [, words] = /^ovs-vsctl: (Error detected while .*)$/m.exec(stderr) ?? [];
+    if (words === undefined) return stdout;
+    throw new KernelError("Refused", words, { command: ["ovs-vsctl", ...args].join(" "), namespace: "", link });
   } catch (error) {
     if (!(error instanceof KernelError)) throw error;
-    // It ends by an alarm when ovs-vswitchd does not take the change in time.
-    const absent = error.code === "Unreachable" || /database connection failed|Alarm clock|SIGALRM|signal/i.test(error.words);
-    const words = absent ? `Open vSwitch is not running on this node: ${error.words}` : error.words;
-    throw new KernelError("Refused", words, error, { cause: error });
+    throw new KernelError("Refused", inPlainWords(error), error, { cause: error });
   }
+}
+
+function inPlainWords({ code, words }: KernelError): string {
+  if (words.includes("Alarm clock"))
+    return `Open vSwitch is not running on this node: ovs-vswitchd has not taken the change within ${WAIT_SECONDS} s`;
+  const absent = code === "Unreachable" || words.includes("database connection failed");
+  return absent ? `Open vSwitch is not running on this node: ${words}` : words;
 }
 
 /** Rows as `ovs-vsctl --format=json` prints them. */

@@ -12,15 +12,20 @@ export interface RunOptions {
   readonly deadlineMs?: number;
 }
 
-/** Runs a program by itself, for what happens once in a while. Gives its output; a refusal is a KernelError with its words. */
-export async function run(program: string, args: readonly string[], options: RunOptions): Promise<string> {
+export interface Output {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program by itself, for what happens once in a while. When it fails that is a KernelError with its words. */
+export async function run(program: string, args: readonly string[], options: RunOptions): Promise<Output> {
   const { signal, namespace = "", link, deadlineMs = DEADLINE_MS } = options;
   signal.throwIfAborted();
   const about = { command: [program, ...args].join(" "), namespace, ...(link !== undefined && { link }) };
   return new Promise((resolve, reject) => {
     const limits = { signal, timeout: deadlineMs, killSignal: "SIGKILL", maxBuffer: MOST_OUTPUT } as const;
     execFile(program, args, limits, (cause, stdout, stderr) => {
-      if (!cause) return resolve(stdout);
+      if (!cause) return resolve({ stdout, stderr });
       if (signal.aborted) return reject(signal.reason as Error);
       const words = stderr.trim();
       if (cause.killed) return reject(new KernelError("Timeout", `${program} has not answered within ${deadlineMs} ms`, about, { cause }));
@@ -33,7 +38,8 @@ export async function run(program: string, args: readonly string[], options: Run
 
 const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespace|nsenter:)/m;
 
-/** `ip` in a namespace. */
-export function ip(namespace: string | undefined, args: readonly string[], options: Omit<RunOptions, "namespace">): Promise<string> {
-  return run("ip", [...(namespace === undefined ? [] : ["-n", namespace]), ...args], { ...options, namespace });
+/** What `ip` prints in a namespace. */
+export async function ip(namespace: string | undefined, args: readonly string[], options: Omit<RunOptions, "namespace">): Promise<string> {
+  const entry = namespace === undefined ? [] : ["-n", namespace];
+  return (await run("ip", [...entry, ...args], { ...options, namespace })).stdout;
 }

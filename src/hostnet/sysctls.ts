@@ -24,7 +24,8 @@ export async function setSysctls(
 ): Promise<SysctlOutcome> {
   const shell = ["sh", "-c", SCRIPT, "sysctls", ...Object.entries(wanted).flat()];
   const [program = "", ...args] = namespace === undefined ? shell : ["nsenter", `--net=/run/netns/${namespace}`, "--", ...shell];
-  const lines = (await run(program, args, { signal, namespace })).split("\n");
+  const { stdout } = await run(program, args, { signal, namespace });
+  const lines = stdout.split("\n");
   const keys = (what: string) => lines.filter((line) => line.startsWith(what)).map((line) => line.slice(what.length + 1));
   return { changed: keys("changed"), missing: keys("missing") };
 }

@@ -1,0 +1,105 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Child } from "../../lab/child.ts";
+import { HostPass } from "../../src/hostnet/host-pass.ts";
+import { ovsAnswers } from "../../src/hostnet/ovs.ts";
+import { OVS_MASTER, type WantedLink } from "../../src/hostnet/wanted.ts";
+import { createNamespaces, shown, type TestNamespaces } from "../support/namespaces.ts";
+
+const signal = AbortSignal.timeout(600_000);
+const owner = "L2VNI/red";
+const near: WantedLink = { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } };
+const far: WantedLink = { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } };
+const attached: WantedLink = { ...near, master: `${OVS_MASTER}br-ovs` };
+
+let namespaces: TestNamespaces;
+let places: { host: string; router: string };
+let directory: string;
+let children: Child[];
+let before: string | undefined;
+
+const vsctl = (...args: string[]) => execFileSync("ovs-vsctl", ["--timeout=20", ...args], { encoding: "utf8" }).trim();
+const ports = () => vsctl("list-ports", "br-ovs");
+
+beforeAll(() => {
+  namespaces = createNamespaces(2);
+  const [host = "", router = ""] = namespaces.names;
+  places = { host, router };
+  directory = mkdtempSync(join(tmpdir(), "plumbline-ovs-"));
+  children = [];
+  before = process.env["OVS_RUNDIR"];
+  process.env["OVS_RUNDIR"] = directory;
+});
+
+afterAll(async () => {
+  if (before === undefined) delete process.env["OVS_RUNDIR"];
+  else process.env["OVS_RUNDIR"] = before;
+  await Promise.all(children.map((child) => child.kill()));
+  rmSync(directory, { recursive: true });
+  await namespaces.remove();
+});
+
+/** In userspace, since not every kernel has its module; what is asked of its database is the same. */
+async function startOvs(): Promise<void> {
+  const database = join(directory, "conf.db");
+  execFileSync("ovsdb-tool", ["create", database, "/usr/share/openvswitch/vswitch.ovsschema"]);
+  const options = { logFile: join(directory, "log"), env: { OVS_RUNDIR: directory } };
+  children.push(new Child("ovsdb-server", "ovsdb-server", [database, `--remote=punix:${directory}/db.sock`], options));
+  while (!(await ovsAnswers(signal)));
+  vsctl("--no-wait", "init");
+  children.push(new Child("ovs-vswitchd", "ip", ["netns", "exec", places.host, "ovs-vswitchd", `unix:${directory}/db.sock`], options));
+  vsctl("add-br", "br-ovs", "--", "set", "bridge", "br-ovs", "datapath_type=netdev");
+}
+
+test("without Open vSwitch a leg that needs it is refused by name, and everything else goes on", async () => {
+  expect(await ovsAnswers(signal)).toBe(false);
+  await using pass = await HostPass.open(places, signal);
+  const { changed, refused } = await pass.bring([attached, far]);
+  expect(changed).toBe(0);
+  expect(refused).toMatchObject({
+    code: "Refused",
+    words: expect.stringMatching(/^Open vSwitch is not running on this node: .*database connection failed/) as string,
+  });
+  expect(await pass.bring([near, far])).not.toHaveProperty("refused");
+  expect(await pass.remove([near, far, { place: "host", name: "br-ovs" }])).toEqual({ changed: 1 });
+});
+
+test("a leg becomes a port of a bridge, is put back, and leaves the bridge as it was", async () => {
+  await startOvs();
+  {
+    await using pass = await HostPass.open(places, signal);
+    expect(await pass.bring([attached, far])).not.toHaveProperty("refused");
+    expect(ports()).toBe("host-100");
+    expect(await pass.bring([attached, far])).toEqual({ changed: 0 });
+  }
+  vsctl("del-port", "host-100");
+  {
+    await using pass = await HostPass.open(places, signal);
+    expect(await pass.bring([attached, far])).toEqual({ changed: 1 });
+    expect(ports()).toBe("host-100");
+    // The kernel does not show a port of userspace as one, so somebody who asks for no bridge at all is not looked up there.
+    expect(await pass.remove([near, { place: "host", name: "br-ovs" }])).toEqual({ changed: 2 });
+  }
+  expect(ports()).toBe("");
+  expect((shown(places.host, "link") as { ifname: string }[]).map(({ ifname }) => ifname)).toContain("br-ovs");
+});
+
+test("a bridge of ours is deleted, and one of somebody else's is not", async () => {
+  vsctl("add-br", "br-hs-100", "--", "set", "bridge", "br-hs-100", "datapath_type=netdev", "external_ids:plumbline=L2VNI/old");
+  const own: WantedLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };
+  await using pass = await HostPass.open(places, signal);
+  expect(await pass.bring([own])).toEqual({ changed: 2 });
+  expect(vsctl("br-get-external-id", "br-hs-100", "plumbline")).toBe(owner);
+  expect(await pass.bring([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 0 });
+  expect(await pass.remove([own, { ...own, name: "br-ovs" }])).toEqual({ changed: 1 });
+  expect(vsctl("list-br")).toBe("br-ovs");
+});
+
+test("what Open vSwitch cannot do is refused in its own words", async () => {
+  await using pass = await HostPass.open(places, signal);
+  const { refused } = await pass.bring([{ ...near, master: `${OVS_MASTER}br-nosuch` }, far]);
+  expect(refused?.message).toBe("host-100: ovs-vsctl: no bridge named br-nosuch");
+});

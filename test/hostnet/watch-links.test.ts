@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { KernelError } from "../../src/hostnet/error.ts";
+import { watchLinks } from "../../src/hostnet/watch-links.ts";
+import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
+
+let namespaces: TestNamespaces;
+let host: string;
+let router: string;
+let rings: number;
+let restarts: KernelError[];
+let stop: AbortController;
+let watching: Promise<void>;
+
+beforeEach(async () => {
+  namespaces = createNamespaces(2);
+  [host = "", router = ""] = namespaces.names;
+  rings = 0;
+  restarts = [];
+  stop = new AbortController();
+  watching = watchLinks(
+    { host, router },
+    () => (rings += 1),
+    stop.signal,
+    (cause) => restarts.push(cause),
+  );
+  // Each of the two rings once it listens.
+  await vi.waitUntil(() => rings >= 2, { timeout: 20_000 });
+  rings = 0;
+});
+
+afterEach(async () => {
+  stop.abort();
+  await watching;
+  await namespaces.remove();
+});
+
+const rung = () => vi.waitFor(() => expect(rings).toBeGreaterThan(0), { timeout: 20_000 });
+
+test("the bell rings for links and addresses of either namespace", async () => {
+  ip(host, "link add b0 type bridge");
+  await rung();
+  rings = 0;
+  ip(router, "addr add 192.0.2.1/24 dev lo");
+  await rung();
+  expect(restarts).toEqual([]);
+});
+
+test("a watch that was killed is started again, and rings for what it may have missed", async () => {
+  process.kill(monitorOf(router), "SIGKILL");
+  await rung();
+  expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, words: "ip monitor has ended" }]);
+  rings = 0;
+  ip(router, "link add b0 type bridge");
+  await rung();
+});
+
+test("the watches end when they are no longer wanted", async () => {
+  const monitors = [monitorOf(host), monitorOf(router)];
+  stop.abort();
+  await watching;
+  for (const pid of monitors) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+});
+
+test("a namespace that cannot be entered is tried again, with its reason told", async () => {
+  const ended = new AbortController();
+  const reasons: string[] = [];
+  const missing = watchLinks(
+    { host, router: `${router}x` },
+    () => {},
+    ended.signal,
+    ({ words }) => reasons.push(words),
+  );
+  await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(1), { timeout: 20_000 });
+  ended.abort();
+  await missing;
+  expect(reasons[0]).toBe(`Cannot open network namespace "${router}x": No such file or directory`);
+});
+
+function monitorOf(namespace: string): number {
+  const pid = readdirSync("/proc").find((entry) => {
+    try {
+      return (
+        /^\d+$/.test(entry) &&
+        readFileSync(`/proc/${entry}/cmdline`, "utf8") === ["ip", "-n", namespace, "monitor", "link", "address", ""].join("\0")
+      );
+    } catch {
+      return false;
+    }
+  });
+  if (pid === undefined) throw new Error(`nobody watches ${namespace}`);
+  return Number(pid);
+}
