@@ -19,7 +19,7 @@ const FRRS_OWN = /^(frr (version|defaults) |hostname |no ip(v6)? forwarding$)/;
 function paths(lines: readonly ConfigLine[], path: readonly string[] = []): string[] {
   return lines
     .filter(({ line }) => !FRRS_OWN.test(line))
-    .flatMap(({ line, inside }) => [[...path, line].join(" > "), ...paths(inside ?? [], [...path, line])])
+    .flatMap(({ line, inside = [] }) => [[...path, line].join(" > ")].concat(paths(inside, [...path, line])))
     .sort();
 }
 
