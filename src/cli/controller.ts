@@ -8,6 +8,7 @@ import { LeaderElector } from "../kube/leader/leader.ts";
 import { createLog } from "../kube/log.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
+import { type LogLevel, oneOf, withLogLevel } from "./log-level.ts";
 import { addWebhooks } from "./webhooks.ts";
 
 interface ControllerOptions extends ClusterOptions {
@@ -22,13 +23,11 @@ interface ControllerOptions extends ClusterOptions {
 }
 
 const LEASE = "plumbline-controller";
-const LOG_LEVELS = ["error", "warn", "info", "debug"] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
 const WEBHOOK_MODES = ["enabled", "disabled", "onlywebhook"] as const;
 type WebhookMode = (typeof WEBHOOK_MODES)[number];
 
 export function configure(command: Command): void {
-  withCluster(command)
+  withLogLevel(withCluster(command))
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
@@ -45,7 +44,6 @@ export function configure(command: Command): void {
         .default(address(":9443"), ":9443"),
     )
     .option("--identity <name>", "who holds the Lease, for people to read", process.env["POD_NAME"] ?? hostname())
-    .option("--log-level <level>", LOG_LEVELS.join(", "), oneOf(LOG_LEVELS), "info")
     .addHelpText("after", "\nExample:\n  plumbline controller --kubeconfig admin.kubeconfig --health-address 127.0.0.1:8080\n")
     .action(run);
 }
@@ -83,14 +81,6 @@ async function assertUsable(client: KubeClient, namespace: string): Promise<void
     client.close();
     throw error;
   }
-}
-
-function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
-  return (text) => {
-    const value = values.find((value) => value === text);
-    if (value === undefined) throw new InvalidArgumentError(`It is one of ${values.join(", ")}.`);
-    return value;
-  };
 }
 
 function address(text: string): { host?: string; port: number } {

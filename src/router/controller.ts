@@ -8,6 +8,7 @@ import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import { watchLinks } from "../hostnet/watch-links.ts";
+import type { Cache } from "../kube/cache/cache.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -36,6 +37,8 @@ export interface RouterOptions {
   log: Log;
   /** The name of this node. */
   node: string;
+  /** This node alone. */
+  nodes: Cache<Node>;
   /** Where the configuration is, and the status goes. */
   namespace: string;
   router: NodeRouter;
@@ -54,10 +57,8 @@ const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 
 /** The router of this node, for as long as the manager runs: what the cluster asks for is applied, and what became of it reported. */
 export function addRouter(options: RouterOptions): void {
-  const { manager, client, log, node, namespace, budget } = options;
-  const own = { fieldSelector: `metadata.name=${node}` };
-  const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, ...own });
-  const nodes = manager.cache(Node, own);
+  const { manager, client, log, node, nodes, namespace, budget } = options;
+  const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, fieldSelector: `metadata.name=${node}` });
   const secrets = manager.cache(Secret, { namespace, transform: passwordOnly });
   const caches = {
     underlays: manager.cache(Underlay, { namespace }),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
 import { merge, print } from "../frr/config.ts";
-import type { Fragment } from "../frr/fragment.ts";
+import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
 import { ensureNamespace, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
@@ -13,6 +13,7 @@ import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Done } from "./act.ts";
 import { replaceFile } from "./atomic-file.ts";
+import { type Difference, differences } from "./differences.ts";
 import type { Daemons } from "./ground.ts";
 import { lookAt, observe } from "./observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
@@ -37,8 +38,12 @@ export interface NodeRouterOptions {
   readonly bootFile: string;
   /** `https://host:port` or `unix:/path`: its route must not be cut. */
   readonly apiServer: string;
-  /** FRR as it runs now; `applied` is what earlier passes put there. Throws why there is none. */
-  openFrr(applied: readonly Fragment[], signal: AbortSignal): Promise<Daemons>;
+  readonly frr: {
+    /** FRR as it runs now; `applied` is what earlier passes put there. Throws why there is none. */
+    open(applied: readonly Fragment[], signal: AbortSignal): Promise<Daemons>;
+    /** All daemons' configuration as it is now. */
+    running(signal: AbortSignal): Promise<readonly ConfigLine[]>;
+  };
   readonly log: Log;
 }
 
@@ -92,7 +97,7 @@ export class NodeRouter {
 
       const base = baseFragment();
       const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
-      const daemons = await this.#options.openFrr([base, ...applied], signal);
+      const daemons = await this.#options.frr.open([base, ...applied], signal);
       await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);
       const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
       try {
@@ -111,6 +116,18 @@ export class NodeRouter {
       const unavailable = error instanceof Error ? error.message : String(error);
       return { outcome: { ...outcomeOf(this.#planned, this.#state), unavailable }, error };
     }
+  }
+
+  /** What the next pass would do. Nothing is touched, on the disk either. */
+  async differences(view: ClusterView, signal: AbortSignal): Promise<{ planned: RouterPlan; differences: Difference[] }> {
+    const { state } = await new StateFile(this.#options.stateDirectory).load({ setAside: false });
+    await using kernel = await HostPass.open(this.places, signal);
+    const index = await view.index(state.index);
+    const seen = lookAt(view.objects, state.seen, view.node, new Date());
+    const planned = plan(await this.#observe(view, { ...state, index, seen }, kernel, signal));
+    const running = await this.#options.frr.running(signal);
+    const found = differences(planned, baseFragment(), { links: kernel.have, running, lastGood: state.lastGood });
+    return { planned, differences: found };
   }
 
   async #observe(view: ClusterView, state: RouterState, kernel: HostPass, signal: AbortSignal): Promise<Observed> {

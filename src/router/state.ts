@@ -47,8 +47,8 @@ export class StateFile {
     this.path = join(directory, "router.json");
   }
 
-  /** What was saved last; nothing on a new node. A damaged file is set aside, and `setAside` says where and why. */
-  async load(): Promise<{ state: RouterState; setAside?: string }> {
+  /** What was saved last; nothing on a new node. A damaged file is set aside unless it is only looked at, and `setAside` says where and why. */
+  async load({ setAside = true } = {}): Promise<{ state: RouterState; setAside?: string }> {
     let text: string;
     try {
       text = await readFile(this.path, "utf8");
@@ -61,6 +61,7 @@ export class StateFile {
       this.#written = text;
       return { state };
     } catch (error) {
+      if (!setAside) return { state: newState() };
       const aside = `${this.path}.damaged`;
       await rename(this.path, aside).catch((cause: unknown) => {
         throw new StateError("Unwritable", aside, cause);
