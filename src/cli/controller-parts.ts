@@ -4,7 +4,12 @@ import { DaemonSet } from "../api/core/daemon-set.ts";
 import { Lease } from "../api/core/lease.ts";
 import { Node } from "../api/core/node.ts";
 import { Pod } from "../api/core/pod.ts";
+import { L2VNI } from "../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
+import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Manager } from "../kube/controller/manager.ts";
@@ -17,6 +22,7 @@ import { janitor, reportedNodes, type ReportedKind } from "../kube/members/janit
 import { MembersError, membersName, parseMembers } from "../kube/members/members.ts";
 import { membersPublisher } from "../kube/members/members-publisher.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
+import { claimsRecorder } from "../router/claims-recorder.ts";
 import { silentRouter } from "../router/silent.ts";
 
 export interface ControllerPartsOptions {
@@ -34,13 +40,15 @@ export interface ControllerPartsOptions {
   silenceMs?: number;
 }
 
-/** What the controller does for every domain: who is alive, and what becomes of the reports of those who are not. */
+/** What the controller does: who is alive, what becomes of the reports of those who are not, and who asked first for what. */
 export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
   const nodes = manager.cache(Node, { transform: nameOnly });
   const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
-  const kinds = [reportedByRouters(manager, options.routerNamespace)];
+  const inRouters = { namespace: options.routerNamespace };
+  const reports = manager.cache(RouterNodeConfigurationStatus, inRouters);
+  const kinds = [reportedByRouters(reports)];
 
   const agents = new AgentWatch({
     client,
@@ -63,16 +71,29 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
 
   const pods = options.agents === undefined ? {} : { pods: agentPods(manager, client, namespace, options.agents) };
   const parts = { client, namespace, agents, nodes, log };
+  const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
   manager.add(membersPublisher({ ...parts, members, settle }), { leaderOnly: true });
-  manager.add(janitor({ ...parts, kinds, leases, budget: new WriteBudget(), ...pods }), { leaderOnly: true });
+  manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
+  const recorder = claimsRecorder({
+    client,
+    underlays: manager.cache(Underlay, inRouters),
+    l2vnis: manager.cache(L2VNI, inRouters),
+    l3vnis: manager.cache(L3VNI, inRouters),
+    passthroughs: manager.cache(L3Passthrough, inRouters),
+    reports,
+    nodes,
+    budget,
+    log,
+  });
+  manager.add(recorder, { leaderOnly: true });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 
-function reportedByRouters(manager: Manager, namespace: string): ReportedKind<RouterNodeConfigurationStatus> {
+function reportedByRouters(cache: Cache<RouterNodeConfigurationStatus>): ReportedKind<RouterNodeConfigurationStatus> {
   return {
     kind: RouterNodeConfigurationStatus,
-    cache: manager.cache(RouterNodeConfigurationStatus, { namespace }),
+    cache,
     nodeOf: (status) => status.metadata.name,
     unknown: (status, silence, now) => silentRouter(status, silence, now),
   };

@@ -115,6 +115,13 @@ export const janitorDoubts = counter(
   "Times so many agents fell silent at once that the janitor doubted its own view.",
 );
 
+export const claimRecords = counter(
+  "claim_records_total",
+  "Records of what objects ask for, written by the controller. `action` is recorded (a value is new) or released (one was left for good).",
+  "kind",
+  "action",
+);
+
 // status/
 export const statusWrites = counter("status_writes_total", "Status writes. `class` is first, transition or refresh.", "kind", "class");
 export const statusSuppressed = counter(

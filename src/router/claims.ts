@@ -1,6 +1,7 @@
 import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
 import { IpError } from "../ip/error.ts";
 import { parseMaskedPrefix, type Prefix } from "../ip/prefix.ts";
 import type { Claim } from "../resilience/claim.ts";
@@ -9,6 +10,20 @@ type HostSession = L3Passthrough["spec"]["hostsession"];
 
 /** Of two that ask for the same value since the same moment, the kind named first has it. */
 export const kindOrder = ["Underlay", "L3VNI", "L2VNI", "L3Passthrough"] as const;
+
+/** An object that asks for values which only one object on a node may have. */
+export type Claimant =
+  | { readonly kind: "Underlay"; readonly object: Underlay }
+  | { readonly kind: "L2VNI"; readonly object: L2VNI }
+  | { readonly kind: "L3VNI"; readonly object: L3VNI }
+  | { readonly kind: "L3Passthrough"; readonly object: L3Passthrough };
+
+/** `asn` is that of the node's Underlay. */
+export function claimsOf({ kind, object }: Claimant, asn: number | undefined): Claim[] {
+  if (kind === "L2VNI") return l2vniClaims(object.metadata.name, object.spec);
+  if (kind === "L3VNI") return l3vniClaims(object.spec, asn);
+  return kind === "L3Passthrough" ? passthroughClaims(object.spec) : underlayClaims();
+}
 
 export function underlayClaims(): Claim[] {
   return [{ key: "underlay", field: "spec.nodeSelector", words: "A second Underlay on the node" }];

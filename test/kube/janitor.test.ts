@@ -4,7 +4,7 @@ import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { durationMs, eventually, installReports, Membership, throughout } from "./fixtures/membership.ts";
+import { durationMs, eventually, installKinds, Membership, throughout } from "./fixtures/membership.ts";
 
 const { signal } = new AbortController();
 let api: SuiteApiServer;
@@ -12,7 +12,7 @@ let api: SuiteApiServer;
 beforeAll(async () => {
   api = await apiServer("janitor");
   const client = new KubeClient(api.access);
-  await installReports(client);
+  await installKinds(client);
   client.close();
 });
 

@@ -3,7 +3,7 @@ import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { eventually, installReports, Membership, throughout } from "./fixtures/membership.ts";
+import { eventually, installKinds, Membership, throughout } from "./fixtures/membership.ts";
 
 const { signal } = new AbortController();
 const name = "plumbline-members";
@@ -12,7 +12,7 @@ let api: SuiteApiServer;
 beforeAll(async () => {
   api = await apiServer("members");
   const client = new KubeClient(api.access);
-  await installReports(client);
+  await installKinds(client);
   client.close();
 });
 

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import type { Kind } from "../../src/api/kind.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { L2VNI } from "../../src/api/openpe/l2vni.ts";
+import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../src/api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { settle } from "../../src/resilience/settle.ts";
+import { kindOrder, l2vniClaims } from "../../src/router/claims.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+
+const { signal } = new AbortController();
+const routers = "openperouter-system";
+const log = createLog({ level: "error" });
+let api: SuiteApiServer;
+let client: KubeClient;
+let stopController: () => Promise<void>;
+
+beforeAll(async () => {
+  api = await apiServer("claims");
+  client = new KubeClient(api.access);
+  await installCrds(client, CUSTOM_KINDS, signal);
+  for (const name of ["plumbline-system", routers, "elsewhere"])
+    await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await client.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
+  stopController = startController();
+});
+afterAll(async () => {
+  await stopController();
+  client.close();
+  await api.stop();
+});
+beforeEach(async () => {
+  for (const kind of [Underlay, L2VNI, L3VNI, L3Passthrough, RouterNodeConfigurationStatus] as unknown as Kind[]) {
+    const { items } = await client.resource(kind).list({ signal });
+    for (const { metadata } of items) await client.resource(kind).delete(metadata, { signal });
+  }
+});
+
+/** The leader's part of `plumbline controller`. */
+function startController(): () => Promise<void> {
+  const stopping = new AbortController();
+  const client = new KubeClient(api.access, { userAgent: "controller" });
+  const manager = new Manager({ client, log });
+  addControllerParts({
+    manager,
+    client,
+    log,
+    namespace: "plumbline-system",
+    routerNamespace: routers,
+    settle: () => Promise.resolve(),
+  });
+  const ended = manager.run(stopping.signal);
+  return () => {
+    stopping.abort();
+    return ended;
+  };
+}
+
+const l2vnis = () => client.resource(L2VNI);
+const l2vni = (name: string, vni: number, namespace = routers) =>
+  l2vnis().create({ metadata: { name, namespace }, spec: { vni, vxlanport: 4789 } }, { signal });
+const edit = (name: string, vni: number) => l2vnis().patch({ name, namespace: routers }, { spec: { vni } }, { signal });
+const read = (name: string) => l2vnis().get(name, { namespace: routers, signal });
+const claims = async (name: string) =>
+  Object.fromEntries(((await read(name)).status?.claims ?? []).map(({ claim, since }) => [claim, since]));
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 50 });
+
+async function recordedClaims(name: string, ...expected: string[]): Promise<Record<string, string>> {
+  await eventually(async () => expect(Object.keys(await claims(name)).sort()).toEqual(expected.toSorted()));
+  return claims(name);
+}
+
+/** What the agent of worker-1 says of the L2VNIs there. */
+async function reported(resources: { name: string; generation: number; state: "Applied" | "KeptPrevious" | "Failed" }[]): Promise<void> {
+  const reports = client.resource(RouterNodeConfigurationStatus);
+  const ref = { name: "worker-1", namespace: routers };
+  const { items } = await reports.list({ namespace: routers, signal });
+  if (items.length === 0) await reports.create({ metadata: ref }, { signal });
+  await reports.patchStatus(ref, { status: { resources: resources.map((one) => ({ kind: "L2VNI", ...one })) } }, { signal });
+}
+
+/** What worker-1 decides from the objects as they are stored, and from what it runs. */
+async function decided(running: Record<string, { vni: number; generation: number }>): Promise<Record<string, string>> {
+  const { items } = await l2vnis().list({ namespace: routers, signal });
+  const contenders = items.map(({ metadata, spec, status }) => {
+    const lastGood = running[metadata.name];
+    return {
+      kind: "L2VNI",
+      namespace: routers,
+      name: metadata.name,
+      generation: metadata.generation ?? 0,
+      created: new Date(metadata.creationTimestamp ?? 0),
+      spec,
+      recorded: status?.claims ?? [],
+      lastGood: lastGood && { spec: { ...spec, vni: lastGood.vni }, generation: lastGood.generation },
+    };
+  });
+  const { effective } = settle<L2VNI["spec"], (typeof contenders)[number]>(contenders, {
+    check: () => [],
+    claims: (spec, { name }) => l2vniClaims(name, spec),
+    kindOrder,
+    now: new Date(),
+  });
+  return Object.fromEntries(effective.map(({ contender, spec, form }) => [contender.name, `${form} ${spec.vni}`]));
+}
+
+test("every kind's values are recorded as old as the object, in the router's namespace and nowhere else", async () => {
+  await client
+    .resource(Underlay)
+    .create({ metadata: { name: "u", namespace: routers }, spec: { asn: 64514 } as Underlay["spec"] }, { signal });
+  await client.resource(L3VNI).create(
+    {
+      metadata: { name: "red", namespace: routers },
+      spec: {
+        vni: 100,
+        vrf: "red",
+        exportRTs: ["64514:100"],
+        hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.168.10.0/24" } },
+      } as L3VNI["spec"],
+    },
+    { signal },
+  );
+  await client
+    .resource(L3Passthrough)
+    .create(
+      {
+        metadata: { name: "p", namespace: routers },
+        spec: { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv6: "2001:db8::/64" } } },
+      },
+      { signal },
+    );
+  await l2vni("web", 110);
+  await l2vni("other", 110, "elsewhere");
+
+  await eventually(async () => {
+    const { metadata, status } = await client.resource(L3VNI).get("red", { namespace: routers, signal });
+    const since = metadata.creationTimestamp;
+    expect(status?.claims).toEqual([
+      { claim: "rt/64514:100", since },
+      { claim: "session/192.168.10.0-192.168.10.255", since },
+      { claim: "subnet/red/192.168.10.0-192.168.10.255", since },
+      { claim: "vni/100", since },
+      { claim: "vrf/red", since },
+    ]);
+    expect((await client.resource(Underlay).get("u", { namespace: routers, signal })).status?.claims?.map(({ claim }) => claim)).toEqual([
+      "underlay",
+    ]);
+    expect((await client.resource(L3Passthrough).get("p", { namespace: routers, signal })).status?.claims).toHaveLength(2);
+    expect(Object.keys(await claims("web"))).toEqual(["vni/110"]);
+  });
+  expect((await l2vnis().get("other", { namespace: "elsewhere", signal })).status).toBeUndefined();
+});
+
+test("an old object edited onto the value of a newer, working one leaves that working and keeps its own, until there is room", async () => {
+  await l2vni("old", 100);
+  const created = await recordedClaims("old", "vni/100");
+  await l2vni("new", 200);
+  const held = await recordedClaims("new", "vni/200");
+  await reported([
+    { name: "old", generation: 1, state: "Applied" },
+    { name: "new", generation: 1, state: "Applied" },
+  ]);
+  const running = { old: { vni: 100, generation: 1 }, new: { vni: 200, generation: 1 } };
+
+  await edit("old", 200);
+  // Before it is recorded and after, on a node that has seen the edit and on one that has not.
+  expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
+  const edited = await recordedClaims("old", "vni/100", "vni/200");
+  expect(edited["vni/100"]).toBe(created["vni/100"]);
+  expect(Date.parse(edited["vni/200"] ?? "")).toBeGreaterThan(Date.parse(held["vni/200"] ?? ""));
+  expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
+  expect(await decided({})).toEqual({ new: "current 200" });
+
+  // Meanwhile its old value is still its own.
+  await reported([
+    { name: "old", generation: 2, state: "KeptPrevious" },
+    { name: "new", generation: 1, state: "Applied" },
+  ]);
+  await l2vni("third", 100);
+  await recordedClaims("third", "vni/100");
+  expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
+  expect(Object.keys(await claims("old"))).toEqual(["vni/100", "vni/200"]);
+
+  // The newer one goes: the old one has what it asked for, and lets go of what it had.
+  await l2vnis().delete({ name: "new", namespace: routers }, { signal });
+  expect(await decided({ old: running.old })).toEqual({ old: "current 200", third: "current 100" });
+  await reported([
+    { name: "old", generation: 2, state: "Applied" },
+    { name: "third", generation: 1, state: "Applied" },
+  ]);
+  await recordedClaims("old", "vni/200");
+
+  // Back onto what is now another's, it is the younger one.
+  await edit("old", 100);
+  await recordedClaims("old", "vni/100", "vni/200");
+  expect(await decided({ old: { vni: 200, generation: 2 }, third: { vni: 100, generation: 1 } })).toEqual({
+    old: "kept 200",
+    third: "current 100",
+  });
+});
+
+test("an edit that is taken back finds its values as old as they were", async () => {
+  await l2vni("hasty", 300);
+  const before = await recordedClaims("hasty", "vni/300");
+  await reported([{ name: "hasty", generation: 1, state: "Applied" }]);
+  await edit("hasty", 301);
+  await recordedClaims("hasty", "vni/300", "vni/301");
+  await edit("hasty", 300);
+  await reported([{ name: "hasty", generation: 3, state: "Applied" }]);
+  expect(await recordedClaims("hasty", "vni/300")).toEqual(before);
+});
+
+test("a record that a person removed or edited is made again, and nothing is written while nothing changes", async () => {
+  await l2vni("calm", 400);
+  const before = await recordedClaims("calm", "vni/400");
+  await l2vnis().patchStatus({ name: "calm", namespace: routers }, { status: { claims: [] } }, { signal });
+  expect(await recordedClaims("calm", "vni/400")).toEqual(before);
+
+  const { resourceVersion } = (await read("calm")).metadata;
+  await client.resource(Node).patch({ name: "worker-1" }, { metadata: { labels: { touched: "yes" } } }, { signal });
+  await reported([{ name: "calm", generation: 1, state: "Applied" }]);
+  await stopController();
+  stopController = startController();
+  await l2vni("last", 401);
+  await recordedClaims("last", "vni/401");
+  expect((await read("calm")).metadata.resourceVersion).toBe(resourceVersion);
+});
