@@ -57,8 +57,10 @@ export class Agent {
 
   async #runOnce(signal: AbortSignal): Promise<void> {
     const { host, kubeconfig, onEnd } = this.#options;
-    const command = [process.execPath, ...process.execArgv, MAIN, "agent", "--node", host.name, "--kubeconfig", kubeconfig];
-    const agent = host.start(command);
+    const cache = process.env["NODE_COMPILE_CACHE"];
+    const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
+    const command = [process.execPath, ...process.execArgv, MAIN, "agent", "--node", host.name, "--kubeconfig", kubeconfig, "--frr-start"];
+    const agent = host.start(command, { env });
     this.#process = agent;
     agent.onOutput = (chunk) => this.#log.write(chunk);
     agent.onErrors = (chunk) => this.#log.write(chunk);
