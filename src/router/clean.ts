@@ -12,14 +12,14 @@ import { StateFile } from "./state.ts";
 export interface Removal {
   /** `Delete link vni100 in network namespace perouter` */
   readonly says: readonly string[];
-  run(signal: AbortSignal): Promise<unknown>;
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
 interface Cleaning {
   readonly places: Places;
   readonly stateDirectory: string;
   readonly frrRunDirectory: string;
-  stopFrr(): Promise<void>;
+  readonly stopFrr: () => Promise<void>;
 }
 
 /** What we keep in the state directory; anything else there is someone else's. */
