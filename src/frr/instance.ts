@@ -6,6 +6,7 @@ import { daemonsOf, type Daemon } from "./daemons.ts";
 import { FrrError } from "./error.ts";
 import { Jail } from "./jail.ts";
 import { FrrRouter, parseVersion, type FrrVersion } from "./router.ts";
+import { keepRunning, type RestartCause } from "./supervision.ts";
 
 export interface FrrInstanceOptions {
   /** FRR's pathspace (-N): `vtysh -N <name>` speaks to this router. */
@@ -23,16 +24,14 @@ export interface FrrInstanceOptions {
   /** How long a daemon may take to answer. */
   deadlineMs?: number;
   log: Logger;
-  /** A daemon was found dead and has been started anew. */
-  onRestart?: (daemon: Daemon) => void;
+  /** A daemon has been started anew. */
+  onRestart?: (daemon: Daemon, cause: RestartCause) => void;
 }
 
 const PROGRAMS = "/usr/lib/frr";
 const KEEP_ROUTES_SECONDS = 60;
 const START_MS = 30_000;
 const STOP_MS = 5_000;
-const LOOK_EVERY_MS = 1_000;
-const RESTART = { minMs: 500, maxMs: 30_000 };
 
 /** The daemons of one router: started so that they outlive us, and found again by the next of us. */
 export class FrrInstance {
@@ -46,6 +45,8 @@ export class FrrInstance {
   readonly #options: FrrInstanceOptions;
   readonly #log: Logger;
   readonly #logDirectory: string;
+  /** Where the daemons have what cannot be told to go elsewhere. */
+  readonly #pathspace: string;
   #version: FrrVersion | undefined;
 
   constructor(options: FrrInstanceOptions) {
@@ -59,6 +60,7 @@ export class FrrInstance {
     this.#options = options;
     this.#log = options.log;
     this.#logDirectory = join(stateDirectory, "log");
+    this.#pathspace = `/run/frr/${name}`;
   }
 
   /** Has every daemon running: takes over those that do, starts the others and gives them the boot file. */
@@ -74,63 +76,58 @@ export class FrrInstance {
     if (started.length) await this.#boot(started, signal);
   }
 
-  /** Starts anew what dies, until the signal. */
+  /** Starts anew what dies or hangs, until the signal. */
   async supervise(signal: AbortSignal): Promise<void> {
-    const failures = new Map<Daemon, { count: number; notBefore: number }>();
-    const daemons = daemonsOf(await this.version(signal));
-    while (!signal.aborted) {
-      for (const daemon of daemons) {
-        if ((await this.#pid(daemon)) !== undefined) continue;
-        const before = failures.get(daemon);
-        if (before && performance.now() < before.notBefore) continue;
-        // Counted also when the start goes well: a daemon that dies of its configuration starts well every time.
-        const count = (before?.count ?? 0) + 1;
-        failures.set(daemon, { count, notBefore: performance.now() + backoffMs(count) });
-        await this.#restart(daemon, signal);
-      }
-      for (const [daemon, { count, notBefore }] of failures) {
-        if (performance.now() > notBefore + 2 * backoffMs(count) && (await this.#pid(daemon)) !== undefined) failures.delete(daemon);
-      }
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
-    }
+    await keepRunning(
+      {
+        daemons: daemonsOf(await this.version(signal)),
+        alive: async (daemon) => (await this.#pid(daemon)) !== undefined,
+        answers: (daemon) => this.#answers(daemon, signal),
+        restart: (daemon, cause) => this.#restart(daemon, cause, signal),
+      },
+      signal,
+    );
   }
 
   /** Ends every daemon. */
   async stop(): Promise<void> {
     this.router.close();
     const daemons: readonly Daemon[] = ["staticd", "bfdd", "bgpd", "zebra", "mgmtd"];
-    for (const daemon of daemons) await this.#end(daemon);
-    await rm(this.runDirectory, { recursive: true, force: true });
+    for (const daemon of daemons) await this.#end(daemon, "SIGTERM");
+    for (const directory of [this.runDirectory, this.#pathspace]) await rm(directory, { recursive: true, force: true });
   }
 
   /** Of the programs, not of what runs. */
   async version(signal: AbortSignal): Promise<FrrVersion> {
     if (this.#version) return this.#version;
-    await access(this.jail.path(`${PROGRAMS}/zebra`)).catch((cause: unknown) => {
-      throw new FrrError(
-        "NotInstalled",
-        `FRR is not installed: ${this.jail.path(`${PROGRAMS}/zebra`)} does not exist; install the Debian package frr`,
-        cause,
-      );
-    });
-    const { output } = await this.jail.run(`${PROGRAMS}/zebra`, ["--version"], signal);
+    await this.#prepareDirectories();
+    const { code, output } = await this.jail.run(`${PROGRAMS}/zebra`, ["--version"], signal);
     const version = parseVersion(output);
-    if (!version)
-      throw new FrrError("NotInstalled", `zebra does not say its version: ${output.slice(0, 200)}; reinstall the Debian package frr`);
+    if (code !== 0 || !version) throw new FrrError("NotStarted", `zebra --version ended with code ${code}: ${output.trim().slice(0, 500)}`);
     this.#version = version;
     return version;
   }
 
   async #prepareDirectories(): Promise<void> {
+    const zebra = this.jail.path(`${PROGRAMS}/zebra`);
+    await access(zebra).catch((cause: unknown) => {
+      throw new FrrError("NotInstalled", `FRR is not installed: ${zebra} does not exist; install the Debian package frr`, cause);
+    });
     const accounts = await this.jail.accounts();
-    if (!accounts) throw new FrrError("NotInstalled", "FRR has no user frr; reinstall the Debian package frr");
-    for (const directory of new Set([this.runDirectory, `/run/frr/${this.name}`, this.stateDirectory]))
-      await mkdir(directory, { recursive: true });
-    // bfdd leaves a socket there that anyone might write to, so that others must not come as far.
-    await chown(this.runDirectory, accounts.user, accounts.vtyGroup);
-    await chmod(this.runDirectory, 0o750);
-    await mkdir(this.#logDirectory, { recursive: true });
-    await chown(this.#logDirectory, accounts.user, accounts.group);
+    if (!accounts) throw new FrrError("NotInstalled", "FRR is not installed: there is no user frr; install the Debian package frr");
+    try {
+      for (const directory of [this.#pathspace, this.runDirectory, this.#logDirectory]) await mkdir(directory, { recursive: true });
+      // bfdd leaves a socket there that anyone might write to, so that others must not come as far.
+      await chown(this.runDirectory, accounts.user, accounts.vtyGroup);
+      await chmod(this.runDirectory, 0o750);
+      await chown(this.#logDirectory, accounts.user, accounts.group);
+    } catch (cause) {
+      throw new FrrError(
+        "NotStarted",
+        `FRR's directories cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+        cause,
+      );
+    }
   }
 
   async #adopt(daemon: Daemon, signal: AbortSignal): Promise<boolean> {
@@ -141,18 +138,28 @@ export class FrrInstance {
     } catch (error) {
       signal.throwIfAborted();
       this.#log.warn({ daemon, error }, "daemon does not answer, starting it anew");
-      await this.#end(daemon);
+      await this.#end(daemon, "SIGKILL");
       return false;
     }
     return true;
   }
 
-  async #restart(daemon: Daemon, signal: AbortSignal): Promise<void> {
-    this.#log.warn({ daemon }, "daemon is gone, starting it anew");
+  async #answers(daemon: Daemon, signal: AbortSignal): Promise<boolean> {
     try {
+      (await this.router.open(daemon, signal)).close();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #restart(daemon: Daemon, cause: RestartCause, signal: AbortSignal): Promise<void> {
+    this.#log.warn({ daemon, cause }, "starting a daemon anew");
+    try {
+      if (cause === "hung") await this.#end(daemon, "SIGKILL");
       await this.#launch(daemon, await this.version(signal), signal);
       await this.#boot([daemon], signal);
-      this.#options.onRestart?.(daemon);
+      this.#options.onRestart?.(daemon, cause);
     } catch (error) {
       if (!signal.aborted) this.#log.error({ daemon, error }, "daemon does not start");
     }
@@ -199,15 +206,12 @@ export class FrrInstance {
     }
   }
 
-  async #end(daemon: Daemon): Promise<void> {
-    for (const how of ["SIGTERM", "SIGKILL"] as const) {
-      const until = performance.now() + STOP_MS;
-      for (let pid = await this.#pid(daemon), first = true; pid !== undefined; pid = await this.#pid(daemon), first = false) {
-        if (first) process.kill(pid, how);
-        // A stopped process hears SIGTERM only when it goes on.
-        if (performance.now() > until) break;
-        await sleep(20);
-      }
+  /** One that hangs does not hear a SIGTERM, and one that hears it may take too long. */
+  async #end(daemon: Daemon, how: "SIGTERM" | "SIGKILL"): Promise<void> {
+    const pid = await this.#pid(daemon);
+    if (pid !== undefined) process.kill(pid, how);
+    for (const until = performance.now() + STOP_MS; (await this.#pid(daemon)) !== undefined; await sleep(20)) {
+      if (performance.now() > until) return how === "SIGTERM" ? this.#end(daemon, "SIGKILL") : undefined;
     }
     await rm(this.#file(daemon, "pid"), { force: true });
   }
@@ -224,9 +228,4 @@ export class FrrInstance {
   #file(name: string, ending: string): string {
     return join(this.runDirectory, `${name}.${ending}`);
   }
-}
-
-/** Doubles from one failure to the next; the upper half of each step is left to chance. */
-function backoffMs(failures: number): number {
-  return Math.min(RESTART.maxMs, RESTART.minMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }

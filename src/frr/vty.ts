@@ -159,7 +159,9 @@ export class Vty {
     const all = this.#mergeReceived();
     this.#received = [];
     const underway = this.#underway;
-    if (!underway) return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });
+    if (!underway || all.indexOf(0) !== all.length - END_OF_REPLY) {
+      return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });
+    }
     const reply = { status: all[all.length - 1] ?? 0, text: all.toString("utf8", 0, all.length - END_OF_REPLY) };
     if (BUSY.test(reply.text)) {
       underway.busy = frrsWords(reply.text, reply.status);

@@ -1,0 +1,75 @@
+import type { Daemon } from "./daemons.ts";
+
+export type RestartCause =
+  /** Its process was gone. */
+  | "dead"
+  /** It ran, but did not answer for a minute and a half. */
+  | "hung";
+
+export interface Supervised {
+  readonly daemons: readonly Daemon[];
+  alive(daemon: Daemon): Promise<boolean>;
+  /** Whether it answers, in a few seconds. */
+  answers(daemon: Daemon): Promise<boolean>;
+  /** Starts it anew, ending it first where it only hangs. Does not throw: whether it went well is for the next look to find out. */
+  restart(daemon: Daemon, cause: RestartCause): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const ASK_EVERY_MS = 10_000;
+/** watchfrr's. A busy bgpd may well be silent for some seconds, and a restart costs every session. */
+const HUNG_AFTER_MS = 90_000;
+const BACKOFF = { minMs: 500, maxMs: 30_000 };
+/** One that ran this long is no longer held to have failed before. */
+const STEADY_AFTER_MS = 60_000;
+
+/** Starts anew what dies or hangs, until the signal: at once the first time, later each time it keeps failing. */
+export async function keepRunning(supervised: Supervised, signal: AbortSignal): Promise<void> {
+  await Promise.all(supervised.daemons.map((daemon) => keepOneRunning(daemon, supervised, signal)));
+}
+
+async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: AbortSignal): Promise<void> {
+  let failures = 0;
+  let restartedAt = -Infinity;
+  let answeredAt = performance.now();
+  let askedAt = performance.now();
+
+  const complaint = async (): Promise<RestartCause | undefined> => {
+    if (!(await supervised.alive(daemon))) return "dead";
+    if (performance.now() - askedAt < ASK_EVERY_MS) return undefined;
+    askedAt = performance.now();
+    if (await supervised.answers(daemon)) answeredAt = performance.now();
+    return performance.now() - answeredAt > HUNG_AFTER_MS ? "hung" : undefined;
+  };
+
+  while (!signal.aborted) {
+    const cause = await complaint();
+    if (signal.aborted) return;
+    if (cause) {
+      await supervised.restart(daemon, cause);
+      if (performance.now() - restartedAt > STEADY_AFTER_MS) failures = 0;
+      failures += 1;
+      restartedAt = answeredAt = askedAt = performance.now();
+      await pause(backoffMs(failures), signal);
+    }
+    await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
+  }
+}
+
+/** Doubles from one failure to the next; the upper half of each step is left to chance. */
+function backoffMs(failures: number): number {
+  return Math.min(BACKOFF.maxMs, BACKOFF.minMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

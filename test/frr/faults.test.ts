@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { daemonsOf } from "../../src/frr/daemons.ts";
+import { FrrInstance } from "../../src/frr/instance.ts";
+import { sessions } from "../../src/frr/show.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+const patient = { timeout: 60_000, interval: 50 };
+const BOOT_FILE = `ip route 203.0.113.0/24 blackhole
+vrf red
+ vni 200
+exit-vrf
+bfd
+ profile fast
+  receive-interval 100
+ exit
+exit
+router bgp 64512
+ neighbor 192.0.2.2 remote-as 64513
+exit
+`;
+
+async function pidOf(frr: FrrInNamespace, daemon: string): Promise<number> {
+  return Number(await readFile(join(frr.instance.runDirectory, `${daemon}.pid`), "utf8"));
+}
+
+describe.each(FRR_RELEASES)("with FRR %s", (version) => {
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version, deadlineMs: 500 });
+  });
+  afterAll(() => frr.stop());
+
+  test("a daemon that hangs is a Timeout for whoever asks, and answers again when it goes on", async () => {
+    const { router } = frr.instance;
+    const vty = await router.vty("bgpd", signal);
+    const pid = await pidOf(frr, "bgpd");
+    process.kill(pid, "SIGSTOP");
+    try {
+      await expect(vty.run("show version", signal)).rejects.toMatchObject({ code: "Timeout" });
+      await expect(sessions(router, signal)).rejects.toMatchObject({ name: "VtyError", code: "Timeout", daemon: "bgpd" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await vi.waitFor(async () => expect(await sessions(router, signal)).toEqual([]), patient);
+  });
+
+  test("a daemon that vanishes is Unreachable, and after a new start it is another", async () => {
+    const { router } = frr.instance;
+    const vty = await router.vty("bgpd", signal);
+    const before = await router.identity("bgpd");
+    process.kill(await pidOf(frr, "bgpd"), "SIGKILL");
+    await vi.waitFor(() => expect(vty.open).toBe(false), patient);
+    await expect(sessions(router, signal)).rejects.toMatchObject({ code: "Unreachable", daemon: "bgpd" });
+    await frr.instance.start(signal);
+    expect(await sessions(router, signal)).toEqual([]);
+    expect(await router.identity("bgpd")).not.toBe(before);
+  });
+
+  test("only root and the group frrvty come near the sockets", async () => {
+    const directory = await stat(frr.instance.runDirectory);
+    expect(directory.mode & 0o777).toBe(0o750);
+    for (const daemon of await frr.instance.router.daemons()) {
+      const socket = await stat(join(frr.instance.runDirectory, `${daemon}.vty`));
+      expect(socket.mode & 0o777).toBe(0o770);
+      expect(socket.gid).toBe(directory.gid);
+    }
+  });
+});
+
+describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
+  const restarted: string[] = [];
+  const end = new AbortController();
+  let frr: FrrInNamespace;
+  let supervising: Promise<void>;
+  let complete: Record<string, string>;
+
+  const configuration = async () => {
+    const { router } = frr.instance;
+    return Object.fromEntries(
+      await Promise.all((await router.daemons()).map(async (daemon) => [daemon, await router.runningConfig(daemon, signal)] as const)),
+    );
+  };
+
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version, onRestart: (daemon, cause) => restarted.push(`${daemon} ${cause}`) });
+    await writeFile(frr.instance.bootFile, BOOT_FILE);
+    await frr.instance.stop();
+    await frr.instance.start(signal);
+    complete = await configuration();
+    supervising = frr.instance.supervise(end.signal);
+  });
+  afterAll(async () => {
+    end.abort();
+    await supervising;
+    await frr.stop();
+  });
+
+  test("daemons are given the boot file when they start", () => {
+    const all = Object.values(complete).join("\n");
+    for (const line of ["ip route 203.0.113.0/24 blackhole", " vni 200", "  receive-interval 100", " neighbor 192.0.2.2 remote-as 64513"]) {
+      expect(all).toContain(`\n${line}\n`);
+    }
+  });
+
+  test.each(daemonsOf({ major: version === "10" ? 10 : 8 }))(
+    "%s is started anew when it is killed, and has its configuration back",
+    async (daemon) => {
+      restarted.length = 0;
+      const others = (await frr.instance.router.daemons()).filter((name) => name !== daemon);
+      const before = await Promise.all(others.map((name) => pidOf(frr, name)));
+      process.kill(await pidOf(frr, daemon), "SIGKILL");
+      await vi.waitFor(() => expect(restarted).toEqual([`${daemon} dead`]), patient);
+      await vi.waitFor(async () => expect(await configuration()).toEqual(complete), patient);
+      expect(await Promise.all(others.map((name) => pidOf(frr, name)))).toEqual(before);
+    },
+  );
+
+  test("a daemon that hangs is ended and started anew by the next who starts", async () => {
+    const pid = await pidOf(frr, "bgpd");
+    process.kill(pid, "SIGSTOP");
+    const next = new FrrInstance({ ...frr.options, deadlineMs: 500 });
+    await next.start(signal);
+    expect(await pidOf(frr, "bgpd")).not.toBe(pid);
+    expect(await next.router.runningConfig("bgpd", signal)).toBe(complete["bgpd"]);
+    next.router.close();
+  });
+});
+
+test("a machine without FRR is told which package to install", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-frr-"));
+  const instance = new FrrInstance({
+    name: "plt-none",
+    stateDirectory: join(directory, "state"),
+    runDirectory: join(directory, "run"),
+    root: directory,
+    log: createLog({ level: "silent" }),
+  });
+  await expect(instance.start(signal)).rejects.toMatchObject({
+    name: "FrrError",
+    code: "NotInstalled",
+    message: expect.stringContaining("install the Debian package frr") as string,
+  });
+  await rm(directory, { recursive: true });
+});
+
+test("a namespace that cannot be entered is told, and leaves nothing running", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-frr-"));
+  const instance = new FrrInstance({
+    name: "plt-nowhere",
+    netns: "plt-nowhere",
+    stateDirectory: directory,
+    log: createLog({ level: "silent" }),
+  });
+  await expect(instance.start(signal)).rejects.toMatchObject({
+    name: "FrrError",
+    message: expect.stringContaining("plt-nowhere") as string,
+  });
+  await instance.stop();
+  await rm(directory, { recursive: true });
+});
