@@ -23,6 +23,7 @@ import { MembersError, membersName, parseMembers } from "../kube/members/members
 import { membersPublisher } from "../kube/members/members-publisher.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { claimsRecorder } from "../router/claims-recorder.ts";
+import { carriedIndex, nodeIndexWriter } from "../router/node-index.ts";
 import { silentRouter } from "../router/silent.ts";
 
 export interface ControllerPartsOptions {
@@ -40,7 +41,7 @@ export interface ControllerPartsOptions {
   silenceMs?: number;
 }
 
-/** What the controller does: who is alive, what becomes of the reports of those who are not, and who asked first for what. */
+/** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
 export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
@@ -73,7 +74,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const parts = { client, namespace, agents, nodes, log };
   const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
-  manager.add(membersPublisher({ ...parts, members, settle }), { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, members, carriedIndex, settle }), { leaderOnly: true });
   manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const recorder = claimsRecorder({
     client,
@@ -87,6 +88,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     log,
   });
   manager.add(recorder, { leaderOnly: true });
+  manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 

@@ -1,7 +1,6 @@
 import { Node } from "../api/core/node.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-
-const INDEX_ANNOTATION = "openpe.io/nodeindex";
+import { carriedIndex } from "./node-index.ts";
 
 /**
  * The index that this node may make its addresses from. One that it runs with already it keeps; a new one only if no other Node carries it, since
@@ -13,14 +12,9 @@ export async function ownIndex(
   client: Pick<KubeClient, "resource">,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const given = indexOf(node);
+  const given = carriedIndex(node);
   if (given === undefined || given === running) return running;
   const { items } = await client.resource(Node).list({ signal });
   const others = items.filter(({ metadata }) => metadata.name !== node.metadata.name);
-  return others.some((other) => indexOf(other) === given) ? running : given;
-}
-
-function indexOf({ metadata }: Node): number | undefined {
-  const text = metadata.annotations?.[INDEX_ANNOTATION] ?? "";
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  return others.some((other) => carriedIndex(other) === given) ? running : given;
 }

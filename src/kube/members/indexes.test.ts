@@ -24,6 +24,21 @@ test("the index of a node that is gone rests for 24 hours and is then the lowest
   expect(assignIndexes(without, ["b", "c"], later(24 * hour))).toEqual({ indexes: { b: { index: 1 }, c: { index: 0 } }, freed: [] });
 });
 
+test("a new node keeps the index that it carries, also one that rests, unless another node has it", () => {
+  const held = { indexes: { a: { index: 3 } }, freed: [{ index: 5, at: monday.toISOString() }] };
+  const carried = new Map([
+    ["a", 8],
+    ["b", 3],
+    ["c", 7],
+    ["d", 7],
+    ["e", 5],
+  ]);
+  expect(assignIndexes(held, ["a", "b", "c", "d", "e", "f"], later(hour), carried)).toEqual({
+    indexes: { a: { index: 3 }, b: { index: 0 }, c: { index: 7 }, d: { index: 1 }, e: { index: 5 }, f: { index: 2 } },
+    freed: [],
+  });
+});
+
 function* lived(steps: { nodes: string[]; hours: number }[]) {
   let state = none;
   let now = monday;

@@ -16,8 +16,16 @@ export interface Indexes {
 
 const restMs = 24 * 60 * 60 * 1000;
 
-/** Keeps what existing nodes have, frees what belonged to nodes that are gone, and gives each new node the lowest index unused and not freed within 24 h. */
-export function assignIndexes({ indexes, freed }: Indexes, nodes: Iterable<string>, now: Date): Indexes {
+/**
+ * Keeps what existing nodes have, frees what belonged to nodes that are gone, and gives each new node the index that it carries already, if no
+ * other node has that, or else the lowest unused and not freed within 24 h.
+ */
+export function assignIndexes(
+  { indexes, freed }: Indexes,
+  nodes: Iterable<string>,
+  now: Date,
+  carried: ReadonlyMap<string, number> = new Map(),
+): Indexes {
   const present = new Set(nodes);
   const kept = Object.entries(indexes).filter(([node]) => present.has(node));
   const left = Object.entries(indexes).filter(([node]) => !present.has(node));
@@ -27,15 +35,28 @@ export function assignIndexes({ indexes, freed }: Indexes, nodes: Iterable<strin
     ...left.map(([, { index }]) => ({ index, at: now.toISOString() })),
   ];
 
-  const taken = new Set([...kept.map(([, { index }]) => index), ...resting.map(({ index }) => index)]);
   const held = new Set(kept.map(([node]) => node));
+  const owned = new Set(kept.map(([, { index }]) => index));
   const arrived = [...present].filter((node) => !held.has(node)).sort();
-  let lowest = 0;
-  const given = arrived.map((node): [string, NodeIndex] => {
-    while (taken.has(lowest)) lowest += 1;
-    taken.add(lowest);
-    return [node, { index: lowest }];
-  });
+  const brought: [string, NodeIndex][] = [];
+  for (const node of arrived) {
+    const index = carried.get(node);
+    if (index === undefined || owned.has(index)) continue;
+    owned.add(index);
+    brought.push([node, { index }]);
+  }
+  const back = resting.filter(({ index }) => !owned.has(index));
 
-  return { indexes: Object.fromEntries([...kept, ...given]), freed: resting };
+  const taken = new Set([...owned, ...back.map(({ index }) => index)]);
+  const settled = new Set(brought.map(([node]) => node));
+  let lowest = 0;
+  const given = arrived
+    .filter((node) => !settled.has(node))
+    .map((node): [string, NodeIndex] => {
+      while (taken.has(lowest)) lowest += 1;
+      taken.add(lowest);
+      return [node, { index: lowest }];
+    });
+
+  return { indexes: Object.fromEntries([...kept, ...brought, ...given]), freed: back };
 }

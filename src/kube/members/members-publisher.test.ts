@@ -11,7 +11,11 @@ import { membersPublisher } from "./members-publisher.ts";
 
 const none = () => () => {};
 const synced = () => Promise.resolve();
-const node = (name: string): Node => ({ metadata: { name }, spec: {} });
+/** `c=7` is a Node that carries an index. */
+const node = (text: string): Node => {
+  const [name = "", index] = text.split("=");
+  return { metadata: { name, ...(index === undefined ? {} : { annotations: { index } }) }, spec: {} };
+};
 
 /** What the server holds, and what the publisher's caches show of it. */
 class Cluster {
@@ -49,6 +53,7 @@ class Cluster {
         waitForSync: synced,
       },
       nodes: { list: () => this.nodesCached.map(node), subscribe: none, waitForSync: synced },
+      carriedIndex: ({ metadata }) => (metadata.annotations ? Number(metadata.annotations["index"]) : undefined),
       settle: (signal) => this.settle(signal),
       log: createLog({ level: "silent" }),
     });
@@ -164,6 +169,12 @@ test("a Node that only the cache misses keeps its index", async () => {
   cluster.changed();
   await passes(1);
   expect(news()).toEqual(["list Node"]);
+});
+
+test("Nodes that carry indexes keep them when there is no record of them", async () => {
+  cluster.joins("a", "b=0", "c=7");
+  await start();
+  expect(news()).toEqual(["list Node", 'create ["a","b=0","c=7"] {"b":{"index":0},"c":{"index":7},"a":{"index":1}}']);
 });
 
 test("keys of others stay in the object", async () => {

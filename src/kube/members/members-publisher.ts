@@ -20,6 +20,8 @@ export interface MembersPublisherOptions {
   /** Holds the one ConfigMap. */
   members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
   nodes: Pick<Cache<Node>, "list" | "subscribe" | "waitForSync">;
+  /** The index that a Node says it has, which a node that is new here keeps if nobody else has it. */
+  carriedIndex: (node: Node) => number | undefined;
   /** Returns when no request of an earlier leader can arrive any more: indexes are allocated here. */
   settle: (signal: AbortSignal) => Promise<void>;
   log: Log;
@@ -27,7 +29,14 @@ export interface MembersPublisherOptions {
 
 /** Keeps `plumbline-members` true: written when someone joins or leaves, and at no other time. */
 export function membersPublisher(options: MembersPublisherOptions): Runnable {
-  const { client, namespace, agents, members, nodes, settle, log } = options;
+  const { client, namespace, agents, members, nodes, carriedIndex, settle, log } = options;
+  const assign = (held: Members, present: readonly Node[]) =>
+    assignIndexes(
+      held,
+      present.map(({ metadata }) => metadata.name),
+      new Date(),
+      carriedBy(present, carriedIndex),
+    );
   const key = `${namespace}/${membersName}`;
   const configMaps = client.resource(ConfigMap);
   /** What we wrote last, which the cache may not show yet. */
@@ -46,11 +55,11 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       if (!live) return;
       const stored = newer(members.get(key), written);
       const held = known(stored, lastGood, log);
-      let next: Members = { live, ...assignIndexes(held, namesOf(nodes.list()), new Date()) };
+      let next: Members = { live, ...assign(held, nodes.list()) };
       if (!isDeepStrictEqual(next.indexes, held.indexes)) {
         // A cache that misses a Node for a moment must not cost that node its index.
         const { items } = await client.resource(Node).list({ signal });
-        next = { live, ...assignIndexes(held, namesOf(items), new Date()) };
+        next = { live, ...assign(held, items) };
       }
       if (!stored || !says(stored, next)) {
         const data = printMembers(next);
@@ -112,6 +121,11 @@ function says(stored: ConfigMap, next: Members): boolean {
   }
 }
 
-function namesOf(nodes: readonly Node[]): string[] {
-  return nodes.map(({ metadata }) => metadata.name);
+function carriedBy(nodes: readonly Node[], carriedIndex: MembersPublisherOptions["carriedIndex"]): Map<string, number> {
+  const carried = new Map<string, number>();
+  for (const node of nodes) {
+    const index = carriedIndex(node);
+    if (index !== undefined) carried.set(node.metadata.name, index);
+  }
+  return carried;
 }

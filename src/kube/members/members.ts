@@ -18,9 +18,12 @@ export class MembersError extends Error {
   readonly field: string;
 
   constructor(field: string, problem: string, cause?: unknown) {
-    super(`ConfigMap ${membersName}: data.${field} ${problem}; restore it, or delete the object to assign all node indexes anew`, {
-      cause,
-    });
+    super(
+      `ConfigMap ${membersName}: data.${field} ${problem}; restore it, or delete the object so that each Node keeps the index it carries`,
+      {
+        cause,
+      },
+    );
     this.field = field;
   }
 }

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+
+const { signal } = new AbortController();
+const annotation = "openpe.io/nodeindex";
+let api: SuiteApiServer;
+let client: KubeClient;
+let stopController: (() => Promise<void>) | undefined;
+
+beforeAll(async () => {
+  api = await apiServer("node-index");
+  client = new KubeClient(api.access);
+  await installCrds(client, CUSTOM_KINDS, signal);
+  for (const name of ["plumbline-system", "openperouter-system"])
+    await client.resource(Namespace).create({ metadata: { name } }, { signal });
+});
+afterAll(async () => {
+  await stopController?.();
+  client.close();
+  await api.stop();
+});
+
+function startController(): () => Promise<void> {
+  const stopping = new AbortController();
+  const log = createLog({ level: "error" });
+  const manager = new Manager({ client: new KubeClient(api.access), log });
+  const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system" };
+  addControllerParts({ manager, client, log, ...namespaces, settle: () => Promise.resolve() });
+  const ended = manager.run(stopping.signal);
+  return () => {
+    stopping.abort();
+    return ended;
+  };
+}
+
+const create = (name: string, index?: string) =>
+  client
+    .resource(Node)
+    .create({ metadata: { name, ...(index === undefined ? {} : { annotations: { [annotation]: index } }) } }, { signal });
+const indexes = async () => {
+  const { items } = await client.resource(Node).list({ signal });
+  return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.annotations?.[annotation]]));
+};
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 50 });
+
+test("every Node carries an index of its own: what it brought, what was corrected, and what a new one was given", async () => {
+  await create("brought", "4");
+  await create("clash", "4");
+  await create("garbage", "four");
+  await create("plain");
+  stopController = startController();
+  await eventually(async () => expect(await indexes()).toEqual({ brought: "4", clash: "0", garbage: "1", plain: "2" }));
+
+  await client.resource(Node).patch({ name: "plain" }, { metadata: { annotations: { [annotation]: "4" } } }, { signal });
+  await eventually(async () => expect(await indexes()).toEqual({ brought: "4", clash: "0", garbage: "1", plain: "2" }));
+  await create("late");
+  await eventually(async () => expect(await indexes()).toEqual({ brought: "4", clash: "0", garbage: "1", plain: "2", late: "3" }));
+});
+
+test("the Nodes keep their indexes when the record of them is lost and nobody remembers it", async () => {
+  const before = (await indexes()) as Record<string, string>;
+  await stopController?.();
+  await client.resource(ConfigMap).delete({ name: "plumbline-members", namespace: "plumbline-system" }, { signal });
+  await create("after");
+  stopController = startController();
+  await eventually(async () => expect(await indexes()).toEqual({ ...before, after: "5" }));
+});
