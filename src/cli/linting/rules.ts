@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { routerRule } from "./router-rule.ts";
 
 /** What is wrong with one object. */
 export interface Failure {
@@ -24,4 +25,4 @@ export interface LintContext {
 export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly Failure[];
 
 /** The rules of every domain. */
-export const LINT_RULES: readonly LintRule[] = [];
+export const LINT_RULES: readonly LintRule[] = [routerRule];

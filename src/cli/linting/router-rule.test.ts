@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { routerRule } from "./router-rule.ts";
+import type { LintContext } from "./rules.ts";
+
+function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
+  const core = kind === "Node" || kind === "Secret";
+  const apiVersion = core ? "v1" : "openpe.openperouter.github.io/v1alpha1";
+  const metadata = { name, ...(kind !== "Node" && { namespace: "openperouter-system" }) };
+  return { apiVersion, kind, metadata, ...(!core && { spec }), ...more };
+}
+
+const underlay = (spec: object = {}, name = "fabric") =>
+  object("Underlay", name, {
+    asn: 64514,
+    routeridcidr: "10.0.0.0/24",
+    neighbors: [{ asn: 64512, address: "192.168.11.2" }],
+    nics: ["eth1"],
+    evpn: { vtepcidr: "100.65.0.0/24" },
+    ...spec,
+  });
+const l2vni = (name: string, spec: object) => object("L2VNI", name, { vxlanport: 4789, ...spec });
+const l3vni = (name: string, spec: object) => object("L3VNI", name, { vxlanport: 4789, ...spec });
+const secret = (fields: object) => object("Secret", "tor", {}, fields);
+const rack = (rack: string) => ({ nodeSelector: { matchLabels: { rack } } });
+const node = (name: string, labels: object = {}, annotations: object = {}) =>
+  object("Node", name, {}, { metadata: { name, labels, annotations } });
+
+const said = (objects: readonly KubeObject[], context: LintContext = {}) =>
+  routerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
+
+test("what is sound is fine for every node", () => {
+  expect(said([underlay(), l2vni("red", { vni: 1 }), l3vni("red", { vrf: "red", vni: 2 })])).toEqual([]);
+});
+
+test("two that cannot both be on a node are told apart by name, since neither is older", () => {
+  expect(said([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
+    "L2VNI/b ValidationFailed spec.vni: VNI 1 conflicts with L2VNI a",
+  ]);
+});
+
+test("what is meant for different nodes is not in each other's way", () => {
+  const objects = [
+    underlay(rack("a"), "a"),
+    underlay(rack("b"), "b"),
+    l2vni("x", { vni: 1, ...rack("a") }),
+    l2vni("y", { vni: 1, ...rack("b") }),
+  ];
+  expect(said(objects)).toEqual([]);
+  expect(said([...objects, l2vni("z", { vni: 1 })])).toEqual([
+    "L2VNI/z ValidationFailed spec.vni: VNI 1 conflicts with L2VNI x",
+    "L2VNI/z ValidationFailed spec.vni: VNI 1 conflicts with L2VNI y",
+  ]);
+});
+
+test("a part of the whole does not miss the rest, unless a node is named", () => {
+  const alone = [l3vni("red", { vrf: "red", vni: 2 })];
+  expect(said(alone)).toEqual([]);
+  expect(said(alone, { node: "n1" })).toEqual(["L3VNI/red DependencyFailed : No Underlay selects this node"]);
+  expect(said([underlay(), ...alone])).toEqual(["L3VNI/red DependencyFailed spec.vrf: No healthy L2VNI exists for VRF 'red'"]);
+});
+
+test("interfaces are there unless the user says which are", () => {
+  const bridge = { type: "linux-bridge", linuxBridge: { name: "br0", autoCreate: false } };
+  const objects = [underlay(), l2vni("red", { vni: 1, hostmaster: bridge })];
+  expect(said(objects)).toEqual([]);
+  expect(said(objects, { interfaces: ["eth1", "br0"] })).toEqual([]);
+  expect(said(objects, { interfaces: ["eth0"] })).toEqual([
+    "Underlay/fabric ValidationFailed spec.nics[0]: Interface eth1 not present on node",
+    "L2VNI/red ValidationFailed spec.hostmaster.linuxBridge.name: Interface br0 not present on node",
+  ]);
+});
+
+test("nodes that are described are asked each, by their labels and numbers", () => {
+  const small = underlay({ evpn: { vtepcidr: "100.65.0.0/31" } });
+  const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" }), node("n3", { rack: "b" }, { "openpe.io/nodeindex": "7" })];
+  expect(said([small, ...nodes])).toEqual([
+    "Underlay/fabric ValidationFailed spec.evpn.vtepcidr: vtepcidr 100.65.0.0/31 has no VTEP address for node index 7",
+  ]);
+  expect(said([small, ...nodes], { node: "n2" })).toEqual([]);
+  expect(said([underlay(rack("a")), l2vni("x", { vni: 1 }), ...nodes])).toEqual([
+    "L2VNI/x DependencyFailed : No Underlay selects this node",
+  ]);
+});
+
+test("a Secret among the manifests has to have the password, and one elsewhere is trusted", () => {
+  const withSecret = underlay({ neighbors: [{ asn: 1, address: "192.0.2.2", passwordSecret: "tor" }] });
+  expect(said([withSecret])).toEqual([]);
+  expect(said([withSecret, secret({ stringData: { password: "geheim" } })])).toEqual([]);
+  expect(said([withSecret, secret({ data: { password: Buffer.from("a b").toString("base64") } })])).toHaveLength(1);
+  expect(said([withSecret, secret({ data: {} })])).toEqual([
+    "Underlay/fabric ValidationFailed spec.neighbors[0].passwordSecret: Secret tor has no key password",
+  ]);
+});
+
+test("namespaces are routers of their own", () => {
+  const elsewhere = l2vni("x", { vni: 1 });
+  elsewhere.metadata.namespace = "other";
+  expect(said([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
+});

@@ -1,0 +1,95 @@
+import { L2VNI } from "../../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import { Underlay } from "../../api/openpe/underlay.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { Node } from "../../api/core/node.ts";
+import { Secret } from "../../api/core/secret.ts";
+import type { InterfaceSeen, Observed, Password, RouterObjects } from "../../router/observed.ts";
+
+/** A node that nobody has looked at: what a user tells of it, and for the rest that it is as its configuration needs it. */
+export interface ImaginedNode {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly index: number;
+  /** All that it has; unless told, whatever is named. */
+  readonly interfaces?: readonly string[] | undefined;
+}
+
+/** The annotation by which a node is numbered. */
+const INDEX = "openpe.io/nodeindex";
+
+/** The node of this name, as a manifest among these describes it or as any node would be. */
+export function nodeNamed(name: string, objects: readonly KubeObject[]): ImaginedNode {
+  return nodesOf(objects).find((node) => node.name === name) ?? { name, labels: { "kubernetes.io/hostname": name }, index: 0 };
+}
+
+/** The nodes that are described among these. Those without a number are numbered as they stand there. */
+export function nodesOf(objects: readonly KubeObject[]): ImaginedNode[] {
+  return of<Node>(Node, objects).map(({ metadata: { name, labels = {}, annotations = {} } }, nth) => {
+    const index = annotations[INDEX] ?? "";
+    return { name, labels, index: /^\d+$/.test(index) ? Number(index) : nth };
+  });
+}
+
+export function routerObjects(objects: readonly KubeObject[]): RouterObjects {
+  return {
+    underlays: of<Underlay>(Underlay, objects),
+    l2vnis: of<L2VNI>(L2VNI, objects),
+    l3vnis: of<L3VNI>(L3VNI, objects),
+    passthroughs: of<L3Passthrough>(L3Passthrough, objects),
+    rawConfigs: of<RawFRRConfig>(RawFRRConfig, objects),
+  };
+}
+
+/** What the agent of an imagined node would see. `around` may have the Secrets that neighbors name. */
+export function imagine(
+  { name, labels, index, interfaces }: ImaginedNode,
+  objects: RouterObjects,
+  around: readonly KubeObject[],
+): Observed {
+  return {
+    node: { name, labels },
+    index,
+    objects,
+    passwords: passwords(objects, of<Secret>(Secret, around)),
+    interfaces: { host: interfacesFor(objects, interfaces), router: [] },
+    guarded: new Map(),
+    ovs: true,
+    lastGood: new Map(),
+    newlySelectedAt: new Map(),
+    now: new Date(),
+  };
+}
+
+function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
+  return objects.filter((object) => object.kind === kind && groupOf(object) === group) as T[];
+}
+
+function groupOf({ apiVersion = "" }: KubeObject): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
+/** A Secret that is not there is taken to be somewhere else, and in order. */
+function passwords({ underlays }: RouterObjects, secrets: readonly Secret[]): Map<string, Password> {
+  const names = underlays.flatMap(({ spec }) => (spec.neighbors ?? []).flatMap(({ passwordSecret }) => passwordSecret ?? []));
+  return new Map(
+    names.map((name) => {
+      const secret = secrets.find(({ metadata }) => metadata.name === name);
+      if (!secret) return [name, { password: "********" }];
+      const encoded = secret.data?.["password"];
+      const password = secret.stringData?.["password"] ?? (encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString());
+      return [name, password === undefined ? { problem: `Secret ${name} has no key password` } : { password }];
+    }),
+  );
+}
+
+function interfacesFor({ underlays, l2vnis }: RouterObjects, told: readonly string[] | undefined): InterfaceSeen[] {
+  const bridges = l2vnis.flatMap(({ spec }) => spec.hostmaster?.linuxBridge?.name ?? []);
+  const nics = underlays.flatMap(({ spec }) => [...(spec.nics ?? []), ...(spec.evpn?.vtepInterface ? [spec.evpn.vtepInterface] : [])]);
+  return [...new Set(told ?? [...nics, ...bridges])].map((name) => {
+    // An address for documentation stands for the one that a VTEP would have from its interface.
+    return bridges.includes(name) ? { name, addresses: [], kind: "bridge" } : { name, addresses: ["192.0.2.1/32"] };
+  });
+}
