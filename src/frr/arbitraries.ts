@@ -154,7 +154,7 @@ function fragmentsOf(vrf: Vrf, underlayAsn: number): Fragment[] {
   const { name, vni, routerId, session, gateways, imports, exports } = vrf;
   const instance = `router bgp ${session?.asn ?? underlayAsn} vrf ${name}`;
   const shared = listed(...COMMON, `bgp router-id ${routerId}`);
-  const host = session && (session.v6 ? `2001:db8:${vni}::2` : `10.1.${vni % 250}.2`);
+  const host = session && (session.v6 ? `2001:db8:f${vni % 250}::2` : `10.1.${vni % 250}.2`);
   const speaks = host ? ["activate", "route-map allowall in", "route-map allowall out"].map((what) => `neighbor ${host} ${what}`) : [];
   const l3: Fragment = {
     owner: `L3VNI/${name}`,

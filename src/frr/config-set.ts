@@ -16,6 +16,10 @@ export class ConfigSet implements Iterable<Entry> {
     return this.#entries.has(key);
   }
 
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
   [Symbol.iterator](): IterableIterator<Entry> {
     return this.#entries.values();
   }

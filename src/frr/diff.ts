@@ -22,7 +22,7 @@ export interface Wish {
   readonly remove: Iterable<Entry>;
   readonly add: Iterable<Entry>;
   /** Whether a line must be there in the end, also when it goes with another one on the way. */
-  readonly wanted: (key: string) => boolean;
+  readonly wanted: (entry: Entry) => boolean;
 }
 
 const one = () => ["frr"];
@@ -34,7 +34,7 @@ export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): 
   return changes(there, {
     remove: [...there].filter(({ key, path, line }) => !wanted.has(key) && !isFrrsOwn(path, line)),
     add: wanted,
-    wanted: (key) => wanted.has(key),
+    wanted: ({ key }) => wanted.has(key),
   });
 }
 
@@ -68,7 +68,7 @@ export function changes(have: ConfigSet, wish: Wish): Change[] {
     for (const { key } of dropped) going.delete(key);
   }
   for (const entry of [...going.values(), ...[...going.keys()].flatMap((key) => drops.get(key) ?? [])]) {
-    if (wish.wanted(entry.key) && !displaced.has(entry.key)) coming.set(entry.key, entry);
+    if (wish.wanted(entry) && !displaced.has(entry.key)) coming.set(entry.key, entry);
   }
 
   const remove = (entry: Entry): Change => ({

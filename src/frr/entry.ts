@@ -1,5 +1,5 @@
 import type { ConfigLine } from "./fragment.ts";
-import { isBare, isContext, type Path } from "./grammar.ts";
+import { isBare, isContext, usual, type Path } from "./grammar.ts";
 
 /** One line as one daemon has it, with the contexts around it. */
 export interface Entry {
@@ -7,6 +7,8 @@ export interface Entry {
   readonly path: Path;
   readonly line: string;
   readonly context: boolean;
+  /** The contexts and the line: the same in whichever daemon. */
+  readonly text: string;
   /** The same for the same line in the same contexts of the same daemon. */
   readonly key: string;
 }
@@ -18,15 +20,21 @@ export type DaemonsOf = (top: string) => readonly string[];
 export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): Entry[] {
   const entries: Entry[] = [];
   const walk = (lines: readonly ConfigLine[], path: Path, around: string, daemon: string) => {
-    for (const { line, inside } of lines) {
-      assertOneLine(line);
-      const key = `${around}\n${line}`;
-      if (!isBare(path, line)) entries.push({ daemon, path, line, context: inside !== undefined || isContext(path, line), key });
-      if (inside) walk(inside, [...path, line], key, daemon);
+    for (const { line: written, inside } of lines) {
+      assertOneLine(written);
+      const line = usual(written);
+      const text = around ? `${around}\n${line}` : line;
+      const context = inside !== undefined || isContext(path, line);
+      if (!isBare(path, line)) entries.push({ daemon, path, line, context, text, key: keyOf(daemon, text) });
+      if (inside) walk(inside, [...path, line], text, daemon);
     }
   };
-  for (const top of lines) for (const daemon of daemonsOf(top.line)) walk([top], [], daemon, daemon);
+  for (const top of lines) for (const daemon of daemonsOf(top.line)) walk([top], [], "", daemon);
   return entries;
+}
+
+export function keyOf(daemon: string, text: string): string {
+  return `${daemon}\n${text}`;
 }
 
 /** Nothing may reach FRR that says more, or something else, than the one line it was meant to be. */

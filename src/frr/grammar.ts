@@ -25,6 +25,11 @@ export function closingOf(context: string): string {
   return kind ? `exit-${kind}` : "exit";
 }
 
+/** One way to write what the versions write differently: 10 leaves out the number that 8.4 prints. */
+export function usual(line: string): string {
+  return line.startsWith("neighbor ") && line.endsWith(" ebgp-multihop") ? `${line} 255` : line;
+}
+
 /** Contexts that come and go with what stands in them. A `vrf` lingers empty for as long as the device is there, and nobody may mind. */
 export function isBare(path: Path, line: string): boolean {
   return path.length === 0 ? /^(vrf|interface) /.test(line) : line.startsWith("address-family ");
@@ -121,9 +126,14 @@ export function vrfOfInstance(path: Path, line: string): string | undefined {
   return path.length === 0 ? /^router bgp \S+ vrf (\S+)$/.exec(line)?.[1] : undefined;
 }
 
-/** The AS of the default instance. */
-export function defaultInstance(path: Path, line: string): string | undefined {
-  return path.length === 0 ? /^router bgp (\d+)$/.exec(line)?.[1] : undefined;
+/** Whether it is the default instance. Its AS cannot change while it is there, nor can it go while a VRF has one. */
+export function isDefaultInstance({ path, line }: { path: Path; line: string }): boolean {
+  return path.length === 0 && /^router bgp \S+$/.test(line);
+}
+
+/** An instance, or the VNI that holds one: when all of these go, BGP is gone. */
+export function isOfBgp({ path, line }: { path: Path; line: string }): boolean {
+  return path.length === 0 ? line.startsWith("router bgp ") : (path[0]?.startsWith("vrf ") ?? false) && line.startsWith("vni ");
 }
 
 const TOP_ORDER = [/^hostname /, /^log /, /^(ip|ipv6) nht /, /^(ip|ipv6|bgp) \S+-list |^(ip|ipv6) prefix-list /, /^route-map /, /^bfd$/];

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Change } from "./diff.ts";
+import type { Path } from "./grammar.ts";
+import type { FrrRouter } from "./router.ts";
+import { frrsWords, VtyStatus, type Vty } from "./vty.ts";
+
+/** Zebra tells bgpd within milliseconds, unless the machine is very busy. */
+const VNI_GONE_MS = 5_000;
+const ASK_AGAIN_MS = 10;
+/** Longer than any answer may take. */
+const IDLE_MS = 30_000;
+
+/** Connections of our own in configuration mode, one for each daemon that has to be told something. */
+export class Console {
+  readonly #router: FrrRouter;
+  readonly #signal: AbortSignal;
+  readonly #seats = new Map<string, { vty: Vty; path: Path }>();
+  #leaving: NodeJS.Timeout | undefined;
+
+  constructor(router: FrrRouter, signal: AbortSignal) {
+    this.#router = router;
+    this.#signal = signal;
+  }
+
+  /** FRR's words when it refuses. A daemon that is not there, or does not answer, is thrown: no line is to blame for that. */
+  async send(change: Change): Promise<string | undefined> {
+    // A pass may end in many places, and no connection should be left behind.
+    this.#leaving ??= setTimeout(() => this.close(), IDLE_MS);
+    this.#leaving.refresh();
+    const until = performance.now() + VNI_GONE_MS;
+    for (;;) {
+      const words = await this.#say(change);
+      if (words === undefined || !change.awaitsVniGone || performance.now() > until) return words;
+      if (!/unconfigure l3vni|already running/i.test(words)) return words;
+      await sleep(ASK_AGAIN_MS * (1 + Math.random()), undefined, { signal: this.#signal });
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#leaving);
+    this.#leaving = undefined;
+    for (const { vty } of this.#seats.values()) vty.close();
+    this.#seats.clear();
+  }
+
+  async #say({ daemon, context, send, do: what, entry }: Change): Promise<string | undefined> {
+    const seat = this.#seats.get(daemon) ?? (await this.#sitDown(daemon));
+    const lines = [...wayFrom(seat.path, context), send];
+    for (const line of lines) {
+      const { status, text } = await seat.vty.run(line, this.#signal);
+      if (status !== VtyStatus.success) {
+        // A line that is not known where it was said is tried further out, and leaves us there.
+        await this.#outermost(seat);
+        return frrsWords(text, status);
+      }
+    }
+    seat.path = what === "add" && entry.context ? [...context, send] : context;
+    return undefined;
+  }
+
+  async #sitDown(daemon: string): Promise<{ vty: Vty; path: Path }> {
+    const vty = await this.#router.open(daemon, this.#signal);
+    const seat = { vty, path: [] };
+    this.#seats.set(daemon, seat);
+    await vty.must("configure terminal", this.#signal);
+    return seat;
+  }
+
+  async #outermost(seat: { vty: Vty; path: Path }): Promise<void> {
+    await seat.vty.must("end", this.#signal);
+    await seat.vty.must("configure terminal", this.#signal);
+    seat.path = [];
+  }
+}
+
+/** The lines that lead from one context into another. */
+function wayFrom(from: Path, to: Path): string[] {
+  let shared = 0;
+  while (shared < from.length && shared < to.length && from[shared] === to[shared]) shared += 1;
+  return [...from.slice(shared).map(() => "exit"), ...to.slice(shared)];
+}

@@ -1,0 +1,46 @@
+import { ConfigSet } from "./config-set.ts";
+import { parse, print } from "./config.ts";
+import { daemonsOf, ownersOf } from "./daemons.ts";
+import { entriesOf, type Entry } from "./entry.ts";
+import type { ConfigLine } from "./fragment.ts";
+import type { FrrRouter, FrrVersion } from "./router.ts";
+
+/** How the configuration is spread over the daemons of one version, and what that version prints. */
+export class Dialect {
+  readonly daemons: readonly string[];
+  readonly #major: number;
+  readonly #owners: (top: string) => readonly string[];
+
+  constructor(version: Pick<FrrVersion, "major">) {
+    this.#major = version.major;
+    this.daemons = daemonsOf(version);
+    this.#owners = ownersOf(version);
+  }
+
+  /** The lines that the daemons have when all of this is configured. */
+  entries(lines: readonly ConfigLine[]): Entry[] {
+    return entriesOf(lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
+  }
+
+  /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
+  text(lines: readonly ConfigLine[]): string {
+    return print(this.#said(lines.filter(({ line }) => !this.#isUnsaid(line))));
+  }
+
+  async read(router: FrrRouter, signal: AbortSignal): Promise<ConfigSet> {
+    const texts = await Promise.all(this.daemons.map((daemon) => router.runningConfig(daemon, signal)));
+    return new ConfigSet(texts.flatMap((text, index) => entriesOf(parse(text), () => this.daemons.slice(index, index + 1))));
+  }
+
+  /** On without being said: to ask for it is to ask for nothing. */
+  #isUnsaid(top: string): boolean {
+    return this.#major >= 10 && /^(ip|ipv6) nht resolve-via-default$/.test(top);
+  }
+
+  #said(lines: readonly ConfigLine[]): ConfigLine[] {
+    return lines.map(({ line, inside }) => {
+      const said = this.#major >= 10 ? line.replace(/^(neighbor \S+ ebgp-multihop) 255$/, "$1") : line;
+      return inside ? { line: said, inside: this.#said(inside) } : { line: said };
+    });
+  }
+}

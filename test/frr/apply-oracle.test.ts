@@ -1,0 +1,64 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FrrPass, type FragmentOutcome } from "../../src/frr/apply.ts";
+import { routers } from "../../src/frr/arbitraries.ts";
+import type { Fragment } from "../../src/frr/fragment.ts";
+import { reloadDifference } from "../../src/frr/reload.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const TRANSITIONS = 200 * (1 + SOAK_MINUTES);
+/** The script takes half a second of a core: asked now and then, and at the end of all. */
+const ASKED_EVERY = 10;
+const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 5;
+
+const isUnderlay = ({ owner }: Fragment) => owner.startsWith("Underlay/");
+
+/** As the agent does it: the Underlay, what leaves, then one resource after the other; the Underlay leaves last. */
+async function transition(pass: FrrPass, from: readonly Fragment[], to: readonly Fragment[]): Promise<FragmentOutcome[]> {
+  const outcomes: FragmentOutcome[] = [];
+  const leaving = from.filter(({ owner }) => !to.some((fragment) => fragment.owner === owner)).toReversed();
+  for (const fragment of to.filter(isUnderlay)) {
+    const outcome = await pass.bring(fragment);
+    outcomes.push(outcome.rebuild ? await pass.rebuild([fragment]) : outcome);
+  }
+  for (const { owner } of leaving.filter((fragment) => !isUnderlay(fragment))) outcomes.push(await pass.remove(owner));
+  for (const fragment of to.filter((fragment) => !isUnderlay(fragment))) outcomes.push(await pass.bring(fragment));
+  for (const { owner } of leaving.filter(isUnderlay)) outcomes.push(await pass.remove(owner));
+  return outcomes;
+}
+
+/** A VRF that was configured once lingers without content, which the script would have removed and FRR keeps while the device is there. */
+const meant = (lines: readonly string[]) => lines.filter((line) => !/^no vrf \S+$/.test(line));
+
+describe.each(FRR_RELEASES)("FRR %s", (version) => {
+  const signal = AbortSignal.timeout((5 + 20 * SOAK_MINUTES) * 60_000);
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version });
+  });
+  afterAll(() => frr.stop());
+
+  test(
+    `any router becomes any other, and FRR's own script finds nothing to change`,
+    { timeout: (5 + 20 * SOAK_MINUTES) * 60_000 },
+    async () => {
+      const states = fc.sample(routers, { seed: SEED, numRuns: TRANSITIONS });
+      let from: Fragment[] = [];
+      for (const [index, to] of states.entries()) {
+        const pass = await FrrPass.open(frr.instance, from, signal);
+        const outcomes = await transition(pass, from, to);
+        expect(outcomes.flatMap(({ refused }) => refused ?? [])).toEqual([]);
+        expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+
+        const again = await FrrPass.open(frr.instance, to, signal);
+        for (const fragment of to) expect(await again.bring(fragment)).toEqual({ sent: 0, lines: [] });
+        if (index % ASKED_EVERY === 0 || index === states.length - 1) {
+          expect(meant(await reloadDifference(frr.instance, again.configuration, signal))).toEqual([]);
+        }
+        expect(await again.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+        from = to;
+      }
+    },
+  );
+});
