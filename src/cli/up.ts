@@ -18,6 +18,7 @@ import { type LiveView, lineView, screenView } from "./up/view.ts";
 interface UpOptions {
   dir: string;
   listen?: string;
+  router?: boolean;
 }
 
 const NAMESPACE = "plumbline-system";
@@ -27,6 +28,7 @@ export function configure(command: Command): void {
   command
     .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
     .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
+    .option("--router", "also be the router of this machine, which then has a Node object; needs root and FRR")
     .addHelpText(
       "after",
       `
@@ -35,12 +37,14 @@ Runs until Ctrl-C. Edit the files meanwhile, and speak to it from another termin
 Examples:
   plumbline up --dir examples
   plumbline up --dir examples --listen 127.0.0.1:6443
+  plumbline up --dir examples --router
 `,
     )
     .action(run);
 }
 
-async function run({ dir, listen }: UpOptions): Promise<void> {
+async function run({ dir, listen, router = false }: UpOptions): Promise<void> {
+  if (router && process.getuid?.() !== 0) throw new CliError("--router changes this machine's network, so it needs root", EXIT.misuse);
   if (!(await stat(dir).catch(() => undefined))?.isDirectory()) {
     throw new CliError(`${dir} is not a directory; create it, or name another with --dir`, EXIT.misuse);
   }
@@ -52,7 +56,7 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
   await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
-  const controller = runController(embedded, directory, log, stop.signal);
+  const controller = runParts(embedded, { directory, router, log }, stop.signal);
   view =
     process.stdout.isTTY && process.env["TERM"] !== "dumb"
       ? screenView(embedded, head(dir, embedded))
@@ -70,11 +74,31 @@ async function run({ dir, listen }: UpOptions): Promise<void> {
 }
 
 /** Alone with its directory, it needs no election and waits for nobody's last write. */
-function runController(embedded: Embedded, directory: string, log: Log, signal: AbortSignal): Promise<void> {
+async function runParts(
+  embedded: Embedded,
+  { directory, router, log }: { directory: string; router: boolean; log: Log },
+  signal: AbortSignal,
+): Promise<void> {
   const client = new KubeClient(embeddedAccess(directory, embedded.socket));
   const manager = new Manager({ client, log });
   addControllerParts({ manager, client, log, namespace: NAMESPACE, routerNamespace: ROUTER_NAMESPACE, settle: nothingToSettle });
-  return manager.run(signal);
+  if (router) {
+    const { addAgentParts } = await import("./agent-parts.ts");
+    const { ROUTER_PLACE } = await import("./agent-options.ts");
+    const { ensureOwnNode } = await import("./up/own-node.ts");
+    const node = await ensureOwnNode(client, signal);
+    addAgentParts({
+      manager,
+      client,
+      log,
+      node,
+      namespace: NAMESPACE,
+      routerNamespace: ROUTER_NAMESPACE,
+      place: ROUTER_PLACE,
+      startFrr: true,
+    });
+  }
+  await manager.run(signal);
 }
 
 /** What to type to run us: in a checkout the launcher, wherever one stands. */

@@ -225,7 +225,8 @@ class Pass {
   async #makeRoom(): Promise<void> {
     const planned = new Set(this.#plan.steps.map(({ owner }) => owner));
     if (this.#plan.underlay) planned.add(this.#plan.underlay.owner);
-    const leaving = this.#retiring((owner) => !planned.has(owner) && !owner.startsWith("Underlay/"));
+    // The Underlay goes last; text that a person wrote is in one piece.
+    const leaving = this.#retiring((owner) => !planned.has(owner) && !/^(Underlay|RawFRRConfig)\//.test(owner));
     if (leaving.length === 0) return;
 
     const lines = linesWanted(this.#plan.steps.map(({ form }) => form.fragment));

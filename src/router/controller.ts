@@ -116,7 +116,8 @@ export function addRouter(options: RouterOptions): void {
         const held = nodes.get(node);
         // In a cluster the kubelet makes it; the status belongs to it.
         if (!held) {
-          log.warn({ node }, "this node has no Node object yet");
+          log.warn({ node }, "this node has no Node object");
+          agent.forget();
           return undefined;
         }
         const index = (running: number | undefined) => ownIndex(held, running, client, signal);
@@ -182,6 +183,12 @@ class RouterAgent {
         },
       },
     });
+  }
+
+  /** The Node is gone, and with it the status. The router goes on as it is. */
+  forget(): void {
+    this.#last = undefined;
+    this.#options.writer.forget(this.#key);
   }
 
   #count({ outcome, done }: PassResult): void {

@@ -1,0 +1,96 @@
+import { hostname } from "node:os";
+import { Node } from "../api/core/node.ts";
+import type { FrrInstance } from "../frr/instance.ts";
+import { ensureNamespace } from "../hostnet/namespaces.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { pause } from "../kube/client/pause.ts";
+import type { Runnable } from "../kube/controller/controller.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { heartbeat } from "../kube/members/heartbeat.ts";
+import { WriteBudget } from "../kube/status/budget.ts";
+import { addRouter } from "../router/controller.ts";
+import type { RouterPlaceOptions } from "./agent-options.ts";
+import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
+
+export interface AgentPartsOptions {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  node: string;
+  namespace: string;
+  routerNamespace: string;
+  place: RouterPlaceOptions;
+  /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
+  startFrr: boolean;
+}
+
+/** What runs on a node: its heartbeat and its router. */
+export function addAgentParts({ manager, client, log, node, namespace, routerNamespace, place, startFrr }: AgentPartsOptions): void {
+  const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
+  const frr = frrOf(place, log);
+  const ours = new FrrUnderUs(frr, place.routerNetns, log);
+  const router = routerOnMachine(place, {
+    frr,
+    apiServer: client.access.server,
+    log,
+    ...(startFrr && { assertFrrUp: () => ours.assertUp() }),
+  });
+
+  manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
+  addRouter({
+    manager,
+    client,
+    log,
+    node,
+    nodes,
+    namespace: routerNamespace,
+    router,
+    ask: (signal) => askFrr(frr, signal),
+    budget: new WriteBudget(),
+    events,
+  });
+  if (startFrr) manager.add(ours);
+  manager.add(events, { stage: "writers" });
+}
+
+const RETRY = { minMs: 500, maxMs: 15_000 };
+
+/** FRR's daemons, started if they do not run and started again if they die. They are left running when we end. */
+class FrrUnderUs implements Runnable {
+  readonly name = "FRR";
+  readonly #instance: FrrInstance;
+  readonly #netns: string;
+  readonly #log: Log;
+  #problem: unknown = new Error("FRR has not been started yet");
+
+  constructor(instance: FrrInstance, netns: string, log: Log) {
+    this.#instance = instance;
+    this.#netns = netns;
+    this.#log = log;
+  }
+
+  /** Throws why it does not run. */
+  assertUp(): void {
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await ensureNamespace(this.#netns, signal);
+        await this.#instance.start(signal);
+        this.#problem = undefined;
+        await this.#instance.supervise(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#problem = error;
+        this.#log.error({ error }, "FRR cannot be started, trying again");
+        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
+      }
+    }
+  }
+}

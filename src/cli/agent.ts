@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { Node } from "../api/core/node.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { Manager } from "../kube/controller/manager.ts";
+import { createLog } from "../kube/log.ts";
+import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
+import { addAgentParts } from "./agent-parts.ts";
+import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
+import { type LogLevel, withLogLevel } from "./log-level.ts";
+
+interface AgentOptions extends ClusterOptions, RouterPlaceOptions {
+  node: string;
+  namespace: string;
+  routerNamespace: string;
+  frrStart?: boolean;
+  healthAddress: string;
+  logLevel: LogLevel;
+}
+
+export function configure(command: Command): void {
+  withLogLevel(withRouterPlace(withNode(withCluster(command))))
+    .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
+    .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
+    .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
+    .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8081")
+    .addHelpText(
+      "after",
+      `
+Needs root. When it ends, the router goes on as it is, and the next agent takes it over; \`plumbline router clean\` takes it away.
+
+Examples:
+  plumbline agent --kubeconfig agent.kubeconfig --frr-start
+  plumbline agent --node worker-1 --health-address 127.0.0.1:8081 --log-level debug
+`,
+    )
+    .action(run);
+}
+
+async function run({
+  logLevel,
+  healthAddress,
+  node,
+  namespace,
+  routerNamespace,
+  frrStart = false,
+  ...options
+}: AgentOptions): Promise<void> {
+  const log = createLog({ level: logLevel }).child({ node });
+  const client = await connectToCluster(options);
+  await assertUsable(client, node);
+  const manager = new Manager({ client, log, healthAddress });
+  addAgentParts({ manager, client, log, node, namespace, routerNamespace, place: options, startFrr: frrStart });
+  await manager.run(new AbortController().signal);
+}
+
+/** Says at once, in one sentence, what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
+async function assertUsable(client: KubeClient, node: string): Promise<void> {
+  try {
+    await client.resource(Node).get(node, { signal: AbortSignal.timeout(10_000) });
+  } catch (error) {
+    if (!isKubeError(error, "Unauthorized", "Forbidden")) return;
+    client.close();
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { type Command, Option } from "commander";
+import { createLog } from "../kube/log.ts";
+import type { Difference } from "../router/differences.ts";
+import { readCluster } from "../router/read-cluster.ts";
+import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
+import { type ConnectionOptions, connect, withConnection } from "./connection.ts";
+import { EXIT } from "./exit.ts";
+import { printItems } from "./printing/items.ts";
+import { paintFor } from "./printing/paint.ts";
+import { frrOf, routerOnMachine } from "./router-on-machine.ts";
+
+interface DiffOptions extends ConnectionOptions, RouterPlaceOptions {
+  node: string;
+  routerNamespace: string;
+  output: "text" | "json";
+}
+
+export function configure(command: Command): void {
+  withRouterPlace(withNode(withConnection(command)))
+    .option("--router-namespace <name>", "where the router's configuration is", "openperouter-system")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+On the node itself, as root. Nothing is touched. Exit 1 when anything differs.
+
+Examples:
+  plumbline diff
+  plumbline diff --node worker-1 --kubeconfig agent.kubeconfig -o json
+`,
+    )
+    .action(run);
+}
+
+async function run({ node, routerNamespace, output, ...options }: DiffOptions): Promise<void> {
+  const { signal } = new AbortController();
+  const log = createLog({ level: "warn", pretty: true });
+  const client = await connect(options);
+  const frr = frrOf(options, log);
+  try {
+    const view = await readCluster(client, node, routerNamespace, signal);
+    const router = routerOnMachine(options, { frr, apiServer: client.access.server, log });
+    const { planned, differences } = await router.differences(view, signal);
+    if (planned.stopped) {
+      process.stderr.write(`Warning: Underlay ${planned.stopped.name} failed, so everything waits: ${planned.stopped.message}\n`);
+    }
+    if (output === "json") printItems("Difference", differences);
+    else process.stdout.write(text(differences));
+    if (differences.length > 0) process.exitCode = EXIT.no;
+  } finally {
+    frr.router.close();
+    client.close();
+  }
+}
+
+const SIGNS = { add: "+", remove: "-", change: "~" } as const;
+const COLOURS = { add: "green", remove: "red", change: "yellow" } as const;
+
+function text(differences: readonly Difference[]): string {
+  const paint = paintFor(process.stdout);
+  const sections = [
+    { title: "Links", of: differences.filter(({ what }) => what === "link") },
+    { title: "FRR", of: differences.filter(({ what }) => what === "line") },
+  ].filter(({ of }) => of.length > 0);
+  if (sections.length === 0) return "Nothing differs.\n";
+  const lines: string[] = [];
+  for (const { title, of } of sections) {
+    lines.push(paint("bold", title));
+    for (const { do: verb, send } of of) lines.push(paint(COLOURS[verb], `  ${SIGNS[verb]} ${send}`));
+  }
+  return lines.concat("").join("\n");
+}

@@ -1,0 +1,74 @@
+import { FrrPass } from "../frr/apply.ts";
+import { merge, parse } from "../frr/config.ts";
+import { daemonsOf } from "../frr/daemons.ts";
+import type { ConfigLine } from "../frr/fragment.ts";
+import { FrrInstance } from "../frr/instance.ts";
+import { sessions, vnis } from "../frr/show.ts";
+import type { Places } from "../hostnet/namespaces.ts";
+import type { Log } from "../kube/log.ts";
+import { NodeRouter } from "../router/node-router.ts";
+import type { Said } from "../router/sessions.ts";
+import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
+
+interface RouterOnMachineOptions {
+  frr: FrrInstance;
+  apiServer: string;
+  log: Log;
+  /** Throws why FRR does not run, where we are to know. */
+  assertFrrUp?: () => void;
+}
+
+export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log, assertFrrUp }: RouterOnMachineOptions): NodeRouter {
+  return new NodeRouter({
+    places: placesOf(place),
+    stateDirectory: place.stateDirectory,
+    bootFile: frr.bootFile,
+    apiServer,
+    frr: {
+      async open(applied, signal) {
+        assertFrrUp?.();
+        return FrrPass.open(frr, applied, signal);
+      },
+      running: (signal) => runningLines(frr, signal),
+    },
+    log,
+  });
+}
+
+export function placesOf({ routerNetns, hostNetns }: RouterPlaceOptions): Places {
+  return { router: routerNetns, ...(hostNetns !== undefined && { host: hostNetns }) };
+}
+
+export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }: RouterPlaceOptions, log: Log): FrrInstance {
+  return new FrrInstance({
+    name: FRR_NAME,
+    netns: routerNetns,
+    runDirectory: frrRunDirectory,
+    stateDirectory,
+    ...(frrRoot !== undefined && { root: frrRoot }),
+    log,
+  });
+}
+
+/** How the sessions and VNIs of the router are. */
+export async function askFrr({ router }: FrrInstance, signal: AbortSignal): Promise<Said> {
+  const [bgp, evpn, ...identities] = await Promise.all([
+    sessions(router, signal),
+    vnis(router, signal),
+    ...["mgmtd", "zebra", "bgpd", "bfdd", "staticd"].map((daemon) => router.identity(daemon)),
+  ]);
+  return {
+    sessions: bgp.map(({ vrf, neighbor, state, sinceMs }) =>
+      sinceMs === undefined ? { vrf, neighbor, state } : { vrf, neighbor, state, sinceMs },
+    ),
+    vnis: evpn.map(({ vni, type, vrf = "default", state, macs, vteps }) => ({ vni, type, vrf, state, macs, vteps: vteps.length })),
+    identity: identities.join(" "),
+  };
+}
+
+async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {
+  const daemons = daemonsOf(await router.version(signal));
+  const fragments = [];
+  for (const owner of daemons) fragments.push({ owner, lines: parse(await router.runningConfig(owner, signal)) });
+  return merge(fragments);
+}
