@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -22,10 +23,15 @@ DEBIAN_FRONTEND=noninteractive chroot "$building" apt-get install -y --no-instal
 chroot "$building" apt-get clean
 rm -rf "$building"/var/lib/apt/lists/* "$building"/usr/share/doc "$building"/usr/share/man "$building"/usr/share/locale`;
 
+const KEY = `${RELEASE}-${createHash("sha256")
+  .update(JSON.stringify([BUILD, PACKAGES, process.arch]))
+  .digest("hex")
+  .slice(0, 8)}`;
+
 /** A root directory with Debian 13 and its FRR 10: the cached one, else a fresh one (two minutes, once). */
 export async function frr10(progress: Progress): Promise<string> {
   const home = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline", "frr10");
-  const root = join(home, RELEASE);
+  const root = join(home, KEY);
   if (existsSync(root)) return root;
   await mkdir(home, { recursive: true });
   progress.step("Fetching FRR 10 (Debian 13 in a directory of its own, once; about two minutes)");
