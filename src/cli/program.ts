@@ -26,10 +26,18 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
   delete: { about: "Delete objects.", load: () => import("./delete.ts") },
   lint: { about: "Check manifests without a server.", load: () => import("./lint.ts") },
+  render: { about: "Print what manifests mean for a node, without touching it.", load: () => import("./render.ts") },
+  tree: { about: "Show what stands on what in the router of each node, and in which state.", load: () => import("./tree.ts") },
   controller: {
     about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
     load: () => import("./controller.ts"),
   },
+  agent: {
+    about: "Runs on every node: brings its router to what the cluster asks for, and reports what became of it.",
+    load: () => import("./agent.ts"),
+  },
+  diff: { about: "Show what the agent would change on this node now.", load: () => import("./diff.ts") },
+  router: { about: "The router of this machine.", load: () => import("./router.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },

@@ -9,10 +9,11 @@ import type { Failure, LintContext } from "./rules.ts";
 /** What the router of a node would say: of the node that is named, of those that are described, or of any. */
 export function routerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
   const found = new Map<string, Failure>();
+  const underlays = routerObjects(objects).underlays.length;
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const router = routerObjects(group);
     // Where there is no Underlay, only a part of the whole is looked at, and what is missing may be somewhere else.
-    const partial = context.node === undefined && router.underlays.length === 0;
+    const partial = router.underlays.length === 0 && (context.node === undefined || underlays > 0);
     for (const { node, seen } of nodesFor(router, objects, context)) {
       for (const failure of rendering(imagine({ ...node, interfaces: context.interfaces }, seen, group)).failures) {
         if (partial && failure.reason === "DependencyFailed") continue;
