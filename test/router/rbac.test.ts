@@ -1,0 +1,231 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Event } from "../../src/api/core/event.ts";
+import { Lease } from "../../src/api/core/lease.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { L2VNI } from "../../src/api/openpe/l2vni.ts";
+import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { addWebhooks } from "../../src/cli/webhooks.ts";
+import { fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { EventRecorder } from "../../src/kube/events.ts";
+import { LeaderElector } from "../../src/kube/leader/leader.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { heartbeat } from "../../src/kube/members/heartbeat.ts";
+import { clientRequests } from "../../src/kube/metrics.ts";
+import { WriteBudget } from "../../src/kube/status/budget.ts";
+import { addRouter } from "../../src/router/controller.ts";
+import type { NodeRouter } from "../../src/router/node-router.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+
+const { signal } = new AbortController();
+const own = "plumbline-system";
+const routers = "openperouter-system";
+const silenceMs = 3_000;
+const log = createLog({ level: "silent" });
+const running: (() => Promise<void>)[] = [];
+let api: SuiteApiServer;
+let admin: KubeClient;
+
+/** The kinds of deploy/rbac, which nothing else of ours reads or writes. */
+const plurals: Record<string, { plural: string; scope: "Cluster" | "Namespaced" }> = {
+  ServiceAccount: { plural: "serviceaccounts", scope: "Namespaced" },
+  ClusterRole: { plural: "clusterroles", scope: "Cluster" },
+  ClusterRoleBinding: { plural: "clusterrolebindings", scope: "Cluster" },
+  Role: { plural: "roles", scope: "Namespaced" },
+  RoleBinding: { plural: "rolebindings", scope: "Namespaced" },
+};
+
+beforeAll(async () => {
+  api = await apiServer("rbac");
+  admin = new KubeClient(api.access);
+  await installCrds(admin, CUSTOM_KINDS, signal);
+  for (const name of [own, routers, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
+  for (const file of ["router-agent", "router-controller"]) await applyFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`));
+  await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
+  await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
+});
+afterAll(async () => {
+  await Promise.all(running.map((stop) => stop()));
+  admin.close();
+  await api.stop();
+});
+
+async function applyFile(path: string): Promise<void> {
+  for (const document of parseAllDocuments(await readFile(path, "utf8"))) {
+    const object = document.toJS() as KubeObject & { apiVersion: string; kind: string };
+    const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
+    const kind: Kind = { group, version, kind: object.kind, ...(plurals[object.kind] ?? { plural: "", scope: "Cluster" }) };
+    await admin.resource(kind).apply(object, { fieldManager: "test", signal });
+  }
+}
+
+/** Speaks as this ServiceAccount. */
+async function clientOf(account: string): Promise<KubeClient> {
+  const path = `/api/v1/namespaces/${own}/serviceaccounts/${account}/token`;
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const { status } = await admin.request<{ status: { token: string } }>("POST", path, { body, signal });
+  return new KubeClient(fixedAccess(api.server.url, { ca: api.server.caPem, token: status.token }), { userAgent: account });
+}
+
+function start(manager: Manager): void {
+  const stopping = new AbortController();
+  const ended = manager.run(stopping.signal);
+  running.push(() => {
+    stopping.abort();
+    return ended;
+  });
+}
+
+/** The agent of worker-1, with a router that fails to set up whatever L2VNI there is. */
+async function startAgent(): Promise<void> {
+  const client = await clientOf("plumbline-agent");
+  const node = "worker-1";
+  const manager = new Manager({ client, log });
+  const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: "test", log });
+  const router = {
+    places: { router: "plt-rbac-none" },
+    async pass(view: Parameters<NodeRouter["pass"]>[0]) {
+      await view.index(undefined);
+      const failures = view.objects.l2vnis.map(({ metadata: { name } }) => ({
+        kind: "L2VNI",
+        name,
+        namespace: routers,
+        reason: "ValidationFailed",
+        field: "spec.hostmaster",
+        message: "Interface br0 not present on node",
+        class: "Permanent",
+      }));
+      return { outcome: { selected: [], failures, live: new Map<string, number>() }, done: { changes: [], foreign: [] } };
+    },
+  };
+  manager.add(heartbeat({ client, namespace: own, node, nodeUid: () => nodes.get(node)?.metadata.uid, log, renewMs: 500 }));
+  addRouter({
+    manager,
+    client,
+    log,
+    node,
+    nodes,
+    namespace: routers,
+    router: router as unknown as NodeRouter,
+    ask: () => Promise.resolve({ sessions: [], vnis: [], identity: "1" }),
+    budget: new WriteBudget(),
+    events,
+  });
+  manager.add(events, { stage: "writers" });
+  manager.cache(ConfigMap, { namespace: own, fieldSelector: "metadata.name=plumbline-members" });
+  start(manager);
+}
+
+async function startController(): Promise<void> {
+  const client = await clientOf("plumbline-controller");
+  const leader = new LeaderElector({ client, namespace: own, name: "plumbline-controller", identity: "test", log });
+  const manager = new Manager({ client, log, leader });
+  addWebhooks({ manager, client, log, namespace: own, host: "127.0.0.1", port: 0 });
+  addControllerParts({
+    manager,
+    client: client.fenced(() => leader.assertLeading()),
+    log,
+    namespace: own,
+    routerNamespace: routers,
+    agents: "plumbline-agent",
+    settle: (signal) => leader.settle(signal),
+    silenceMs,
+  });
+  start(manager);
+}
+
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
+const statuses = () => admin.resource(RouterNodeConfigurationStatus);
+async function refusals(): Promise<number> {
+  const { values } = await clientRequests.get();
+  return values.filter(({ labels }) => String(labels.code) === "403").reduce((sum, { value }) => sum + value, 0);
+}
+
+test("with the rights of deploy/rbac, agent and controller do all of their work, and are refused nothing", async () => {
+  const before = await refusals();
+  await startController();
+  await startAgent();
+  await admin.resource(L2VNI).create({ metadata: { name: "web", namespace: routers }, spec: { vni: 110, vxlanport: 4789 } }, { signal });
+
+  await eventually(async () => {
+    // The agent's heartbeat, status and Event.
+    await admin.resource(Lease).get("agent-worker-1", { namespace: own, signal });
+    const { metadata, status } = await statuses().get("worker-1", { namespace: routers, signal });
+    expect(metadata.ownerReferences).toMatchObject([{ kind: "Node", name: "worker-1" }]);
+    expect(status?.failedResources).toMatchObject([{ kind: "L2VNI", name: "web", reason: "ValidationFailed" }]);
+    const { items } = await admin.resource(Event).list({ namespace: routers, signal });
+    expect(items.map(({ involvedObject }) => involvedObject.name)).toContain("web");
+    // The controller's members, index, claims and certificate.
+    expect((await admin.resource(ConfigMap).get("plumbline-members", { namespace: own, signal })).data?.["live"]).toBe('["worker-1"]');
+    expect((await admin.resource(Node).get("worker-1", { signal })).metadata.annotations).toMatchObject({ "openpe.io/nodeindex": "0" });
+    expect((await admin.resource(L2VNI).get("web", { namespace: routers, signal })).status?.claims).toHaveLength(1);
+    await admin.resource(Secret).get("plumbline-webhook-cert", { namespace: own, signal });
+  });
+
+  // The reports of a node without an agent, and of one that is not even a node: the controller marks one and removes the other.
+  await admin.resource(Node).create({ metadata: { name: "mute" } }, { signal });
+  for (const name of ["gone", "mute"]) await statuses().create({ metadata: { name, namespace: routers } }, { signal });
+  await eventually(async () => {
+    const { items } = await statuses().list({ namespace: routers, signal });
+    const reasons = items.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason]);
+    expect(reasons).toEqual([
+      ["mute", "AgentSilent"],
+      ["worker-1", "ConfigurationFailed"],
+    ]);
+  });
+  expect(await refusals()).toBe(before);
+});
+
+describe("what they may not", () => {
+  const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
+
+  test("the agent removes no status, changes no configuration, no Node and no Pod, and reads no Secret of others", async () => {
+    const client = await clientOf("plumbline-agent");
+    const worker = { name: "worker-1", namespace: routers };
+    const web = { name: "web", namespace: routers };
+    const tries = [
+      () => client.resource(RouterNodeConfigurationStatus).delete(worker, { signal }),
+      () =>
+        client.request("DELETE", `/apis/openpe.openperouter.github.io/v1alpha1/namespaces/${routers}/routernodeconfigurationstatuses`, {
+          signal,
+        }),
+      () => client.resource(L2VNI).patch(web, { spec: { vni: 111 } }, { signal }),
+      () => client.resource(L2VNI).patchStatus(web, { status: { claims: [] } }, { signal }),
+      () => client.resource(L2VNI).delete(web, { signal }),
+      () => client.resource(Node).patch({ name: "worker-1" }, { metadata: { annotations: { "openpe.io/nodeindex": "7" } } }, { signal }),
+      () => client.resource(Secret).get("tor", { namespace: "default-tenant", signal }),
+      () => client.resource(Secret).list({ namespace: own, signal }),
+      () => client.resource(ConfigMap).patch({ name: "plumbline-members", namespace: own }, { data: { live: "[]" } }, { signal }),
+      () => client.resource(Lease).delete({ name: "agent-worker-1", namespace: own }, { signal }),
+      () => client.resource(Lease).list({ namespace: own, signal }),
+    ];
+    for (const attempt of tries) await expect(attempt()).rejects.toEqual(forbidden);
+    client.close();
+  });
+
+  test("the controller changes no configuration, only what is recorded with it, and reads no Secret of the routers", async () => {
+    const client = await clientOf("plumbline-controller");
+    const web = { name: "web", namespace: routers };
+    const tries = [
+      () => client.resource(L2VNI).patch(web, { spec: { vni: 111 } }, { signal }),
+      () => client.resource(L2VNI).delete(web, { signal }),
+      () => client.resource(RouterNodeConfigurationStatus).create({ metadata: { name: "made-up", namespace: routers } }, { signal }),
+      () => client.resource(Node).delete({ name: "worker-1" }, { signal }),
+      () => client.resource(Secret).list({ namespace: routers, signal }),
+    ];
+    for (const attempt of tries) await expect(attempt()).rejects.toEqual(forbidden);
+    client.close();
+  });
+});
