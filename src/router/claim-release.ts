@@ -1,14 +1,15 @@
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Claim, RecordedClaim } from "../resilience/claim.ts";
 import { leftValues } from "../resilience/record.ts";
 import { type Contender, settle } from "../resilience/settle.ts";
 import { type Claimant, claimsOf, kindOrder } from "./claims.ts";
 import { selectorComplaints, selects } from "./select.ts";
 
+type Labels = Readonly<Record<string, string>>;
+
 export interface ClaimsView {
   readonly claimants: readonly Claimant[];
-  readonly nodes: readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
+  readonly nodes: readonly { readonly name: string; readonly labels: Labels }[];
   readonly reports: readonly RouterNodeConfigurationStatus[];
   readonly now: Date;
 }
@@ -18,58 +19,62 @@ export interface ClaimsView {
  * before.
  */
 export function releasing({ claimants, nodes, reports, now }: ClaimsView): Claimant[] {
-  const reported = new Map<string, Standing>();
-  for (const report of reports) {
-    for (const { kind, name, generation, state } of report.status?.resources ?? []) {
-      const standing = at(reported, `${kind}/${name}`);
-      standing.push({ node: report.metadata.name, generation, state });
-    }
-  }
-  const hopeful = claimants.filter((claimant) => {
-    const { generation = 0 } = claimant.object.metadata;
-    return hasLeft(claimant) && isUsable(claimant) && !(reported.get(ownerOf(claimant)) ?? []).some((one) => runsOnOld(one, generation));
-  });
-  if (hopeful.length === 0) return [];
-
-  const groups = new Groups(claimants, now);
-  return hopeful.filter((claimant) => {
-    const { generation = 0 } = claimant.object.metadata;
-    const live = new Set(
-      (reported.get(ownerOf(claimant)) ?? [])
-        .filter((one) => one.state === "Applied" && one.generation === generation)
-        .map(({ node }) => node),
-    );
-    return nodes.every(({ name, labels }) => live.has(name) || !isFor(claimant, labels) || groups.wins(claimant, labels));
+  const leaving = claimants.filter((claimant) => hasLeft(claimant) && isUsable(claimant));
+  if (leaving.length === 0) return [];
+  const standings = standingsOf(leaving, reports);
+  const decisions = new Decisions(claimants, now);
+  return leaving.filter((claimant) => {
+    const { holds = false, live = new Set<string>() } = standings.get(ownerOf(claimant)) ?? {};
+    return !holds && nodes.every((node) => live.has(node.name) || !isFor(claimant, node.labels) || decisions.winners(node).has(claimant));
   });
 }
 
-type Standing = { node: string; generation: number; state: string }[];
+interface Standing {
+  /** A node runs on what it asked for before, or may yet come back to it. */
+  holds: boolean;
+  /** The nodes that run it as it is now. */
+  readonly live: Set<string>;
+}
 
-function runsOnOld({ generation, state }: Standing[number], current: number): boolean {
-  return state === "KeptPrevious" || state === "Rebuilding" || (state === "Applied" && generation < current);
+function standingsOf(leaving: readonly Claimant[], reports: ClaimsView["reports"]): Map<string, Standing> {
+  const generations = new Map(leaving.map((claimant) => [ownerOf(claimant), claimant.object.metadata.generation ?? 0]));
+  const standings = new Map(leaving.map((claimant): [string, Standing] => [ownerOf(claimant), { holds: false, live: new Set() }]));
+  for (const { metadata, status } of reports) {
+    for (const { kind, name, generation, state } of status?.resources ?? []) {
+      const standing = standings.get(`${kind}/${name}`);
+      if (!standing || state === "Failed") continue;
+      if (state === "Applied" && generation === generations.get(`${kind}/${name}`)) standing.live.add(metadata.name);
+      else standing.holds = true;
+    }
+  }
+  return standings;
 }
 
 function hasLeft(claimant: Claimant): boolean {
   return leftValues(claimsOf(claimant, undefined), recordOf(claimant)).length > 0;
 }
 
-/** What the nodes would decide, once for all nodes that the same objects are for. */
-class Groups {
+/** What the nodes would decide, made out once for all nodes that the same objects are for. */
+class Decisions {
   readonly #claimants: readonly Claimant[];
   readonly #now: Date;
-  readonly #winners = new Map<string, ReadonlySet<Claimant>>();
+  readonly #byNode = new Map<string, ReadonlySet<Claimant>>();
+  readonly #byObjects = new Map<string, ReadonlySet<Claimant>>();
 
   constructor(claimants: readonly Claimant[], now: Date) {
     this.#claimants = claimants;
     this.#now = now;
   }
 
-  wins(claimant: Claimant, labels: Readonly<Record<string, string>>): boolean {
+  winners({ name, labels }: { name: string; labels: Labels }): ReadonlySet<Claimant> {
+    const known = this.#byNode.get(name);
+    if (known) return known;
     const here = this.#claimants.filter((one) => isFor(one, labels));
-    const key = here.map(ownerOf).join(" ");
-    const winners = this.#winners.get(key) ?? this.#decide(here);
-    this.#winners.set(key, winners);
-    return winners.has(claimant);
+    const objects = here.map(ownerOf).join(" ");
+    const winners = this.#byObjects.get(objects) ?? this.#decide(here);
+    this.#byObjects.set(objects, winners);
+    this.#byNode.set(name, winners);
+    return winners;
   }
 
   #decide(here: readonly Claimant[]): ReadonlySet<Claimant> {
@@ -78,14 +83,12 @@ class Groups {
       undefined,
     );
     const [underlay] = underlays;
-    const asn = (underlay?.object as Underlay | undefined)?.spec.asn;
-    return new Set([
-      ...underlays,
-      ...this.#winnersOf(
-        here.filter(({ kind }) => kind !== "Underlay"),
-        asn,
-      ),
-    ]);
+    const asn = underlay?.kind === "Underlay" ? underlay.object.spec.asn : undefined;
+    const others = this.#winnersOf(
+      here.filter(({ kind }) => kind !== "Underlay"),
+      asn,
+    );
+    return new Set([...underlays, ...others]);
   }
 
   #winnersOf(claimants: readonly Claimant[], asn: number | undefined): Claimant[] {
@@ -129,7 +132,7 @@ function isUsable({ object }: Claimant): boolean {
 }
 
 /** One whose selector cannot be understood may be anywhere. */
-function isFor(claimant: Claimant, labels: Readonly<Record<string, string>>): boolean {
+function isFor(claimant: Claimant, labels: Labels): boolean {
   return !isUsable(claimant) || selects(claimant.object.spec.nodeSelector, labels);
 }
 
@@ -139,10 +142,4 @@ export function recordOf({ object }: Claimant): readonly RecordedClaim[] {
 
 function ownerOf({ kind, object }: Claimant): string {
   return `${kind}/${object.metadata.name}`;
-}
-
-function at<K, T>(groups: Map<K, T[]>, key: K): T[] {
-  const group = groups.get(key) ?? [];
-  if (group.length === 0) groups.set(key, group);
-  return group;
 }

@@ -69,6 +69,8 @@ export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
       changesOf(nodes, () => [RELEASE]),
     ],
     log: options.log,
+    // So that new values need not wait while many old ones are released.
+    workers: 4,
     async reconcile(key, { signal, log }) {
       const present = { now: new Date(), signal, log };
       if (key !== RELEASE) {
