@@ -16,7 +16,7 @@ export interface Session {
   readonly families: readonly SessionFamily[];
 }
 
-export interface SessionFamily {
+interface SessionFamily {
   /** As FRR names it: `ipv4Unicast`, `l2VpnEvpn`. */
   readonly family: string;
   readonly received: number;

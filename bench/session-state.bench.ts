@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { frrInNamespace, run as command, type FrrInNamespace } from "../test/support/frr.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { compare, interleaved, type Bench } from "./measure.ts";
+import type { Seen, Used } from "./session-state/poller.ts";
+
+const [ROUTER, NEIGHBOR] = ["192.0.2.1", "192.0.2.2"];
+/** As many sessions again as a router with fifty L3VNIs has. */
+const VRFS = 50;
+const WARM_MS = 3_000;
+const POLLED_MS = 12_000;
+
+const { signal } = new AbortController();
+
+export const bench: Bench = {
+  name: "session-state",
+  async run(say) {
+    const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-"));
+    const router = await frrInNamespace({ version: "8.4" });
+    const neighbor = await frrInNamespace({ version: "8.4" });
+    try {
+      await connect(router, neighbor);
+      const contestant = (name: string, program: Program) => async (run: number) => {
+        const report = await poll(program, router, neighbor, run);
+        say(`${name}: down seen after ${report.seenMs.toFixed(0)} ms, CPU ${report.cpuMs.toFixed(1)} ms for each second`);
+        return report;
+      };
+      const { ours, peer } = await interleaved({
+        ours: contestant("ours", await ourProgram("session-state/ours.ts", directory)),
+        peer: contestant("vtysh -c", await peerProgram("session-state/peer.ts", directory)),
+      });
+      const measure = (what: string, goal: number, figure: (report: Report) => number) =>
+        compare({ bench: "session-state", what, goal, unit: "ms" }, ours.map(figure), peer.map(figure));
+      return [
+        measure("from a session's end until it is seen, polling every second", 1, ({ seenMs }) => seenMs),
+        measure("CPU for each second", 10, ({ cpuMs }) => cpuMs),
+      ];
+    } finally {
+      await Promise.all([router.stop(), neighbor.stop()]);
+      await rm(directory, { recursive: true });
+    }
+  },
+};
+
+interface Report {
+  seenMs: number;
+  cpuMs: number;
+}
+
+async function poll(program: Program, router: FrrInNamespace, neighbor: FrrInNamespace, run: number): Promise<Report> {
+  await using poller = new Contestant(program, [router.instance.runDirectory, NEIGHBOR]);
+  while (!(await poller.next<Seen>()).established);
+  await sleep(WARM_MS);
+  const used = async () => (poller.tell({}), (await poller.next<Used>()).cpuMs);
+  const [before, begin] = [await used(), performance.now()];
+
+  // Not at the same distance from the next poll each time, but at the same for both.
+  await sleep(1_000 - (Date.now() % 1_000) + 100 + run * 150);
+  const at = Date.now();
+  await configure(neighbor, ["router bgp 64512", `neighbor ${ROUTER} shutdown`]);
+  const seen = await poller.next<Seen>();
+  await configure(neighbor, ["router bgp 64512", `no neighbor ${ROUTER} shutdown`]);
+  await poller.next<Seen>();
+
+  await sleep(POLLED_MS - (performance.now() - begin));
+  const elapsed = performance.now() - begin;
+  return { seenMs: seen.at - at, cpuMs: (((await used()) - before) / elapsed) * 1_000 };
+}
+
+async function connect(router: FrrInNamespace, neighbor: FrrInNamespace): Promise<void> {
+  await command("ip", "link", "add", "eth0", "netns", router.netns, "type", "veth", "peer", "name", "eth0", "netns", neighbor.netns);
+  const ends = [
+    { frr: router, asn: 64511, own: ROUTER, other: NEIGHBOR },
+    { frr: neighbor, asn: 64512, own: NEIGHBOR, other: ROUTER },
+  ];
+  for (const { frr, asn, own, other } of ends) {
+    await command("ip", "-n", frr.netns, "addr", "add", `${own}/24`, "dev", "eth0");
+    await command("ip", "-n", frr.netns, "link", "set", "eth0", "up");
+    await configure(frr, [`router bgp ${asn}`, `neighbor ${other} remote-as external`, `neighbor ${other} timers connect 1`]);
+  }
+  for (let vrf = 1; vrf <= VRFS; vrf++) {
+    await configure(router, [`router bgp 64511 vrf red${vrf}`, "neighbor 203.0.113.1 remote-as 64513"]);
+  }
+}
+
+async function configure({ instance }: FrrInNamespace, lines: readonly string[]): Promise<void> {
+  const bgpd = await instance.router.open("bgpd", signal);
+  await bgpd.configure(lines, signal);
+  bgpd.close();
+}

@@ -1,0 +1,15 @@
+import { FrrRouter } from "../../src/frr/router.ts";
+import { sessions } from "../../src/frr/show.ts";
+import { pollEverySecond } from "./poller.ts";
+
+const [, , directory = "", neighbor] = process.argv;
+const { signal } = new AbortController();
+const router = new FrrRouter({ directory });
+
+pollEverySecond(
+  async () => (await sessions(router, signal)).some((session) => session.neighbor === neighbor && session.state === "Established"),
+  () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
+);
