@@ -5,8 +5,8 @@ import type { Place } from "./wanted.ts";
 
 export interface Plan {
   readonly commands: readonly Command[];
-  /** The links that it touches; false for those that will be gone. */
-  readonly touches: Readonly<Record<Place, ReadonlyMap<string, boolean>>>;
+  /** The links that it touches, as far as they can be foreseen; undefined for those that will be gone. */
+  readonly touches: Readonly<Record<Place, ReadonlyMap<string, Link | undefined>>>;
   /** Why none of it may be done. There are no commands then. */
   readonly refused?: KernelError;
 }
@@ -90,10 +90,9 @@ export class Draft {
     return this.have[place].get("lo")?.addrGenMode !== undefined;
   }
 
-  #touches(place: Place): Map<string, boolean> {
-    const told = this.commands.filter((command) => command.place === place).map(({ link }) => [link, true] as const);
-    const changed = [...this.#changed[place]].map(([name, link]) => [name, link !== undefined] as const);
-    return new Map([...told, ...changed]);
+  #touches(place: Place): Map<string, Link | undefined> {
+    const told = this.commands.filter((command) => command.place === place).map(({ link }) => [link, this.get(place, link)] as const);
+    return new Map([...told, ...this.#changed[place]]);
   }
 
   #all(place: Place): Link[] {

@@ -154,62 +154,91 @@ export class HostPass implements AsyncDisposable {
   }
 
   async #run({ commands, touches }: Plan): Promise<void> {
-    for (const segment of segments(commands)) {
-      const [{ program, place } = { program: "ip", place: "host" } as const] = segment;
-      if (program === "ip") await this.#runIp(place, segment);
-      else for (const { words, link } of segment) await ovsVsctl(words, { signal: this.#signal, link });
-      if (program === "ovs-vsctl") this.#ovs = await readOvs(this.#signal);
-      if (segment.some(({ forgets }) => forgets)) for (const batch of Object.values(this.#batches)) batch.retire();
+    const order = segments(commands);
+    for (const place of PLACES) this.#foresee(place, touches[place]);
+    const unread = new Map(PLACES.map((place) => [place, [...touches[place]].flatMap(([name, link]) => (link ? [name] : []))]));
+    for (const [at, segment] of order.entries()) {
+      const [{ program, place, forgets } = { program: "ip", place: "host", forgets: true } as const] = segment;
+      if (program === "ovs-vsctl") {
+        for (const { words, link } of segment) await ovsVsctl(words, { signal: this.#signal, link });
+        this.#ovs = await readOvs(this.#signal);
+      } else {
+        const last = !forgets && !order.slice(at + 1).some((later) => later[0]?.place === place);
+        await this.#runIp(segment, last ? (unread.get(place) ?? []) : []);
+        if (last) unread.delete(place);
+      }
+      if (forgets) for (const batch of Object.values(this.#batches)) batch.retire();
     }
-    await Promise.all(PLACES.map((place) => this.#lookAt(place, touches[place], commands)));
+    await Promise.all([...unread].map(([place, names]) => this.#lookAt(place, names)));
   }
 
-  async #runIp(place: Place, segment: readonly Command[]): Promise<void> {
-    const batch = this.#batches[place];
-    const { failed } = await batch.run(
-      segment.map(({ words }) => words),
-      [],
-    );
-    if (!failed) return;
-    const { link, words } = segment[failed.line] ?? { link: "lo", words: [] };
-    throw new KernelError("Refused", failed.words, { command: batch.typed(words), namespace: this.#places[place] ?? "", link });
+  #foresee(place: Place, touches: ReadonlyMap<string, Link | undefined>): void {
+    for (const [name, link] of touches) {
+      if (link) this.#links[place].set(name, link);
+      else this.#links[place].delete(name);
+    }
   }
 
-  /** Only at those that commands were run for; with many others around, looking at all of them would take longer than the commands. */
-  async #lookAt(place: Place, touches: ReadonlyMap<string, boolean>, commands: readonly Command[]): Promise<void> {
-    const links = this.#links[place];
-    const names = [...touches].filter(([, stays]) => stays).map(([name]) => name);
-    for (const [name, stays] of touches) if (!stays) links.delete(name);
-    if (names.length === 0) return;
+  /** Then looks at links; with many others around, looking at all of them would take longer than the commands. */
+  async #runIp(segment: readonly Command[], names: readonly string[]): Promise<void> {
+    const place = segment[0]?.place ?? "host";
     const { replies, failed } = await this.#batches[place].run(
-      [],
-      names.map((name) => ["addr", "show", "dev", name]),
+      segment.map(({ words }) => words),
+      names.map(showLink),
     );
+    const command = failed && segment[failed.line];
+    if (command) {
+      const about = { command: this.#batches[place].typed(command.words), namespace: this.#places[place] ?? "", link: command.link };
+      throw new KernelError("Refused", failed.words, about);
+    }
     if (failed) return this.#look();
-    const told = new Set(
-      commands.filter((command) => command.place === place && command.words.includes("addrgenmode")).map(({ link }) => link),
-    );
-    const modeOf = (name: string) => (told.has(name) ? "none" : (links.get(name)?.addrGenMode ?? links.get("lo")?.addrGenMode));
+    this.#take(place, replies);
+  }
+
+  async #lookAt(place: Place, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const { replies, failed } = await this.#batches[place].run([], names.map(showLink));
+    if (failed) await this.#look();
+    else this.#take(place, replies);
+  }
+
+  /** How a link makes its addresses is not shown with them. */
+  #take(place: Place, replies: readonly unknown[]): void {
+    const links = this.#links[place];
     for (const link of parseLinks(replies.flat()).values()) {
-      const addrGenMode = modeOf(link.name);
+      const addrGenMode = links.get(link.name)?.addrGenMode || links.get("lo")?.addrGenMode;
       links.set(link.name, addrGenMode === undefined ? link : { ...link, addrGenMode });
     }
   }
 }
 
-/** Runs of commands that one program can take at once. Deletions and moves end one, since names mean something else afterwards. */
-function* segments(commands: readonly Command[]): Generator<readonly Command[]> {
-  let segment: Command[] = [];
-  for (const command of commands) {
-    const [first] = segment;
-    const other = first && (first.program !== command.program || first.place !== command.place || first.forgets !== command.forgets);
-    if (other || segment.length === CHUNK) {
-      yield segment;
-      segment = [];
+const showLink = (name: string) => ["addr", "show", "dev", name];
+
+/**
+ * Commands that one program can take at once. Deletions and moves stand apart, since names mean something else afterwards; between them the host's come
+ * before the router's, which is what plans allow, and saves waiting for one namespace and the other in turn.
+ */
+function segments(commands: readonly Command[]): Command[][] {
+  const order: Command[][] = [];
+  let stretch: Command[] = [];
+  const flush = () => {
+    for (const place of PLACES) {
+      const own = stretch.filter((command) => command.place === place);
+      for (let at = 0; at < own.length; at += CHUNK) order.push(own.slice(at, at + CHUNK));
     }
-    segment.push(command);
+    stretch = [];
+  };
+  for (const command of commands) {
+    const [first] = stretch;
+    if (
+      first &&
+      (first.program !== command.program || first.forgets !== command.forgets || (first.forgets && first.place !== command.place))
+    )
+      flush();
+    stretch.push(command);
   }
-  if (segment.length > 0) yield segment;
+  flush();
+  return order;
 }
 
 /** A refusal is somebody's; anything else is the world's. */

@@ -21,6 +21,17 @@ export function bringOvsBridge({ place, name, owner }: WantedLink, draft: Draft)
   if (link) return draft.refuse(place, name, "a link of this name is there already, and it is no bridge of Open vSwitch");
   draft.ovs(name, "add-br", name, "--", "br-set-external-id", name, OVS_KEY, owner);
   draft.ip(place, name, "link", "set", "dev", name, "up");
+  draft.put(place, {
+    name,
+    type: "openvswitch",
+    index: draft.freshIndex(),
+    alias: "",
+    group: "",
+    mtu: 0,
+    mac: "",
+    up: true,
+    addresses: [],
+  });
 }
 
 export function removeOvsBridge(name: string, draft: Draft): void {

@@ -93,20 +93,11 @@ function fits(link: Link, want: Created, draft: Draft): boolean {
 }
 
 function create(want: Created, draft: Draft): Link | undefined {
-  const { place, name, mac, mtu } = want;
+  if (want.type === "veth") return createPair(want, draft);
+  const { place, name } = want;
   const master = kernelMaster(want);
-  const words = ["link", "add", "name", name, "group", GROUP];
-  if (mac !== undefined) words.push("address", mac);
-  if (mtu !== undefined) words.push("mtu", String(mtu));
-  if (master !== undefined) words.push("master", master);
-  words.push("type", want.type);
-
-  const fresh: Link = {
-    ...newborn(name, want.type, place, draft),
-    ...(master !== undefined && { master }),
-    ...(mtu !== undefined && { mtu }),
-    ...(mac !== undefined && { mac: mac.toLowerCase() }),
-  };
+  const words = ["link", "add", "name", name, ...birthWords(want), ...(master === undefined ? [] : ["master", master]), "type", want.type];
+  const fresh: Link = { ...newborn(want, draft), ...(master !== undefined && { master }) };
   if (want.type === "vrf") {
     const table = draft.freeTable(place);
     draft.ip(place, name, ...words, "table", String(table));
@@ -115,19 +106,6 @@ function create(want: Created, draft: Draft): Link | undefined {
     const { vni, port, local, device } = want;
     draft.ip(place, name, ...words, "id", String(vni), "dstport", String(port), "local", local, "dev", device, "nolearning");
     draft.put(place, fresh);
-  } else if (want.type === "veth") {
-    const { peer } = want;
-    const other = draft.get(peer.place, peer.name);
-    if (other && holdOf(other) !== "created") {
-      draft.refuse(peer.place, peer.name, "a link of this name is there already, and plumbline has not created it");
-      return undefined;
-    }
-    if (other) draft.delete(peer.place, other);
-    const netns = peer.place === place ? [] : ["netns", draft.have.namespaces[peer.place]];
-    draft.ip(place, name, ...words, "peer", "name", peer.name, ...netns, "group", GROUP);
-    const far = { ...newborn(peer.name, "veth", peer.place, draft), peer: peer.place === place ? { name } : { index: fresh.index } };
-    draft.put(place, { ...fresh, peer: peer.place === place ? { name: peer.name } : { index: far.index } });
-    draft.put(peer.place, far);
   } else {
     draft.ip(place, name, ...words);
     draft.put(place, fresh);
@@ -135,9 +113,51 @@ function create(want: Created, draft: Draft): Link | undefined {
   return draft.get(place, name);
 }
 
+type Leg = Extract<Created, { type: "veth" }>;
+
+/** Both legs at once. A pair across namespaces is always created by the host's, so that nothing there waits for the router's. */
+function createPair(want: Leg, draft: Draft): Link | undefined {
+  const other = draft.get(want.peer.place, want.peer.name);
+  if (other && holdOf(other) !== "created") {
+    draft.refuse(want.peer.place, want.peer.name, "a link of this name is there already, and plumbline has not created it");
+    return undefined;
+  }
+  if (other) draft.delete(want.peer.place, other);
+  const bare = { ...want.peer, type: want.type };
+  const [near, far] = want.place === "host" || want.peer.place === "router" ? [want, bare] : [bare, want];
+  const together = near.place === far.place;
+  const netns = together ? [] : ["netns", draft.have.namespaces[far.place]];
+  draft.ip(
+    near.place,
+    near.name,
+    "link",
+    "add",
+    "name",
+    near.name,
+    ...birthWords(near),
+    "type",
+    "veth",
+    "peer",
+    "name",
+    far.name,
+    ...netns,
+    ...birthWords(far),
+  );
+  const [nearLink, farLink] = [newborn(near, draft), newborn(far, draft)];
+  draft.put(near.place, { ...nearLink, peer: together ? { name: far.name } : { index: farLink.index } });
+  draft.put(far.place, { ...farLink, peer: together ? { name: near.name } : { index: nearLink.index } });
+  return draft.get(want.place, want.name);
+}
+
+type Birth = Pick<WantedLink, "place" | "name" | "type" | "mac" | "mtu">;
+
+function birthWords({ mac, mtu }: Birth): string[] {
+  return ["group", GROUP, ...(mac === undefined ? [] : ["address", mac]), ...(mtu === undefined ? [] : ["mtu", String(mtu)])];
+}
+
 /** As the kernel creates it; what it chooses itself is not known yet. */
-function newborn(name: string, type: string, place: Place, draft: Draft): Link {
-  const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu: 0, mac: "", up: false, addresses: [] };
+function newborn({ place, name, type, mac = "", mtu = 0 }: Birth, draft: Draft): Link {
+  const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu, mac: mac.toLowerCase(), up: false, addresses: [] };
   return draft.hasIpv6(place) ? { ...link, addrGenMode: "" } : link;
 }
 
@@ -153,6 +173,7 @@ function alter(link: Link, want: Created, draft: Draft): void {
   const enslaved = enslave(link, want, words, draft);
 
   const settings = planSettings(link, want, enslaved);
+  if (settings.includes("addrgenmode")) draft.put(place, { ...link, addrGenMode: "none" });
   // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
   if (enslaved && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words.splice(0));
   words.push(...settings);
