@@ -182,10 +182,30 @@ describe("circles", () => {
 
   test("a kept form is not given up for one that is older in something and younger in something else", () => {
     const result = settled(
-      contender("a", wish("1", "2"), { recorded: recorded({ "1": 3, "2": 4 }) }),
+      contender("a", wish("1", "2"), { recorded: recorded({ "1": 1, "2": 4 }) }),
       contender("b", { ...wish("9"), faulty: true }, { recorded: recorded({ "1": 5, "2": 2, "9": 9 }), ...running("1", "2") }),
     );
     expect(outcome(result)).toEqual({ b: "kept 1 2" });
+  });
+
+  test("whoever only waits for a circle is not in it, however old something else is that it asks for", () => {
+    const result = settled(
+      contender("a", wish("1", "2"), { recorded: recorded({ "1": 3, "2": 4 }) }),
+      contender("b", wish("1", "2"), { recorded: recorded({ "1": 5, "2": 2 }) }),
+      contender("c", wish("1", "9"), { recorded: recorded({ "1": 6, "9": 1 }) }),
+    );
+    expect(outcome(result)).toEqual({ b: "current 1 2" });
+    expect(messages(result)).toEqual(["a: Value 2 conflicts with Lamp b", "c: Value 1 conflicts with Lamp b"]);
+  });
+
+  test("a form that is lost anyway holds nobody up, so that the next pass decides the same", () => {
+    const first = contender("c0", wish("12-13", "10-10"), { recorded: recorded({ "10-10": 1 }) });
+    const second = contender("c1", wish("1", "11-11"), { recorded: recorded({ "1": 1, "10-10": 1 }) });
+    const third = contender("c2", wish("10-10"), { recorded: recorded({ "1": 1 }), ...running("1") });
+    const fourth = contender("c3", wish("10-12"), { created: new Date(1000) });
+    const expected = { c0: "current 12-13 10-10", c1: "current 1 11-11" };
+    expect(outcome(settled(first, { ...second, ...running("10-10") }, third, fourth))).toEqual(expected);
+    expect(outcome(settled(first, second, third, fourth))).toEqual(expected);
   });
 
   test("two that grow into each other both stay as they were", () => {
