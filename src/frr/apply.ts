@@ -6,7 +6,7 @@ import { merge, print } from "./config.ts";
 import { Console } from "./console.ts";
 import { Dialect } from "./dialect.ts";
 import { changes } from "./diff.ts";
-import { describe, keyOf, type Entry } from "./entry.ts";
+import { describe, keyOf, masked, type Entry } from "./entry.ts";
 import { FrrError } from "./error.ts";
 import type { Fragment } from "./fragment.ts";
 import { isDefaultInstance, isFrrsOwn, isOfBgp } from "./grammar.ts";
@@ -139,7 +139,7 @@ export class FrrPass {
     if (differed.length && repair) {
       await reload(this.#instance, this.configuration, this.#signal).catch((error: unknown) => {
         if (!(error instanceof FrrError)) throw error;
-        differed.push(error.message);
+        differed.push(masked(error.message));
       });
     }
     this.#console.close();
@@ -218,7 +218,7 @@ export class FrrPass {
       await reload(this.#instance, this.configuration, this.#signal);
       return undefined;
     } catch (error) {
-      if (error instanceof FrrError && error.code === "ReloadFailed") return error.message;
+      if (error instanceof FrrError && error.code === "ReloadFailed") return masked(error.message);
       throw error;
     }
   }

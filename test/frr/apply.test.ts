@@ -1,0 +1,332 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { FrrPass } from "../../src/frr/apply.ts";
+import { parse } from "../../src/frr/config.ts";
+import type { Fragment } from "../../src/frr/fragment.ts";
+import { FrrInstance } from "../../src/frr/instance.ts";
+import { reloadDifference } from "../../src/frr/reload.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+
+const fragment = (owner: string, text: string): Fragment => ({ owner, lines: parse(text) });
+
+const underlay = (asn = 64514, more = "") =>
+  fragment(
+    "Underlay/u",
+    `route-map allowall permit 1
+exit
+router bgp ${asn}
+ bgp router-id 10.0.0.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor 192.168.11.2 remote-as 64512
+ neighbor 192.168.11.2 timers 3 9
+${more} address-family ipv4 unicast
+  neighbor 192.168.11.2 activate
+ exit-address-family
+ address-family l2vpn evpn
+  neighbor 192.168.11.2 activate
+  advertise-all-vni
+ exit-address-family
+exit
+`,
+  );
+
+const l3vni = (name: string, vni: number, { asn = 64514, more = "" } = {}) =>
+  fragment(
+    `L3VNI/${name}`,
+    `route-map allowall permit 1
+exit
+vrf ${name}
+ vni ${vni}
+exit-vrf
+router bgp ${asn} vrf ${name}
+ bgp router-id 10.0.0.1
+ no bgp default ipv4-unicast
+${more} address-family l2vpn evpn
+  advertise ipv4 unicast
+ exit-address-family
+exit
+`,
+  );
+
+const announced = (net: string) => ` address-family ipv4 unicast\n  network ${net}\n exit-address-family\n`;
+const raw = (name: string, text: string) => fragment(`RawFRRConfig/${name}`, text);
+
+describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
+  const signal = AbortSignal.timeout(10 * 60_000);
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version });
+  });
+  afterAll(() => frr.stop());
+  afterEach(async () => {
+    const pass = await FrrPass.open(frr.instance, [], signal);
+    await pass.finish({ repair: false });
+  });
+
+  const open = (...applied: Fragment[]) => FrrPass.open(frr.instance, applied, signal);
+  const bgpd = () => frr.instance.router.runningConfig("bgpd", signal);
+  const typed = async (...lines: string[]) => {
+    const vty = await frr.instance.router.open("bgpd", signal);
+    await vty.configure(lines, signal);
+    vty.close();
+  };
+  /** The router as these fragments ask, and nothing else. */
+  async function configured(...fragments: Fragment[]): Promise<void> {
+    const pass = await open();
+    for (const one of fragments) expect(await pass.bring(one)).not.toHaveProperty("refused");
+    expect((await pass.finish()).differed).toEqual([]);
+  }
+
+  test("a refusal names the line, the daemon and FRR's words, and the fragments before and after it stand", async () => {
+    const pass = await open();
+    await pass.bring(underlay());
+    await pass.bring(l3vni("red", 100));
+    const outcome = await pass.bring(l3vni("blue", 200, { more: " neighbor 10.1.1.2 timers 3 9\n" }));
+    await pass.bring(l3vni("green", 300));
+
+    expect(outcome.refused).toEqual({
+      line: "router bgp 64514 vrf blue / neighbor 10.1.1.2 timers 3 9",
+      daemon: "bgpd",
+      words: "Specify remote-as or peer-group commands first",
+    });
+    expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    const running = await bgpd();
+    expect(running).toContain("router bgp 64514 vrf red\n");
+    expect(running).not.toContain("router bgp 64514 vrf blue\n");
+    expect(running).toContain("router bgp 64514 vrf green\n");
+  });
+
+  test("what was there before a refused edit is there after it, values that were replaced included", async () => {
+    const red = l3vni("red", 100, { more: " neighbor 10.1.1.2 remote-as 64515\n neighbor 10.1.1.2 timers 3 9\n" });
+    await configured(underlay(), red);
+    const before = await bgpd();
+
+    const pass = await open(underlay(), red);
+    const edited = " neighbor 10.1.1.2 remote-as 64516\n neighbor 10.1.1.2 timers 10 30\n neighbor 10.9.9.9 port 1\n";
+    const outcome = await pass.bring(l3vni("red", 101, { more: edited }));
+    expect(outcome.refused?.line).toBe("router bgp 64514 vrf red / neighbor 10.9.9.9 port 1");
+    expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    expect(await bgpd()).toBe(before);
+  });
+
+  test("a password is in no word that is told", async () => {
+    const pass = await open();
+    const { refused, lines } = await pass.bring(
+      underlay(64514, " neighbor 192.168.11.2 password s3cret\n neighbor 192.168.11.2 password two words\n"),
+    );
+    expect(refused?.line).toBe("router bgp 64514 / neighbor 192.168.11.2 password ***");
+    expect(JSON.stringify([refused, lines])).not.toMatch(/s3cret|two/);
+    await pass.finish();
+  });
+
+  test("a line goes when the last who asks for it goes", async () => {
+    const one = l3vni("red", 100, { more: announced("10.1.0.0/24") });
+    const other = fragment(
+      "L2VNI/red-1",
+      `router bgp 64514 vrf red\n bgp router-id 10.0.0.1\n no bgp default ipv4-unicast\n${announced("10.2.0.0/24")}exit\n`,
+    );
+    await configured(underlay(), one, other);
+
+    const pass = await open(underlay(), one, other);
+    expect((await pass.remove("L3VNI/red")).lines).toEqual([
+      "vrf red / no vni 100",
+      "router bgp 64514 vrf red / address-family l2vpn evpn / no advertise ipv4 unicast",
+      "router bgp 64514 vrf red / address-family ipv4 unicast / no network 10.1.0.0/24",
+    ]);
+    expect((await pass.remove("L2VNI/red-1")).lines).toEqual(["no router bgp 64514 vrf red"]);
+    expect(await pass.remove("L2VNI/red-1")).toEqual({ sent: 0, lines: [] });
+    expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    expect(await bgpd()).toContain("route-map allowall permit 1\n");
+  });
+
+  test("an unchanged router costs no line, and not even a connection to say one", async () => {
+    await configured(underlay(), l3vni("red", 100));
+    const pass = await open(underlay(), l3vni("red", 100));
+    const connecting = vi.spyOn(frr.instance.router, "open");
+    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.bring(one)).toEqual({ sent: 0, lines: [] });
+    expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
+    expect(connecting).not.toHaveBeenCalled();
+    connecting.mockRestore();
+  });
+
+  test("a router that lost its lines gets them again, and nothing else", async () => {
+    await configured(underlay(), l3vni("red", 100));
+    await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9");
+    const pass = await open(underlay(), l3vni("red", 100));
+    expect((await pass.bring(underlay())).lines).toEqual(["router bgp 64514 / neighbor 192.168.11.2 timers 3 9"]);
+    expect(await pass.bring(l3vni("red", 100))).toEqual({ sent: 0, lines: [] });
+    expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
+  });
+
+  describe("another AS of the default instance", () => {
+    test("is not sent, but said to need a rebuild, which sets up what it is given", async () => {
+      await configured(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
+      const pass = await open(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
+      expect(await pass.bring(underlay(64520))).toEqual({ sent: 0, lines: [], rebuild: true });
+
+      const rebuilt = await pass.rebuild([underlay(64520)]);
+      expect(rebuilt.refused).toBeUndefined();
+      expect(rebuilt.lines.filter((line) => /^(no )?router bgp [^/]*$|vni/.test(line))).toEqual([
+        "vrf red / no vni 100",
+        "vrf blue / no vni 200",
+        "no router bgp 64600 vrf blue",
+        "no router bgp 64514 vrf red",
+        "no router bgp 64514",
+        "router bgp 64520",
+        "router bgp 64520 / address-family l2vpn evpn / advertise-all-vni",
+      ]);
+      for (const one of [l3vni("red", 100, { asn: 64520 }), l3vni("blue", 200, { asn: 64600 })])
+        expect(await pass.bring(one)).not.toHaveProperty("refused");
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    });
+
+    test("refused in the rebuild can be taken back by another one", async () => {
+      await configured(underlay(), l3vni("red", 100));
+      const before = await bgpd();
+      const pass = await open(underlay(), l3vni("red", 100));
+      expect((await pass.rebuild([underlay(64520, " neighbor 10.9.9.9 port 1\n")])).refused?.words).toBe(
+        "Specify remote-as or peer-group commands first",
+      );
+      expect((await pass.rebuild([underlay(), l3vni("red", 100)])).refused).toBeUndefined();
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toBe(before);
+    });
+  });
+
+  describe("what a person typed", () => {
+    test("is removed in the end and told, and what is ours stays", async () => {
+      await configured(underlay());
+      await typed(
+        "router bgp 64514",
+        "neighbor 10.7.7.7 remote-as 64700",
+        "neighbor 10.7.7.7 password hidden",
+        "exit",
+        "ip prefix-list mine seq 5 permit any",
+      );
+      const pass = await open(underlay());
+      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await pass.finish({ repair: false })).toEqual({
+        foreign: expect.arrayContaining([
+          "ip prefix-list mine seq 5 permit any",
+          "router bgp 64514 / neighbor 10.7.7.7 remote-as 64700",
+          "router bgp 64514 / neighbor 10.7.7.7 password ***",
+        ]) as string[],
+        differed: [],
+      });
+      expect(await bgpd()).not.toMatch(/10\.7\.7\.7|prefix-list/);
+      expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 3 9\n");
+    });
+
+    test("over one of our values gives way to ours, and is told", async () => {
+      await configured(underlay());
+      await typed("router bgp 64514", "bgp router-id 10.6.6.6");
+      const pass = await open(underlay());
+      expect((await pass.bring(underlay())).lines).toEqual(["router bgp 64514 / bgp router-id 10.0.0.1"]);
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: ["router bgp 64514 / bgp router-id 10.6.6.6"], differed: [] });
+    });
+
+    test("during the pass is found when all is read back, and repaired by FRR's own script", async () => {
+      const pass = await open();
+      await pass.bring(underlay());
+      await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9", "neighbor 10.7.7.7 remote-as 64700");
+      const { differed } = await pass.finish();
+      expect(differed.toSorted()).toEqual([
+        "router bgp 64514 / neighbor 10.7.7.7 remote-as 64700",
+        "router bgp 64514 / neighbor 192.168.11.2 timers 3 9",
+      ]);
+
+      const next = await open(underlay());
+      expect(await next.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    });
+  });
+
+  describe("free text", () => {
+    // FRR prints none of these lines the way they are written here.
+    const extra = raw(
+      "extra",
+      "router bgp 64514\n neighbor 10.5.5.5 remote-as 64700\n neighbor 10.5.5.5 ebgp-multihop\n neighbor 10.5.5.5 timers connect 0005\nexit\nip prefix-list mine permit 10.0.0.0/8\n",
+    );
+
+    test("comes in through FRR's own script, and is known again in whatever words FRR has for it", async () => {
+      await configured(underlay());
+      const pass = await open(underlay());
+      expect((await pass.bringRaw(extra)).sent).toBeGreaterThan(3);
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toContain("ip prefix-list mine seq 5 permit 10.0.0.0/8\n");
+
+      const next = await open(underlay(), extra);
+      expect(await next.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await next.bringRaw(extra)).toEqual({ sent: 0, lines: [] });
+      expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+
+      const last = await open(underlay(), extra);
+      await last.remove(extra.owner);
+      expect(await last.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).not.toMatch(/10\.5\.5\.5|prefix-list/);
+      expect(await reloadDifference(frr.instance, last.configuration, signal)).toEqual([]);
+    });
+
+    test("is known again by an agent that starts anew, and one text can go while another stays", async () => {
+      const more = raw("more", "ip prefix-list other permit 192.0.2.0/24\n");
+      await configured(underlay());
+      const pass = await open(underlay());
+      await pass.bringRaw(extra);
+      await pass.bringRaw(more);
+      await pass.finish({ repair: false });
+
+      // Another instance of the same daemons: it has seen none of this.
+      const anew = new FrrInstance(frr.options);
+      const next = await FrrPass.open(anew, [underlay(), extra, more], signal);
+      await next.bringRaw(extra);
+      await next.bringRaw(more);
+      expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      const last = await FrrPass.open(anew, [underlay(), extra, more], signal);
+      await last.remove(extra.owner);
+      expect(await last.bringRaw(more)).toEqual({ sent: 0, lines: [] });
+      expect(await last.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toContain("ip prefix-list other seq 5 permit 192.0.2.0/24\n");
+      expect(await bgpd()).not.toContain("10.5.5.5");
+      anew.router.close();
+    });
+
+    test("that FRR refuses is blamed alone, and leaves everything as it was", async () => {
+      await configured(underlay(), l3vni("red", 100));
+      const before = await bgpd();
+      const pass = await open(underlay(), l3vni("red", 100));
+      const outcome = await pass.bringRaw(
+        raw("bad", "router bgp 64514\n neighbor 10.5.5.5 remote-as 64700\n neighbor 10.5.5.5 password s3cret\n frobnicate\nexit\n"),
+      );
+      expect(outcome.refused?.words).toContain("frobnicate");
+      expect(outcome.refused?.words).not.toContain("s3cret");
+      expect(await pass.bring(l3vni("red", 100))).toEqual({ sent: 0, lines: [] });
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toBe(before);
+    });
+
+    test("that takes away what a resource needs is refused for that", async () => {
+      await configured(underlay());
+      const before = await bgpd();
+      const pass = await open(underlay());
+      const outcome = await pass.bringRaw(raw("bad", "router bgp 64514\n bgp router-id 10.6.6.6\nexit\n"));
+      expect(outcome.refused?.words).toBe("it takes away what others need: router bgp 64514 / bgp router-id 10.0.0.1");
+      expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toBe(before);
+    });
+
+    test("with a control character is refused before FRR sees any of it", async () => {
+      const pass = await open();
+      const smuggled: Fragment = { owner: "RawFRRConfig/bad", lines: [{ line: "hostname a\rrouter bgp 666" }] };
+      expect((await pass.bringRaw(smuggled)).refused?.words).toContain("control characters");
+      await pass.finish();
+    });
+  });
+
+  test("a line with a newline in it is thrown, and nothing of its fragment is sent", async () => {
+    const pass = await open();
+    const smuggled: Fragment = { owner: "L3VNI/evil", lines: [{ line: "hostname fine" }, { line: "hostname a\nrouter bgp 666" }] };
+    await expect(pass.bring(smuggled)).rejects.toThrow("control characters");
+    expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+    expect(await bgpd()).not.toMatch(/fine|666/);
+  });
+});
