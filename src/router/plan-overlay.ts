@@ -115,9 +115,9 @@ class OverlayPlan {
   }
 
   #complaints(spec: Spec, { kind, name }: Overlay): Complaint[] {
-    if (kind === "L2VNI") return l2vniComplaints(spec as L2VNI["spec"], name, this.#observed);
-    if (kind === "L3VNI") return l3vniComplaints(spec as L3VNI["spec"], this.#observed);
-    return passthroughComplaints(spec as L3Passthrough["spec"], this.#observed);
+    if (kind === "L3Passthrough") return passthroughComplaints(spec as L3Passthrough["spec"], this.#observed, this.#fabric);
+    if (kind === "L2VNI") return l2vniComplaints(spec as L2VNI["spec"], name, this.#observed, this.#fabric);
+    return l3vniComplaints(spec as L3VNI["spec"], this.#observed, this.#fabric);
   }
 
   #claims(spec: Spec, { kind, name }: Overlay): Claim[] {

@@ -253,3 +253,19 @@ test("a raw configuration is its own fragment, without an Underlay too, and keep
   expect(failures(planned)).toEqual(["RawFRRConfig/x ValidationFailed spec.rawConfig: rawConfig has a control character in line 1"]);
   expect(planned.steps[0]).toMatchObject({ state: "kept", generation: 1, form: { fragment: { lines: [{ line: "log syslog" }] } } });
 });
+
+test("what the Underlay takes for itself is not to be had", () => {
+  const planned = plan(
+    observed({
+      underlays: [underlay("fabric", { neighbors: [{ asn: 64512, address: "192.169.20.2" }] })],
+      l2vnis: [l2vni("a", { vni: 1, vrf: "eth1" })],
+      l3vnis: [l3vni("b", { vni: 2, vrf: "eth1", hostsession: hostSession() })],
+      passthroughs: [passthrough("p", hostSession("192.169.20.0/24"))],
+    }),
+  );
+  expect(failures(planned)).toEqual([
+    "L2VNI/a ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
+    "L3VNI/b ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
+    "L3Passthrough/p ValidationFailed spec.hostsession.localcidr.ipv4: localcidr.ipv4 has 192.169.20.2 for the host, which is a neighbor of Underlay fabric",
+  ]);
+});

@@ -70,7 +70,7 @@ export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<Obs
     interfaces: {
       host: [
         { name: "eth0", addresses: ["192.0.2.1/24"] },
-        { name: "eth1", addresses: ["192.168.11.3/24"] },
+        { name: "eth1", addresses: ["192.168.11.4/24"] },
         { name: "br0", addresses: [], kind: "bridge" },
       ],
       router: [{ name: "lo", addresses: ["127.0.0.1/8"] }],

@@ -17,26 +17,33 @@ export function traverse({ underlay, steps }: Pick<RouterPlan, "underlay" | "ste
 
 class Traversal {
   readonly #steps: readonly Step[];
+  /** The L2VNIs that are in a VRF, or were. */
+  readonly #inVrf: ReadonlyMap<string | undefined, readonly Step[]>;
   readonly #outcomes = new Map<Step, Live>();
+  /** Those that stayed as they were, and hold what they had. */
+  readonly #stayed: Step[] = [];
   /** The L3VNIs that are live as asked, with the subnets that each was told to announce. */
   readonly #announced = new Map<Step, string>();
   readonly #failures: Failure[] = [];
 
   constructor(steps: readonly Step[]) {
     this.#steps = steps;
+    const places = this.#of("L2VNI").flatMap((step) => [...new Set([step.vrf, step.previous?.vrf])].map((vrf) => ({ vrf, step })));
+    const inVrf = Map.groupBy(places, ({ vrf }) => vrf);
+    this.#inVrf = new Map([...inVrf].map(([vrf, found]) => [vrf, found.map(({ step }) => step)]));
   }
 
   *walk(underlay: Step | undefined): Walk<Failure[]> {
     if (underlay && (yield underlay) !== "asked") return [];
-    const l3vnis = this.#of("L3VNI");
+    const l3vnis = new Map(this.#of("L3VNI").map((step) => [step.vrf, step]));
 
     for (const l2vni of leaversFirst(this.#of("L2VNI"), this.#steps)) {
       yield* this.#take(l2vni);
-      const vrf = this.#presence(l2vni)?.vrf;
-      const l3vni = l3vnis.find((step) => step.vrf === vrf && !this.#outcomes.has(step));
-      if (vrf !== undefined && l3vni) yield* this.#take(l3vni);
+      const presence = this.#presence(l2vni);
+      const l3vni = presence && l3vnis.get(presence.vrf);
+      if (l3vni && !this.#outcomes.has(l3vni)) yield* this.#take(l3vni);
     }
-    for (const step of l3vnis) {
+    for (const step of l3vnis.values()) {
       if (this.#outcomes.has(step)) continue;
       if (step.otherwise) this.#failures.push(step.otherwise);
       else yield* this.#take(step);
@@ -49,18 +56,21 @@ class Traversal {
   }
 
   *#take(step: Step): Walk<void> {
-    const holder = this.#steps.find((other) => other !== step && this.#outcomes.get(other) === "previous" && inTheWay(other, step));
+    const holder = this.#stayed.find((other) => inTheWay(other, step));
     if (holder) {
       this.#failures.push(conflict(step, holder));
       // What it runs in now is in nobody's way.
-      if (step.previous) this.#outcomes.set(step, (yield previousOf(step)) === "no" ? "no" : "previous");
-      else this.#outcomes.set(step, "no");
+      this.#note(step, step.previous && (yield previousOf(step)) !== "no" ? "previous" : "no");
       return;
     }
-    const asked = step.kind === "L3VNI" ? this.#announcing(step) : step;
-    const live = yield asked;
-    this.#outcomes.set(step, live);
+    const live = yield step.kind === "L3VNI" ? this.#announcing(step) : step;
+    this.#note(step, live);
     if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
+  }
+
+  #note(step: Step, live: Live): void {
+    this.#outcomes.set(step, live);
+    if (live === "previous") this.#stayed.push(step);
   }
 
   #of(kind: Step["kind"]): Step[] {
@@ -76,7 +86,7 @@ class Traversal {
 
   /** The subnets in the VRF of an L3VNI. One that has not had its turn counts where it was there before. */
   #subnets({ vrf }: Step): string[] {
-    const l2vnis = this.#of("L2VNI").filter((step) => this.#outcomes.has(step) || step.previous?.vrf === vrf);
+    const l2vnis = (this.#inVrf.get(vrf) ?? []).filter((step) => this.#outcomes.has(step) || step.previous?.vrf === vrf);
     const there = l2vnis.map((step) => this.#presence(step)).filter((presence) => presence?.vrf === vrf);
     return [...new Set(there.flatMap((presence) => presence?.subnets ?? []))].sort();
   }

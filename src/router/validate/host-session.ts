@@ -2,7 +2,7 @@ import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { Family } from "../../ip/address.ts";
 import { sessionAddresses, type SessionAddresses } from "../addresses.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
-import { readPrefixOf, type Reading, unusable } from "./networks.ts";
+import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
 
 export type HostSession = L3Passthrough["spec"]["hostsession"];
 
@@ -24,8 +24,14 @@ export function hostSessionComplaints(session: HostSession, index: number): Comp
   ];
 }
 
+/** The ends of a session that nothing is wrong with, by family. */
+export function sessionEnds(session: HostSession, index: number): Map<Family, SessionAddresses> {
+  const families = ([4, 6] as const).filter((family) => session.localcidr[`ipv${family}`]);
+  return new Map(families.map((family) => [family, valueOf(sessionLink(session, family, index))]));
+}
+
 /** The addresses of the link that the session runs over, for one family that it has. */
-export function sessionLink({ localcidr }: HostSession, family: Family, index: number): Reading<SessionAddresses> {
+function sessionLink({ localcidr }: HostSession, family: Family, index: number): Reading<SessionAddresses> {
   const words = `localcidr.ipv${family}`;
   const reading = readPrefixOf(family, words, localcidr[`ipv${family}`]);
   if ("complaint" in reading) return reading;

@@ -13,11 +13,6 @@ export function readAddress(words: string, text: unknown): Reading<Address> {
   return read(words, text, parseAddress);
 }
 
-/** A network; host bits do no harm. */
-export function readPrefix(words: string, text: unknown): Reading<Prefix> {
-  return read(words, text, parseMaskedPrefix);
-}
-
 /** An address with the length of its network. */
 export function readInterfaceAddress(words: string, text: unknown): Reading<InterfaceAddress> {
   return read(words, text, parseInterfaceAddress);
@@ -33,9 +28,9 @@ function read<T>(words: string, text: unknown, parse: (text: string) => T): Read
   }
 }
 
-/** A prefix of the family that the field is for. */
+/** A network of the family that the field is for; host bits do no harm. */
 export function readPrefixOf(family: Family, words: string, text: unknown): Reading<Prefix> {
-  const reading = readPrefix(words, text);
+  const reading = read(words, text, parseMaskedPrefix);
   if ("complaint" in reading || reading.value.first.family === family) return reading;
   return { complaint: `${words} ${reading.value.toString()} is not IPv${family}` };
 }
@@ -55,4 +50,10 @@ export function unusable(address: Address): string | undefined {
 
 export function complaintsOf(field: string, reading: Reading<unknown>): Complaint[] {
   return "complaint" in reading ? [{ field, message: reading.complaint }] : [];
+}
+
+/** Of what has been found to be in order. */
+export function valueOf<T>(reading: Reading<T>): T {
+  if ("value" in reading) return reading.value;
+  throw new Error(`a resource with a fault was given a form: ${reading.complaint}`);
 }

@@ -170,6 +170,7 @@ test.each<[string, Partial<Neighbor>, string]>([
     { address: "::ffff:192.0.2.1" },
     "address: Neighbor address ::ffff:192.0.2.1 is an IPv4 address in IPv6 form; write it as IPv4",
   ],
+  ["an address of the router itself", { address: "192.168.11.4" }, "address: Neighbor address 192.168.11.4 is the router's own"],
   ["no AS number", { asn: 0 }, "asn: AS number 0 is not a whole number from 1 to 4294967295"],
   ["a port out of range", { port: 65_536 }, "port: Port 65536 is not a whole number from 0 to 65535"],
   ["a hold time alone", { holdTime: "9s" }, "keepaliveTime: holdTime and keepaliveTime go together; give both or none"],

@@ -6,7 +6,7 @@ import type { InterfaceSeen } from "../observed.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { nameComplaints } from "./names.ts";
 import { neighborComplaints } from "./neighbors.ts";
-import { complaintsOf, readPrefixOf, type Reading, unusable } from "./networks.ts";
+import { complaintsOf, readAddress, readPrefixOf, type Reading, unusable } from "./networks.ts";
 import type { Ground } from "./vni.ts";
 
 type Spec = Underlay["spec"];
@@ -20,6 +20,7 @@ export function underlayComplaints(spec: Spec, annotations: Readonly<Record<stri
     ...indexComplaints(ground.index),
     ...complaintsOf("spec.routeridcidr", routerId(spec, ground.index ?? 0)),
     ...neighborComplaints(spec.neighbors ?? [], ground.passwords),
+    ...selfComplaints(spec, ground),
     ...nicComplaints(spec, annotations, ground),
     ...evpnComplaints(spec, ground),
   ];
@@ -28,6 +29,17 @@ export function underlayComplaints(spec: Spec, annotations: Readonly<Record<stri
 function indexComplaints(index: number | undefined): Complaint[] {
   if (index !== undefined) return [];
   return [{ field: "", message: "Node has no annotation openpe.io/nodeindex yet; the controller gives it", transient: true }];
+}
+
+/** FRR refuses to have itself as a neighbor. */
+function selfComplaints({ neighbors = [], nics = [] }: Spec, { interfaces: { host, router } }: Ground): Complaint[] {
+  const own = [...router, ...host.filter(({ name }) => nics.includes(name))].flatMap(({ addresses }) => addresses);
+  const addresses = new Set(own.map((text) => text.split("/")[0]));
+  return neighbors.flatMap(({ address }, nth) => {
+    const reading = readAddress("", address);
+    const text = "value" in reading && !unusable(reading.value) ? reading.value.toString() : "";
+    return complaintIf(addresses.has(text), `spec.neighbors[${nth}].address`, () => `Neighbor address ${text} is the router's own`);
+  });
 }
 
 export function routerId({ routeridcidr }: Spec, index: number): Reading<Address> {

@@ -8,27 +8,34 @@ import type { Observed } from "../observed.ts";
 import { routeTarget } from "../route-target.ts";
 import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { hostMasterComplaints } from "./host-master.ts";
-import { hostSessionComplaints } from "./host-session.ts";
+import { hostSessionComplaints, sessionEnds } from "./host-session.ts";
 import { vrfComplaints } from "./names.ts";
 import { readInterfaceAddress, unusable } from "./networks.ts";
 
 /** What the node itself adds to the question whether a resource can be set up on it. */
 export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "guarded" | "ovs">;
 
-export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground): Complaint[] {
+/** What the node's Underlay takes for itself. */
+interface Surroundings {
+  readonly name: string;
+  readonly nics: readonly string[];
+  readonly neighbors: readonly string[];
+}
+
+export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", vrfOf(name, spec)),
-    ...vrfPlaceComplaints(vrfOf(name, spec), ground),
+    ...vrfPlaceComplaints(vrfOf(name, spec), ground, fabric),
     ...tunnelComplaints(spec),
     ...hostMasterComplaints(spec, ground),
     ...gatewayComplaints(spec.l2gatewayips ?? []),
   ];
 }
 
-export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground): Complaint[] {
+export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", spec.vrf),
-    ...vrfPlaceComplaints(spec.vrf, ground),
+    ...vrfPlaceComplaints(spec.vrf, ground, fabric),
     ...tunnelComplaints(spec),
     ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground.index ?? 0) : []),
     ...routeTargetComplaints("exportRTs", spec.exportRTs),
@@ -36,8 +43,17 @@ export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground): Complaint[
   ];
 }
 
-export function passthroughComplaints(spec: L3Passthrough["spec"], { index }: Ground): Complaint[] {
-  return hostSessionComplaints(spec.hostsession, index ?? 0);
+/** It is in the same BGP instance as the Underlay's neighbors. */
+export function passthroughComplaints({ hostsession }: L3Passthrough["spec"], { index = 0 }: Ground, fabric?: Surroundings): Complaint[] {
+  const complaints = hostSessionComplaints(hostsession, index);
+  if (complaints.length > 0) return complaints;
+  return [...sessionEnds(hostsession, index)].flatMap(([family, { host }]) =>
+    complaintIf(
+      fabric?.neighbors.includes(host.address.toString()) ?? false,
+      `spec.hostsession.localcidr.ipv${family}`,
+      () => `localcidr.ipv${family} has ${host.address.toString()} for the host, which is a neighbor of Underlay ${fabric?.name}`,
+    ),
+  );
 }
 
 /** FRR takes no longer line over its socket. */
@@ -64,13 +80,10 @@ function tunnelComplaints({ vni, vxlanport }: { vni: number; vxlanport: number }
   ];
 }
 
-function vrfPlaceComplaints(vrf: string, { interfaces }: Ground): Complaint[] {
+function vrfPlaceComplaints(vrf: string, { interfaces }: Ground, fabric: Surroundings | undefined): Complaint[] {
   const there = interfaces.router.find(({ name }) => name === vrf);
-  return complaintIf(
-    there !== undefined && there.kind !== "vrf",
-    "spec.vrf",
-    () => `VRF name ${vrf} is taken by an interface of the router`,
-  );
+  const taken = (there !== undefined && there.kind !== "vrf") || (fabric?.nics.includes(vrf) ?? false);
+  return complaintIf(taken, "spec.vrf", () => `VRF name ${vrf} is taken by an interface of the router`);
 }
 
 function gatewayComplaints(gateways: readonly string[]): Complaint[] {
