@@ -18,7 +18,7 @@ import type { Daemons } from "./ground.ts";
 import { lookAt, observe } from "./observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
-import { baseFragment } from "./render.ts";
+import { baseFragment } from "./forms/fragments.ts";
 import type { Outcome } from "./report.ts";
 import { type RouterState, StateError, StateFile } from "./state.ts";
 

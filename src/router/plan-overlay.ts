@@ -8,7 +8,7 @@ import { settle, type Settled } from "../resilience/settle.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from "./claims.ts";
 import { type Candidate, failures } from "./contenders.ts";
 import type { Form } from "./form.ts";
-import { type Fabric, l2vniForm, l3vniForm, passthroughForm } from "./forms.ts";
+import { type Fabric, l2vniForm, l3vniForm, passthroughForm } from "./forms/forms.ts";
 import type { Observed } from "./observed.ts";
 import type { Step } from "./step.ts";
 import type { Complaint } from "./validate/complaint.ts";

@@ -4,7 +4,7 @@ import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { Observed } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { baseFragment } from "./render.ts";
+import { baseFragment } from "./forms/fragments.ts";
 import type { Step } from "./step.ts";
 import { traverse } from "./tree.ts";
 

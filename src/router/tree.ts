@@ -1,7 +1,7 @@
 import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
-import { announcing } from "./render.ts";
+import { announcing } from "./forms/fragments.ts";
 import type { Live, Step } from "./step.ts";
 
 type Walk<T> = Generator<Step, T, Live>;

@@ -1,6 +1,6 @@
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { Family } from "../../ip/address.ts";
-import { sessionAddresses, type SessionAddresses } from "../addresses.ts";
+import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
 

@@ -1,7 +1,7 @@
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import { routerIdOf, vtepAddress } from "../addresses.ts";
+import { routerIdOf, vtepAddress } from "./addresses.ts";
 import type { InterfaceSeen } from "../observed.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { nameComplaints } from "./names.ts";

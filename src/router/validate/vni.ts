@@ -5,7 +5,7 @@ import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import { quote } from "../../ip/error.ts";
 import { vrfOf } from "../claims.ts";
 import type { Observed } from "../observed.ts";
-import { routeTarget } from "../route-target.ts";
+import { routeTarget } from "./route-target.ts";
 import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { hostMasterComplaints } from "./host-master.ts";
 import { hostSessionComplaints, sessionEnds } from "./host-session.ts";

@@ -1,15 +1,15 @@
-import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
-import { merge, parse } from "../frr/config.ts";
-import type { ConfigLine, Fragment } from "../frr/fragment.ts";
-import type { Family } from "../ip/address.ts";
-import { parseAddress } from "../ip/address.ts";
-import type { SessionAddresses } from "./addresses.ts";
-import { bfdProfile, fabricNeighbor, fabricNeighborInFamily } from "./render-neighbor.ts";
-import { routeTarget } from "./route-target.ts";
-import type { HostSession } from "./validate/host-session.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { merge, parse } from "../../frr/config.ts";
+import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
+import type { Family } from "../../ip/address.ts";
+import { parseAddress } from "../../ip/address.ts";
+import type { SessionAddresses } from "../validate/addresses.ts";
+import { bfdProfile, fabricNeighbor, fabricNeighborInFamily } from "./neighbor-lines.ts";
+import { routeTarget } from "../validate/route-target.ts";
+import type { HostSession } from "../validate/host-session.ts";
 
 // Every line stands here as FRR prints it, and none that FRR would hide as a default: what is hidden looks missing, and would be sent
 // again and again.

@@ -1,7 +1,7 @@
-import type { ConfigLine } from "../frr/fragment.ts";
-import { parseAddress } from "../ip/address.ts";
-import { seconds } from "./duration.ts";
-import type { Neighbor } from "./validate/neighbors.ts";
+import type { ConfigLine } from "../../frr/fragment.ts";
+import { parseAddress } from "../../ip/address.ts";
+import { seconds } from "../validate/duration.ts";
+import type { Neighbor } from "../validate/neighbors.ts";
 
 /** What a neighbor in the fabric needs of the instance as a whole. */
 export function fabricNeighbor(neighbor: Neighbor, ownAsn: number, password: string | undefined): ConfigLine[] {

@@ -1,18 +1,18 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
-import { type Family, parseAddress } from "../ip/address.ts";
-import type { SessionAddresses } from "./addresses.ts";
-import { vrfOf } from "./claims.ts";
-import type { Form } from "./form.ts";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { type Family, parseAddress } from "../../ip/address.ts";
+import type { SessionAddresses } from "../validate/addresses.ts";
+import { vrfOf } from "../claims.ts";
+import type { Form } from "../form.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
-import { l3vniFragment, passthroughFragment, underlayFragment } from "./render.ts";
-import { sessionEnds } from "./validate/host-session.ts";
-import { valueOf } from "./validate/networks.ts";
-import { passwordOf } from "./validate/neighbors.ts";
-import { routerId, type Vtep, vtepOf } from "./validate/underlay.ts";
-import type { Ground } from "./validate/vni.ts";
+import { l3vniFragment, passthroughFragment, underlayFragment } from "./fragments.ts";
+import { sessionEnds } from "../validate/host-session.ts";
+import { valueOf } from "../validate/networks.ts";
+import { passwordOf } from "../validate/neighbors.ts";
+import { routerId, type Vtep, vtepOf } from "../validate/underlay.ts";
+import type { Ground } from "../validate/vni.ts";
 
 /** What everything else on the node stands on. */
 export interface Fabric {

@@ -1,7 +1,7 @@
-import type { Address } from "../ip/address.ts";
-import { BITS } from "../ip/address.ts";
-import { InterfaceAddress } from "../ip/interface-address.ts";
-import type { Prefix } from "../ip/prefix.ts";
+import type { Address } from "../../ip/address.ts";
+import { BITS } from "../../ip/address.ts";
+import { InterfaceAddress } from "../../ip/interface-address.ts";
+import type { Prefix } from "../../ip/prefix.ts";
 
 /** The VTEP address of a node: node 0 has the network address itself. undefined past the end of the prefix. */
 export function vtepAddress(vteps: Prefix, index: number): Address | undefined {

@@ -1,10 +1,10 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
-import { OVS_MASTER, type WantedLink } from "../hostnet/wanted.ts";
-import { parseInterfaceAddress } from "../ip/interface-address.ts";
-import type { SessionEnds } from "./render.ts";
-import type { Vtep } from "./validate/underlay.ts";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { OVS_MASTER, type WantedLink } from "../../hostnet/wanted.ts";
+import { parseInterfaceAddress } from "../../ip/interface-address.ts";
+import type { SessionEnds } from "./fragments.ts";
+import type { Vtep } from "../validate/underlay.ts";
 
 /** The links of a node's router, each after those that it stands on. */
 export function underlayLinks(owner: string, { nics = [] }: Underlay["spec"], vtep: Vtep | undefined): WantedLink[] {

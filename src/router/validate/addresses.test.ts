@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { prefixes } from "../ip/arbitraries.ts";
-import { parseMaskedPrefix } from "../ip/prefix.ts";
+import { prefixes } from "../../ip/arbitraries.ts";
+import { parseMaskedPrefix } from "../../ip/prefix.ts";
 import { routerIdOf, sessionAddresses, vtepAddress } from "./addresses.ts";
 
 test.each([
