@@ -14,6 +14,7 @@ import {
   underlayAddress,
   UNDERLAY_LENGTH,
 } from "./topology.ts";
+import { speakerAddress, speakerConfig } from "./speaker.ts";
 import { torConfig } from "./tor.ts";
 
 /** The hosts of the lab, by name: tor, the nodes, client. */
@@ -27,7 +28,7 @@ export interface NetOptions {
   readonly signal: AbortSignal;
 }
 
-/** Hosts, links and addresses, and the tor's FRR. Nodes have no router yet: that is their agents' work. */
+/** Hosts, links and addresses, the tor's FRR and the nodes' speakers. Nodes have no router yet: that is their agents' work. */
 export async function startNet({ started, keep, progress, signal }: NetOptions): Promise<Net> {
   const { machine, network } = started;
   const net = new Map<string, LabHost>();
@@ -87,6 +88,11 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
 
   progress.step("Starting the tor's FRR");
   await startPlainFrr(at("tor"), { config: torConfig() });
+  progress.step("Starting the nodes' BGP speakers");
+  for (const node of NODES) {
+    await at(node).ip([`address add ${speakerAddress(node)}/32 dev lo`]);
+    await startPlainFrr(at(node), { name: "speaker", config: speakerConfig(node) });
+  }
   return net;
 }
 

@@ -1,0 +1,28 @@
+import { type NodeName, numberOf, ROUTER_ASN } from "./topology.ts";
+
+/** Of the lab's HostSessions: the L3VNI blue says so too. */
+const HOST_ASN = 64515;
+const ROUTER_END = "192.169.10.1";
+
+/** What each speaker announces, and answers for. */
+export function speakerAddress(node: NodeName): string {
+  return `10.201.${numberOf(node)}.1`;
+}
+
+/** A plain FRR on the node itself, at the other end of the HostSession of blue. */
+export function speakerConfig(node: NodeName): string[] {
+  return [
+    `hostname ${node}-speaker`,
+    `router bgp ${HOST_ASN}`,
+    ` bgp router-id ${speakerAddress(node)}`,
+    " no bgp ebgp-requires-policy",
+    ` neighbor ${ROUTER_END} remote-as ${ROUTER_ASN}`,
+    ` neighbor ${ROUTER_END} timers connect 2`,
+    " address-family ipv4 unicast",
+    `  network ${speakerAddress(node)}/32`,
+    // The speakers of all nodes have one AS number.
+    `  neighbor ${ROUTER_END} allowas-in`,
+    " exit-address-family",
+    "exit",
+  ];
+}
