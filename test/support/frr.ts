@@ -66,7 +66,7 @@ export async function run(command: string, ...args: string[]): Promise<string> {
 }
 
 /** The daemons outlive their starter on purpose, so the end of our pipe has to tell someone. */
-function sweepWhenGone(netns: string, runDirectory: string, stateDirectory: string): () => Promise<void> {
+export function sweepWhenGone(netns: string, runDirectory: string, stateDirectory: string): () => Promise<void> {
   const script = `trap "" INT TERM HUP; cat >/dev/null
 for file in "$2"/*.pid; do [ -e "$file" ] && kill -9 "$(cat "$file")"; done
 ip netns del "$1"; rm -rf "$2" "$3"`;

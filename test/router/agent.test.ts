@@ -1,0 +1,242 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { Event } from "../../src/api/core/event.ts";
+import type { KubeObject, Kind } from "../../src/api/kind.ts";
+import { L2VNI } from "../../src/api/openpe/l2vni.ts";
+import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
+import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
+import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { plumbline } from "../support/command-line.ts";
+import { RouterNode } from "../support/router-node.ts";
+
+// What needs no VRF, which this machine's kernel may lack; the lab has the rest.
+
+const { signal } = new AbortController();
+const NAMESPACE = "openperouter-system";
+const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
+
+let node: RouterNode;
+beforeAll(async () => {
+  node = await RouterNode.create();
+  node.startAgent();
+});
+afterAll(() => node.remove());
+
+const metadata = (name: string) => ({ name, namespace: NAMESPACE });
+const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object) =>
+  node.client.resource(kind).create({ metadata: metadata(name), spec } as never, { signal });
+const change = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object) =>
+  node.client.resource(kind).patch(metadata(name), { spec } as never, { signal });
+const remove = <T extends KubeObject>(kind: Kind<T>, name: string) => node.client.resource(kind).delete(metadata(name), { signal });
+
+/** `Ready=True ConfigurationSuccessful` */
+const condition = async (type: string) => {
+  const found = (await node.status()).status?.conditions?.find((one) => one.type === type);
+  return `${found?.status} ${found?.reason}`;
+};
+const failed = async () =>
+  ((await node.status()).status?.failedResources ?? []).map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
+const states = async () =>
+  Object.fromEntries(((await node.status()).status?.resources ?? []).map(({ kind, name, state }) => [`${kind}/${name}`, state]));
+const events = async () => (await node.client.resource(Event).list({ namespace: NAMESPACE, signal })).items.map(({ reason }) => reason);
+const links = async (where: "host" | "router") =>
+  (JSON.parse(await node[where]("-j", "link")) as { ifname: string }[]).map(({ ifname }) => ifname).filter((name) => name !== "lo");
+
+const underlay = { asn: 64514, nics: ["eth1"], neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
+const passthrough = { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24" } } };
+
+test("a node that nothing is asked of is Ready, and its status belongs to the Node", async () => {
+  await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  expect(await condition("Degraded")).toBe("False ConfigurationSuccessful");
+  const { metadata: of } = await node.status();
+  expect(of.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "n1", uid: expect.any(String) as string }]);
+});
+
+test("an Underlay, a passthrough and raw lines are brought to the kernel and to FRR", async () => {
+  await create(Underlay, "fabric", underlay);
+  await create(L3Passthrough, "pt", passthrough);
+  await create(RawFRRConfig, "raw", { rawConfig: "ip prefix-list mine seq 5 permit 198.51.100.0/24" });
+  await eventually(async () =>
+    expect(await states()).toEqual({ "Underlay/fabric": "Applied", "L3Passthrough/pt": "Applied", "RawFRRConfig/raw": "Applied" }),
+  );
+  expect(await condition("Ready")).toBe("True ConfigurationSuccessful");
+  expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns"]));
+  expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24");
+  expect(await links("host")).toEqual(["pt-host"]);
+  const running = await node.vtysh("show running-config");
+  expect(running).toContain("router bgp 64514");
+  expect(running).toContain("neighbor 192.168.11.2 remote-as 64512");
+  expect(running).toContain("ip prefix-list mine seq 5 permit 198.51.100.0/24");
+});
+
+test("sessions are in the status, and the condition names those that are down", async () => {
+  await eventually(async () => {
+    const { sessions = [] } = (await node.status()).status ?? {};
+    expect(sessions.map(({ neighbor }) => neighbor)).toEqual(expect.arrayContaining(["192.168.11.2"]));
+    expect(await condition("SessionsEstablished")).toBe("False SessionsDown");
+  });
+});
+
+test("the boot file has what is live, and is for its owner's eyes only", async () => {
+  expect(await readFile(join(node.place.stateDirectory, "frr.conf"), "utf8")).toContain("neighbor 192.168.11.2 remote-as 64512");
+});
+
+test("passes that find nothing to do write nothing, to FRR, to the kernel or to the API", async () => {
+  const { resourceVersion } = (await node.status()).metadata;
+  const state = await readFile(join(node.place.stateDirectory, "router.json"), "utf8");
+  const index = await node.router("-j", "link", "show", "dev", "pt-ns");
+  // A label nobody selects by wakes the agent.
+  for (const nth of ["1", "2", "3"]) {
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth } } } as never, { signal });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  expect((await node.status()).metadata.resourceVersion).toBe(resourceVersion);
+  expect(await readFile(join(node.place.stateDirectory, "router.json"), "utf8")).toBe(state);
+  expect(JSON.parse(await node.router("-j", "link", "show", "dev", "pt-ns"))[0].ifindex).toBe(JSON.parse(index)[0].ifindex);
+});
+
+describe("what fails", () => {
+  test("lines that FRR does not know fail their own resource, in FRR's words", async () => {
+    await create(RawFRRConfig, "bad", { rawConfig: "this is not for FRR" });
+    await eventually(async () => expect((await failed())[0]).toMatch(/^RawFRRConfig\/bad ApplicationFailed: .*this is not for FRR/));
+    expect(await states()).toMatchObject({
+      "Underlay/fabric": "Applied",
+      "L3Passthrough/pt": "Applied",
+      "RawFRRConfig/raw": "Applied",
+      "RawFRRConfig/bad": "Failed",
+    });
+    expect(await condition("Degraded")).toBe("True ConfigurationFailed");
+    await eventually(async () => expect(await events()).toContain("ApplicationFailed"));
+    await remove(RawFRRConfig, "bad");
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  });
+
+  test("a VNI on an Underlay without EVPN misses what it stands on", async () => {
+    await create(L2VNI, "red", { vni: 100 });
+    await eventually(async () => expect((await failed())[0]).toMatch(/^L2VNI\/red DependencyFailed: /));
+    await remove(L2VNI, "red");
+    await eventually(async () => expect(await failed()).toEqual([]));
+  });
+
+  test("an Underlay that the kernel refuses leaves everything as it was", async () => {
+    // The name of the VTEP's device is taken by someone else's.
+    await node.router("link", "add", "lound", "type", "bridge");
+    await change(Underlay, "fabric", { evpn: { vtepcidr: "100.65.0.0/24" } });
+    await eventually(async () => expect((await failed())[0]).toMatch(/^Underlay\/fabric ApplicationFailed: lound: /));
+    expect(await condition("Ready")).toBe("False UnderlayFailed");
+    expect(await states()).toMatchObject({ "Underlay/fabric": "KeptPrevious", "L3Passthrough/pt": "Applied" });
+    expect(await node.vtysh("show running-config")).not.toContain("advertise-all-vni");
+    expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns", "lound"]));
+    await change(Underlay, "fabric", { evpn: null });
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+    await node.router("link", "del", "lound");
+  });
+
+  test("an Underlay on an interface that does not exist makes all others wait", async () => {
+    await change(Underlay, "fabric", { nics: ["eth7"] });
+    await eventually(async () => expect(await failed()).toEqual(["Underlay/fabric ValidationFailed: Interface eth7 not present on node"]));
+    expect(await condition("Ready")).toBe("False UnderlayFailed");
+    await remove(L3Passthrough, "pt");
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await links("router")).toContain("pt-ns");
+    await change(Underlay, "fabric", { nics: ["eth1"] });
+    await eventually(async () => expect(await links("router")).not.toContain("pt-ns"));
+    await create(L3Passthrough, "pt", passthrough);
+    await eventually(async () => expect(await states()).toMatchObject({ "L3Passthrough/pt": "Applied" }));
+  });
+});
+
+describe("drift", () => {
+  test("a link that a person deletes comes back, and it is said", async () => {
+    await node.router("link", "del", "pt-ns");
+    await eventually(async () => expect(await links("host")).toContain("pt-host"));
+    await eventually(async () => expect(await events()).toContain("DriftRepaired"));
+  });
+
+  test("an address that a person flushes comes back", async () => {
+    await node.router("addr", "flush", "dev", "pt-ns", "scope", "global");
+    await eventually(async () => expect(await node.router("addr", "show", "dev", "pt-ns")).toContain("192.169.20.1/24"));
+  });
+
+  test("daemons that are killed come back with their configuration", async () => {
+    for (const daemon of ["bgpd", "zebra"]) {
+      process.kill(Number(await readFile(join(node.place.frrRunDirectory, `${daemon}.pid`), "utf8")), "SIGKILL");
+      await eventually(async () => expect(await node.vtysh("show running-config")).toContain("neighbor 192.168.11.2 remote-as 64512"));
+    }
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  });
+
+  test("lines that a person types into vtysh go again", async () => {
+    await node.vtysh("configure terminal", "router bgp 64514", "neighbor 203.0.113.9 remote-as 64999");
+    // Nothing tells us of them: the next pass finds them.
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "4" } } } as never, { signal });
+    await eventually(async () => expect(await node.vtysh("show running-config")).not.toContain("203.0.113.9"));
+  });
+});
+
+test("the next agent takes over what the last one left, without touching it", async () => {
+  const { router } = node.frr;
+  const before = { bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") };
+  await node.stopAgent();
+  expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns"]));
+  node.startAgent();
+  await create(RawFRRConfig, "after", { rawConfig: "ip prefix-list later seq 5 permit 198.51.100.0/24" });
+  await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/after": "Applied", "L3Passthrough/pt": "Applied" }));
+  expect({ bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") }).toEqual(before);
+});
+
+describe("a router that cannot be used", () => {
+  test("because its directory cannot be written says so, and goes on when it can", async () => {
+    const inTheWay = join(node.place.stateDirectory, "frr.candidate.conf.new", "x");
+    await mkdir(inTheWay, { recursive: true });
+    await create(RawFRRConfig, "late", { rawConfig: "ip prefix-list late seq 5 permit 198.51.100.0/24" });
+    await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
+    expect((await node.status()).status?.conditions?.[0]?.message).toContain("frr.candidate.conf cannot be written: EISDIR");
+    await rm(join(node.place.stateDirectory, "frr.candidate.conf.new"), { recursive: true });
+    await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/late": "Applied" }));
+  });
+
+  test("because FRR is not installed says so", async () => {
+    await node.stopAgent();
+    const frrRoot = await mkdtemp(join(tmpdir(), "plumbline-no-frr-"));
+    node.startAgent({ frrRoot });
+    await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
+    expect((await node.status()).status?.conditions?.[0]?.message).toContain("FRR is not installed");
+    await node.stopAgent();
+    await rm(frrRoot, { recursive: true });
+    node.startAgent();
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  });
+});
+
+describe("from the command line", () => {
+  const place = () => [
+    ...["--router-netns", node.place.routerNetns, "--host-netns", node.place.hostNetns],
+    ...["--state-directory", node.place.stateDirectory, "--frr-run-directory", node.place.frrRunDirectory],
+  ];
+  const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...place()]);
+
+  test("diff finds nothing while the agent is content, and says what it would do while it is away", async () => {
+    expect(await diff()).toEqual({ code: 0, stdout: "Nothing differs.\n", stderr: "" });
+    await node.stopAgent();
+    await remove(L3Passthrough, "pt");
+    await node.host("link", "set", "pt-host", "down");
+    const { code, stdout } = await diff();
+    expect(code).toBe(1);
+    expect(stdout).toContain("link del dev pt-host");
+    expect(stdout).toMatch(/- router bgp 64514 \/ .*no neighbor 192\.169\.20\./);
+  });
+
+  test("router clean says what it would do, and then leaves nothing", async () => {
+    const dry = await plumbline(["router", "clean", ...place()]);
+    expect(dry.stdout).toContain("Move interface eth1 back to the host");
+    expect(await links("router")).toContain("eth1");
+    const done = await plumbline(["router", "clean", "--yes", ...place()]);
+    expect(done).toMatchObject({ code: 0, stderr: "" });
+    expect(await links("host")).toEqual(["eth1"]);
+    expect(await node.host("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24");
+    expect(await plumbline(["router", "clean", ...place()])).toMatchObject({ stdout: "There is nothing of the router on this machine.\n" });
+  });
+});

@@ -1,0 +1,115 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Node } from "../../src/api/core/node.ts";
+import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import type { RouterPlaceOptions } from "../../src/cli/agent-options.ts";
+import { addAgentParts } from "../../src/cli/agent-parts.ts";
+import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { frrOf } from "../../src/cli/router-on-machine.ts";
+import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
+import type { FrrInstance } from "../../src/frr/instance.ts";
+import { fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { run, sweepWhenGone } from "./frr.ts";
+
+const NAMESPACE = "openperouter-system";
+const { signal } = new AbortController();
+
+/** A machine made of two network namespaces, `eth1` in one of them leading to a neighbour, and an embedded API that its agent serves. */
+export class RouterNode {
+  readonly name = "n1";
+  readonly place: RouterPlaceOptions & { hostNetns: string };
+  readonly neighbour: string;
+  readonly client: KubeClient;
+  readonly frr: FrrInstance;
+  readonly directory: string;
+  readonly #embedded: Embedded;
+  readonly #sweep: () => Promise<void>;
+  #agent: { stop: AbortController; ended: Promise<void> } | undefined;
+
+  private constructor(id: string, directory: string, embedded: Embedded) {
+    this.directory = directory;
+    this.neighbour = `${id}n`;
+    this.place = {
+      routerNetns: `${id}r`,
+      hostNetns: `${id}h`,
+      stateDirectory: join(directory, "state"),
+      frrRunDirectory: `/run/frr/${id}`,
+    };
+    this.#embedded = embedded;
+    this.client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
+    this.frr = frrOf(this.place, createLog({ level: "silent" }));
+    this.#sweep = sweepWhenGone(this.place.routerNetns, this.place.frrRunDirectory, directory);
+  }
+
+  static async create(): Promise<RouterNode> {
+    const id = `plt${randomBytes(3).toString("hex")}`;
+    const directory = await mkdtemp(join(tmpdir(), "plumbline-agent-"));
+    const site = join(directory, "site");
+    await mkdir(site);
+    const embedded = await startEmbedded({ directory: site, log: createLog({ level: "error" }) });
+    const node = new RouterNode(id, directory, embedded);
+    for (const netns of [node.place.hostNetns, node.neighbour]) {
+      await run("ip", "netns", "add", netns);
+      await run("ip", "-n", netns, "link", "set", "lo", "up");
+    }
+    await node.host("link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", node.neighbour);
+    await node.host("addr", "add", "192.168.11.3/24", "dev", "eth1");
+    await node.host("link", "set", "eth1", "up");
+    await run("ip", "-n", node.neighbour, "addr", "add", "192.168.11.2/24", "dev", "eth1");
+    await run("ip", "-n", node.neighbour, "link", "set", "eth1", "up");
+    await node.client.resource(Node).create({ metadata: { name: node.name }, spec: {} }, { signal });
+    return node;
+  }
+
+  /** `ip` in the namespace that stands for the machine's own. */
+  host(...args: string[]): Promise<string> {
+    return run("ip", "-n", this.place.hostNetns, ...args);
+  }
+
+  /** `ip` in the router's. */
+  router(...args: string[]): Promise<string> {
+    return run("ip", "-n", this.place.routerNetns, ...args);
+  }
+
+  vtysh(...lines: string[]): Promise<string> {
+    const command = ["vtysh", "--vty_socket", this.place.frrRunDirectory];
+    return run("nsenter", `--net=/run/netns/${this.place.routerNetns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
+  }
+
+  /** The agent, and the controller with it, in this process. */
+  startAgent(place: Partial<RouterPlaceOptions> = {}): void {
+    const stop = new AbortController();
+    const log = createLog({ level: "silent" });
+    const client = new KubeClient(fixedAccess(`unix:${this.#embedded.socket}`));
+    const manager = new Manager({ client, log });
+    const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
+    addControllerParts({ ...shared, settle: () => Promise.resolve() });
+    addAgentParts({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
+    this.#agent = { stop, ended: manager.run(stop.signal) };
+  }
+
+  async stopAgent(): Promise<void> {
+    this.#agent?.stop.abort();
+    await this.#agent?.ended;
+    this.#agent = undefined;
+  }
+
+  status(): Promise<RouterNodeConfigurationStatus> {
+    return this.client.resource(RouterNodeConfigurationStatus).get(this.name, { namespace: NAMESPACE, signal });
+  }
+
+  async remove(): Promise<void> {
+    await this.stopAgent();
+    await this.frr.stop();
+    this.client.close();
+    await this.#embedded.stop();
+    await this.#sweep();
+    for (const netns of [this.place.hostNetns, this.neighbour]) await run("ip", "netns", "del", netns);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
