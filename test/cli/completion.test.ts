@@ -28,13 +28,13 @@ async function offered(line: string, env: Record<string, string> = server.env): 
 test("bash completes commands, options, kinds, names and namespaces", async () => {
   expect(await offered("plumbline des")).toEqual(["describe"]);
   expect(await offered("plumbline get --al")).toEqual(["--all-namespaces"]);
-  expect(await offered("plumbline get l3")).toEqual(["l3vnis"]);
+  expect(await offered("plumbline get l3v")).toEqual(["l3vnis"]);
   expect(await offered("plumbline describe ns kube-s")).toEqual(["kube-system"]);
   expect(await offered("plumbline get l3vni -n open")).toEqual(["openperouter-system"]);
 });
 
 test("without a server our own kinds are offered, and nothing is said", async () => {
   const nobody = { PLUMBLINE_DIR: `${server.directory}/nowhere`, KUBECONFIG: "" };
-  expect(await offered("plumbline get l3", nobody)).toEqual(["l3vnis"]);
+  expect(await offered("plumbline get l3v", nobody)).toEqual(["l3vnis"]);
   expect(await offered("plumbline get l3vni r", nobody)).toEqual([""]);
 });
