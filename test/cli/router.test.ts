@@ -66,6 +66,7 @@ test("render router prints the commands for the kernel, and takes another number
   expect(code).toBe(0);
   expect(stdout).toContain("ip -n perouter addr replace 100.65.0.9/32 dev lound\n");
   expect(stdout).toMatch(/^ip link set dev eth1 .*netns perouter$/m);
+  expect(stdout).toMatch(/^ip -n perouter link set dev vni110 .*addrgenmode none/m);
   expect(stdout).toMatch(/^ip -n perouter link add name vni110 .* id 110 dstport 4789 local 100\.65\.0\.9 dev lound nolearning$/m);
 });
 

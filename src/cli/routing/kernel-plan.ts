@@ -5,7 +5,7 @@ import type { InterfaceSeen } from "../../router/observed.ts";
 
 /** The commands that set up the links on a node where there is nothing yet but these interfaces. */
 export function kernelPlan(links: readonly WantedLink[], interfaces: readonly InterfaceSeen[], routerNetns: string): string[] {
-  const { commands } = plan(links, {
+  const { commands, refused } = plan(links, {
     host: linksOf(interfaces),
     router: linksOf([]),
     // The machine's own namespace is that of its first process.
@@ -13,6 +13,7 @@ export function kernelPlan(links: readonly WantedLink[], interfaces: readonly In
     ovs: [],
     routes: new Map(),
   });
+  if (refused) throw refused;
   return commands.map(({ program, place, words }) => {
     const prefix = program === "ip" && place === "router" ? ["ip", "-n", routerNetns] : [program];
     return [...prefix, ...words.map(quoted)].join(" ");
@@ -21,7 +22,18 @@ export function kernelPlan(links: readonly WantedLink[], interfaces: readonly In
 
 function linksOf(interfaces: readonly InterfaceSeen[]): Links {
   const named = [{ name: "lo", kind: "" }, ...interfaces].map(({ name, kind = "" }, nth): Link => {
-    return { name, type: kind, index: nth + 1, alias: "", group: "default", mtu: 1500, mac: "", up: true, addresses: [] };
+    return {
+      name,
+      type: kind,
+      index: nth + 1,
+      alias: "",
+      group: "default",
+      mtu: 1500,
+      mac: "",
+      up: true,
+      addresses: [],
+      addrGenMode: "eui64",
+    };
   });
   return new Map(named.map((link) => [link.name, link]));
 }
