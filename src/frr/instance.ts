@@ -30,6 +30,7 @@ export interface FrrInstanceOptions {
 
 const PROGRAMS = "/usr/lib/frr";
 const KEEP_ROUTES_SECONDS = 60;
+const NETLINK_BUFFER = 90_000_000;
 const START_MS = 30_000;
 const STOP_MS = 5_000;
 
@@ -192,7 +193,8 @@ export class FrrInstance {
     if (daemon !== "mgmtd") flags.push("-z", this.#file("zserv", "api"));
     // Its own file would be read with the lines of other daemons in it, each a complaint, some misread: vtysh knows whose is whose.
     if (daemon !== "mgmtd" && (daemon !== "staticd" || version.major < 10)) flags.push("-f", "/dev/null");
-    if (daemon === "zebra") flags.push("-K", String(KEEP_ROUTES_SECONDS));
+    // What does not fit into the socket's buffer is lost to zebra for good.
+    if (daemon === "zebra") flags.push("-K", String(KEEP_ROUTES_SECONDS), "-s", String(NETLINK_BUFFER));
     if (daemon === "bgpd" && this.#options.bgpPort !== undefined) flags.push("-p", String(this.#options.bgpPort));
     return flags;
   }
