@@ -36,14 +36,19 @@ const profileLines = fc
     transmit: some(fc.constantFrom(100, 250)),
     multiplier: some(fc.constantFrom(2, 5, 255)),
     passive: fc.boolean(),
+    echo: fc.boolean(),
+    echoInterval: some(fc.constantFrom(60, 100)),
     ttl: some(fc.constantFrom(1, 10)),
   })
-  .map(({ receive, transmit, multiplier, passive, ttl }) =>
+  .map(({ receive, transmit, multiplier, passive, echo, echoInterval, ttl }) =>
     [
       multiplier && `detect-multiplier ${multiplier}`,
       transmit && `transmit-interval ${transmit}`,
       receive && `receive-interval ${receive}`,
       passive && "passive-mode",
+      echo && "echo-mode",
+      echoInterval && `echo transmit-interval ${echoInterval}`,
+      echoInterval && `echo receive-interval ${echoInterval}`,
       ttl && `minimum-ttl ${ttl}`,
     ].filter((line): line is string => typeof line === "string"),
   );
@@ -80,6 +85,10 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
     });
 }
 
+const inFamily = ({ address, allowed }: Neighbor) => [
+  `neighbor ${address} activate`,
+  `neighbor ${address} ${allowed ? "allowas-in" : "next-hop-self force"}`,
+];
 const COMMON = ["no bgp ebgp-requires-policy", "no bgp network import-check", "no bgp default ipv4-unicast"];
 const ALLOW_ALL = context("route-map allowall permit 1");
 
@@ -98,14 +107,8 @@ const underlays: fc.Arbitrary<{ asn: number; evpn: boolean; fragment: Fragment }
   )
   .map(({ underlay: { asn, hostname, level, routerId, vtep }, peers }) => {
     const profiles = peers.flatMap(({ profile }) => (profile ? [context(`profile ${profile.name}`, ...listed(...profile.lines))] : []));
-    const unicast = (v6: boolean) =>
-      peers
-        .filter(({ address }) => isV6(address) === v6)
-        .flatMap(({ address, allowed }) => [
-          `neighbor ${address} activate`,
-          `neighbor ${address} ${allowed ? "allowas-in" : "next-hop-self force"}`,
-        ]);
-    const evpn = peers.flatMap(({ address, allowed }) => [`neighbor ${address} activate`, allowed && `neighbor ${address} allowas-in`]);
+    const unicast = (v6: boolean) => peers.filter(({ address }) => isV6(address) === v6).flatMap(inFamily);
+    const evpn = peers.flatMap(inFamily);
     const lines = [
       ...listed(
         `hostname ${hostname}`,
@@ -188,6 +191,30 @@ function fragmentsOf(vrf: Vrf, underlayAsn: number): Fragment[] {
   ];
 }
 
+/** A session with the host in the fabric's own instance, which may show the host another AS. */
+const passthroughs = fc.record({ v6: fc.boolean(), asn: fc.constantFrom(64514, 64530, 64531), host: fc.constantFrom(64516, 64517) });
+
+function passthroughOf({ v6, asn, host }: { v6: boolean; asn: number; host: number }, underlayAsn: number): Fragment {
+  const peer = v6 ? "2001:db8:99::2" : "10.99.0.2";
+  return {
+    owner: "L3Passthrough/through",
+    lines: [
+      ALLOW_ALL,
+      context(
+        `router bgp ${underlayAsn}`,
+        ...listed(`neighbor ${peer} remote-as ${host}`, asn !== underlayAsn && `neighbor ${peer} local-as ${asn} no-prepend replace-as`),
+        ...family(
+          v6 ? "ipv6 unicast" : "ipv4 unicast",
+          `network ${peer}/${v6 ? 128 : 32}`,
+          `neighbor ${peer} activate`,
+          `neighbor ${peer} route-map allowall in`,
+          `neighbor ${peer} route-map allowall out`,
+        ),
+      ),
+    ],
+  };
+}
+
 /** What a node's valid resources ask of FRR, the Underlay first; now and then nothing at all. */
 export const routers: fc.Arbitrary<Fragment[]> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Fragment[]>([]) },
@@ -195,8 +222,16 @@ export const routers: fc.Arbitrary<Fragment[]> = fc.oneof(
     weight: 12,
     arbitrary: underlays.chain(({ asn, evpn, fragment }) =>
       fc
-        .uniqueArray(vrfs, { maxLength: evpn ? VRFS.length : 0, comparator: (a, b) => a.name === b.name || a.vni === b.vni })
-        .map((vrfs) => [fragment].concat(vrfs.flatMap((vrf) => fragmentsOf(vrf, asn)))),
+        .tuple(
+          some(passthroughs),
+          fc.uniqueArray(vrfs, { maxLength: evpn ? VRFS.length : 0, comparator: (a, b) => a.name === b.name || a.vni === b.vni }),
+        )
+        .map(([passthrough, vrfs]) =>
+          [fragment].concat(
+            passthrough ? passthroughOf(passthrough, asn) : [],
+            vrfs.flatMap((vrf) => fragmentsOf(vrf, asn)),
+          ),
+        ),
     ),
   },
 );
