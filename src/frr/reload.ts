@@ -26,7 +26,7 @@ async function script(instance: FrrInstance, text: string, mode: "--test" | "--r
   await access(instance.jail.path(SCRIPT)).catch((cause: unknown) => {
     throw new FrrError("NotInstalled", `${instance.jail.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
   });
-  // Under this name, in a directory of its own: any other the script takes for a reason to overwrite frr.conf with what is running afterwards.
+  // In a directory of its own: the script may end by writing what is running over the frr.conf there, which must not be the boot file.
   const directory = await mkdtemp(join(instance.stateDirectory, "reload-"));
   try {
     const file = join(directory, "frr.conf");

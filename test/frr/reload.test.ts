@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrInstance } from "../../src/frr/instance.ts";
 import { reload, reloadDifference } from "../../src/frr/reload.ts";
@@ -31,9 +31,11 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
     expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual([]);
   });
 
-  test("takes back everything for an empty configuration", async () => {
+  test("takes back everything for an empty configuration, and leaves the boot file alone", async () => {
+    await writeFile(frr.instance.bootFile, WANTED);
     await reload(frr.instance, "", signal);
     expect(await frr.instance.router.runningConfig("bgpd", signal)).not.toContain("router bgp");
+    expect(await readFile(frr.instance.bootFile, "utf8")).toBe(WANTED);
   });
 
   test("fails with FRR's own words, and leaves no files behind", async () => {
@@ -43,7 +45,7 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
       code: "ReloadFailed",
       message: expect.stringContaining("neighbor 192.0.2.2 remote-ass 64513") as string,
     });
-    expect(await readdir(frr.instance.stateDirectory)).toEqual(["log"]);
+    expect(await readdir(frr.instance.stateDirectory)).toEqual(["frr.conf", "log"]);
   });
 });
 
