@@ -46,7 +46,7 @@ async function build(home: string, root: string, progress: Progress): Promise<vo
   const building = `${root}.building`;
   await writeFile(`${script}.${process.pid}`, BUILD);
   await rename(`${script}.${process.pid}`, script);
-  const once = `[ -d "$2" ] || { unshare --mount --propagation private sh "$1" "$3" ${[RELEASE, ...PACKAGES].join(" ")} && mv "$3" "$2"; }`;
+  const once = `[ -d "$2" ] || { unshare --mount --propagation private sh "$1" "$3" ${[RELEASE, ...PACKAGES].join(" ")} && mv -T "$3" "$2"; }`;
   const child = spawn("flock", [join(home, "lock"), "sh", "-c", once, "sh", script, root, building], { stdio: ["ignore", "pipe", "pipe"] });
   const words: string[] = [];
   const ended = new Promise<number | null>((resolve, reject) => {
