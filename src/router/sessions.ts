@@ -61,7 +61,7 @@ export class SessionWatch implements Runnable {
   #hear(said: Said, now: Date): void {
     const spoken: Spoken = { sessions: this.#dated(said.sessions, now), vnis: said.vnis };
     const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
-    const restarted = this.#identity !== undefined && this.#identity !== said.identity;
+    const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
     this.#spoken = spoken;
     this.#identity = said.identity;
     if (restarted) this.#options.onRestart();

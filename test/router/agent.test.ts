@@ -28,7 +28,7 @@ const metadata = (name: string) => ({ name, namespace: NAMESPACE });
 const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object) =>
   node.client.resource(kind).create({ metadata: metadata(name), spec } as never, { signal });
 const change = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object) =>
-  node.client.resource(kind).patch(metadata(name), { spec } as never, { signal });
+  node.client.resource(kind).patch(metadata(name), { spec }, { signal });
 const remove = <T extends KubeObject>(kind: Kind<T>, name: string) => node.client.resource(kind).delete(metadata(name), { signal });
 
 /** `Ready=True ConfigurationSuccessful` */
@@ -89,7 +89,7 @@ test("passes that find nothing to do write nothing, to FRR, to the kernel or to 
   const index = await node.router("-j", "link", "show", "dev", "pt-ns");
   // A label nobody selects by wakes the agent.
   for (const nth of ["1", "2", "3"]) {
-    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth } } } as never, { signal });
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth } } }, { signal });
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
   expect((await node.status()).metadata.resourceVersion).toBe(resourceVersion);
@@ -171,7 +171,7 @@ describe("drift", () => {
   test("lines that a person types into vtysh go again", async () => {
     await node.vtysh("configure terminal", "router bgp 64514", "neighbor 203.0.113.9 remote-as 64999");
     // Nothing tells us of them: the next pass finds them.
-    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "4" } } } as never, { signal });
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "4" } } }, { signal });
     await eventually(async () => expect(await node.vtysh("show running-config")).not.toContain("203.0.113.9"));
   });
 });
@@ -211,13 +211,15 @@ describe("a router that cannot be used", () => {
   });
 });
 
-describe("from the command line", () => {
-  const place = () => [
-    ...["--router-netns", node.place.routerNetns, "--host-netns", node.place.hostNetns],
-    ...["--state-directory", node.place.stateDirectory, "--frr-run-directory", node.place.frrRunDirectory],
-  ];
-  const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...place()]);
+const place = () => {
+  const { routerNetns, hostNetns, stateDirectory, frrRunDirectory } = node.place;
+  const namespaces = ["--router-netns", routerNetns, "--host-netns", hostNetns];
+  return [...namespaces, "--state-directory", stateDirectory, "--frr-run-directory", frrRunDirectory];
+};
 
+const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...place()]);
+
+describe("from the command line", () => {
   test("diff finds nothing while the agent is content, and says what it would do while it is away", async () => {
     expect(await diff()).toEqual({ code: 0, stdout: "Nothing differs.\n", stderr: "" });
     await node.stopAgent();
