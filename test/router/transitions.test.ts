@@ -12,7 +12,8 @@ import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/fr
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const COURSE = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1000 * SOAK_MINUTES } : { seed: 21, numRuns: 150 };
-const signal = AbortSignal.timeout(10 * 60_000 + SOAK_MINUTES * 120_000);
+const timeout = 120_000 * (1 + SOAK_MINUTES);
+const signal = AbortSignal.timeout(2 * timeout);
 
 const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 1 });
 /** Without the fields that are undefined, as an object that was read has none. */
@@ -139,14 +140,18 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     return { sent, wrong: [...wrong, ...foreign, ...differed] };
   }
 
-  test("takes every step between random routers, prints what was rendered, and has nothing to do the second time", async () => {
-    let sent = 0;
-    for (const [generation, router] of fc.sample(routers, COURSE).entries()) {
-      const first = await apply(router, generation);
-      const second = await apply(router, generation);
-      expect({ router, wrong: first.wrong, second }).toEqual({ router, wrong: [], second: { sent: 0, wrong: [] } });
-      sent += first.sent;
-    }
-    expect(sent).toBeGreaterThan(10 * COURSE.numRuns);
-  });
+  test(
+    "takes every step between random routers, prints what was rendered, and has nothing to do the second time",
+    { timeout },
+    async () => {
+      let sent = 0;
+      for (const [generation, router] of fc.sample(routers, COURSE).entries()) {
+        const first = await apply(router, generation);
+        const second = await apply(router, generation);
+        expect({ router, wrong: first.wrong, second }).toEqual({ router, wrong: [], second: { sent: 0, wrong: [] } });
+        sent += first.sent;
+      }
+      expect(sent).toBeGreaterThan(10 * COURSE.numRuns);
+    },
+  );
 });
