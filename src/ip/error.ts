@@ -43,5 +43,7 @@ export function parsePart<T>(parse: (part: string) => T, part: string, whole: st
 
 /** Messages go to statuses and terminals: nothing that moves the cursor, and no megabyte because the input was one. */
 export function quote(text: string): string {
-  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+  const quoted = JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+  // JSON leaves these alone, and terminals do not.
+  return quoted.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
