@@ -37,7 +37,7 @@ export function addAgentParts({ manager, client, log, node, namespace, routerNam
     frr,
     apiServer: client.access.server,
     log,
-    ...(startFrr && { assertFrrUp: () => ours.assertUp() }),
+    ...(startFrr && { frrUp: () => ours.up() }),
   });
 
   manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
@@ -65,7 +65,8 @@ class FrrUnderUs implements Runnable {
   readonly #instance: FrrInstance;
   readonly #netns: string;
   readonly #log: Log;
-  #problem: unknown = new Error("FRR has not been started yet");
+  readonly #tried = Promise.withResolvers<void>();
+  #problem: unknown;
 
   constructor(instance: FrrInstance, netns: string, log: Log) {
     this.#instance = instance;
@@ -73,8 +74,9 @@ class FrrUnderUs implements Runnable {
     this.#log = log;
   }
 
-  /** Throws why it does not run. */
-  assertUp(): void {
+  /** Returns when it runs, and throws why it does not. */
+  async up(): Promise<void> {
+    await this.#tried.promise;
     if (this.#problem !== undefined) throw this.#problem;
   }
 
@@ -84,10 +86,12 @@ class FrrUnderUs implements Runnable {
         await ensureNamespace(this.#netns, signal);
         await this.#instance.start(signal);
         this.#problem = undefined;
+        this.#tried.resolve();
         await this.#instance.supervise(signal);
       } catch (error) {
-        if (signal.aborted) return;
         this.#problem = error;
+        this.#tried.resolve();
+        if (signal.aborted) return;
         this.#log.error({ error }, "FRR cannot be started, trying again");
         await pause(backoffMs(failures, RETRY), signal).catch(() => {});
       }

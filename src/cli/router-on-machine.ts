@@ -3,7 +3,7 @@ import { merge, parse } from "../frr/config.ts";
 import { daemonsOf } from "../frr/daemons.ts";
 import type { ConfigLine } from "../frr/fragment.ts";
 import { FrrInstance } from "../frr/instance.ts";
-import { sessions, vnis } from "../frr/show.ts";
+import { knownAddresses, sessions, vnis } from "../frr/show.ts";
 import type { Places } from "../hostnet/namespaces.ts";
 import type { Log } from "../kube/log.ts";
 import { NodeRouter } from "../router/node-router.ts";
@@ -14,11 +14,11 @@ interface RouterOnMachineOptions {
   frr: FrrInstance;
   apiServer: string;
   log: Log;
-  /** Throws why FRR does not run, where we are to know. */
-  assertFrrUp?: () => void;
+  /** Returns when FRR runs and throws why it does not, where that is known. */
+  frrUp?: () => Promise<void>;
 }
 
-export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log, assertFrrUp }: RouterOnMachineOptions): NodeRouter {
+export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
   return new NodeRouter({
     places: placesOf(place),
     stateDirectory: place.stateDirectory,
@@ -26,10 +26,11 @@ export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log
     apiServer,
     frr: {
       async open(applied, signal) {
-        assertFrrUp?.();
+        await frrUp?.();
         return FrrPass.open(frr, applied, signal);
       },
       running: (signal) => runningLines(frr, signal),
+      addresses: (signal) => knownAddresses(frr.router, signal),
     },
     log,
   });

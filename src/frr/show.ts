@@ -62,6 +62,12 @@ export async function vnis(router: FrrRouter, signal: AbortSignal): Promise<Vni[
   return vnisOf(all, l3);
 }
 
+/** The addresses that zebra knows, by link; link-local ones aside. */
+export async function knownAddresses(router: FrrRouter, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const links = await read(router, "zebra", "show interface vrf all brief json", signal);
+  return new Map(members(links).map(([link, said]) => [link, new Set(list(record(said)["addresses"]).map(String))]));
+}
+
 export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<BfdPeer[]> {
   return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }

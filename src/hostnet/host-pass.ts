@@ -14,6 +14,7 @@ import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
 import { OVS_MASTER, type Place, type WantedLink } from "./wanted.ts";
 
 const PLACES = ["host", "router"] as const;
+const MOST_READS = 5;
 /** So many commands are given to `ip` at once; what it may take is counted anew for the next. */
 const CHUNK = 250;
 
@@ -89,6 +90,14 @@ export class HostPass implements AsyncDisposable {
     return this.#carryOut(() => planRemoval(links, this.have));
   }
 
+  /** Lets the kernel tell everyone once more of addresses that links have; nothing changes. One that has gone meanwhile ends it. */
+  async announce(place: Place, addresses: readonly { readonly link: string; readonly address: string }[]): Promise<void> {
+    await this.#batches[place].run(
+      addresses.map(({ link, address }) => ["addr", "replace", address, "dev", link, ...(address.includes(":") ? ["nodad"] : [])]),
+      [],
+    );
+  }
+
   /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */
   sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<SysctlOutcome> {
     return setSysctls(wanted, this.#places[place], this.#signal);
@@ -99,15 +108,18 @@ export class HostPass implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    await Promise.all(
-      PLACES.map(async (place) => {
-        await using batch = new Batch(this.#places[place], this.#signal);
-        const { replies, failed } = await batch.run([], [["addr"], ["link"]]);
-        if (failed)
-          throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
-        this.#links[place] = parseLinks(replies[0], replies[1]);
-      }),
-    );
+    await Promise.all(PLACES.map(async (place) => (this.#links[place] = await this.#readLinks(place))));
+  }
+
+  async #readLinks(place: Place): Promise<Map<string, Link>> {
+    for (let attempt = 1; ; attempt++) {
+      const batch = new Batch(this.#places[place], this.#signal);
+      const { replies, failed } = await batch.run([], [["addr"], ["link"]]);
+      await batch[Symbol.asyncDispose]();
+      if (failed) throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
+      // On a busy node something is always coming or going; then a later pass sees it.
+      if (!batch.interrupted || attempt === MOST_READS) return parseLinks(replies[0], replies[1]);
+    }
   }
 
   async #prepare(links: readonly WantedLink[]): Promise<void> {
@@ -202,17 +214,15 @@ export class HostPass implements AsyncDisposable {
     else this.#take(place, replies);
   }
 
-  /** How a link makes its addresses is not shown with them. */
+  /** Links as they are, with the addresses that they were given: asking for those of one link takes longer the more others there are. */
   #take(place: Place, replies: readonly unknown[]): void {
     const links = this.#links[place];
-    for (const link of parseLinks(replies.flat()).values()) {
-      const addrGenMode = links.get(link.name)?.addrGenMode || links.get("lo")?.addrGenMode;
-      links.set(link.name, addrGenMode === undefined ? link : { ...link, addrGenMode });
-    }
+    for (const link of parseLinks(replies.flat()).values())
+      links.set(link.name, { ...link, addresses: links.get(link.name)?.addresses ?? [] });
   }
 }
 
-const showLink = (name: string) => ["addr", "show", "dev", name];
+const showLink = (name: string) => ["link", "show", "dev", name];
 
 /**
  * Commands that one program can take at once. Deletions and moves stand apart, since names mean something else afterwards; between them the host's come

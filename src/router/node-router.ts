@@ -15,6 +15,7 @@ import { act, type Done } from "./act.ts";
 import { replaceFile } from "./atomic-file.ts";
 import { type Difference, differences } from "./differences.ts";
 import type { Daemons } from "./ground.ts";
+import { MissedAddresses } from "./missed-addresses.ts";
 import { lookAt, observe } from "./observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
@@ -43,6 +44,8 @@ export interface NodeRouterOptions {
     open(applied: readonly Fragment[], signal: AbortSignal): Promise<Daemons>;
     /** All daemons' configuration as it is now. */
     running(signal: AbortSignal): Promise<readonly ConfigLine[]>;
+    /** The addresses that zebra knows, by link. */
+    addresses(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   };
   readonly log: Log;
 }
@@ -68,6 +71,7 @@ export class NodeRouter {
   readonly #file: StateFile;
   #state: RouterState | undefined;
   #written: Readonly<Record<string, string>> = {};
+  readonly #missed = new MissedAddresses();
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
   constructor(options: NodeRouterOptions) {
@@ -103,6 +107,7 @@ export class NodeRouter {
       try {
         const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
         const done = await act(planned, state.lastGood, ground);
+        await this.#announceMissed(kernel, signal);
         return { outcome: outcomeOf(planned, state, done), done };
       } finally {
         // Also after a pass that broke off: what it did is live.
@@ -116,6 +121,13 @@ export class NodeRouter {
       const unavailable = error instanceof Error ? error.message : String(error);
       return { outcome: { ...outcomeOf(this.#planned, this.#state), unavailable }, error };
     }
+  }
+
+  async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
+    const missed = this.#missed.due(kernel.have.router.values(), await this.#options.frr.addresses(signal));
+    if (missed.length === 0) return;
+    this.#options.log.warn({ missed }, "addresses that FRR missed are announced again");
+    await kernel.announce("router", missed);
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */
