@@ -8,7 +8,7 @@ import { Dialect } from "./dialect.ts";
 import { changes } from "./diff.ts";
 import { describe, keyOf, masked, type Entry } from "./entry.ts";
 import { FrrError } from "./error.ts";
-import type { Fragment } from "./fragment.ts";
+import type { ConfigLine, Fragment } from "./fragment.ts";
 import { isDefaultInstance, isFrrsOwn, isOfBgp } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
 import { reload } from "./reload.ts";
@@ -43,6 +43,8 @@ interface Settled {
 /** What FRR made of free text, so that the next pass knows it again. */
 const settled = new WeakMap<FrrInstance, Settled>();
 
+const dialects = new WeakMap<FrrInstance, { version: string; dialect: Dialect }>();
+
 /** One pass over a router's FRR: read once, change fragment by fragment, read back once. */
 export class FrrPass {
   readonly #instance: FrrInstance;
@@ -63,7 +65,7 @@ export class FrrPass {
     this.#have = have;
     for (const fragment of applied) {
       this.#fragments.set(fragment.owner, fragment);
-      if (!isRaw(fragment)) this.#asked.set(fragment.owner, dialect.entries(fragment.lines));
+      if (!isRaw(fragment)) this.#asked.set(fragment.owner, dialect.entries(fragment));
     }
     const known = settled.get(instance);
     if (known?.text === this.#rawText()) this.#asked.set(RAW, known.entries);
@@ -72,7 +74,7 @@ export class FrrPass {
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
   static async open(instance: FrrInstance, applied: readonly Fragment[], signal: AbortSignal): Promise<FrrPass> {
-    const dialect = new Dialect(await instance.router.version(signal));
+    const dialect = await dialectOf(instance, signal);
     return new FrrPass(instance, dialect, await dialect.read(instance.router, signal), applied, signal);
   }
 
@@ -86,7 +88,9 @@ export class FrrPass {
 
   /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR refuses takes back the others. */
   async bring(fragment: Fragment): Promise<FragmentOutcome> {
-    const entries = this.#dialect.entries(fragment.lines);
+    const before = this.#fragments.get(fragment.owner);
+    const entries = this.#dialect.entries(before && isSame(before, fragment) ? before : fragment);
+    if (entries.every(({ key }) => this.#have.has(key)) && this.#asked.of(fragment.owner) === entries) return NOTHING;
     if (entries.some((entry) => isDefaultInstance(entry) && this.#have.rivalsOf(entry).length)) return { ...NOTHING, rebuild: true };
     const outcome = await this.#exchange(fragment.owner, entries);
     if (!outcome.refused) this.#fragments.set(fragment.owner, fragment);
@@ -105,7 +109,7 @@ export class FrrPass {
   /** Brings in text that a person wrote. FRR's own script does it, since only that knows how to say anything there is. */
   async bringRaw(fragment: Fragment): Promise<FragmentOutcome> {
     try {
-      this.#dialect.entries(fragment.lines);
+      this.#dialect.entries(fragment);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       return { ...NOTHING, refused: { line: "", daemon: "vtysh", words: error.message } };
@@ -179,7 +183,7 @@ export class FrrPass {
   async #settle(): Promise<FragmentOutcome> {
     const text = this.#rawText();
     const known = settled.get(this.#instance);
-    const entries = known?.text === text ? known.entries : this.#dialect.entries(merge(this.#raws()));
+    const entries = known?.text === text ? known.entries : this.#dialect.entries({ owner: RAW, lines: merge(this.#raws()) });
     const stays = (entry: Entry) => entries.some(({ key }) => key === entry.key);
     if (entries.every(({ key }) => this.#have.has(key)) && this.#asked.of(RAW).every(stays) && (known || entries.length)) {
       this.#asked.set(RAW, entries);
@@ -247,6 +251,27 @@ export class FrrPass {
   #missing(): Entry[] {
     return [...this.#asked].filter(({ key }) => !this.#have.has(key));
   }
+}
+
+/** Kept for as long as the same FRR runs: it knows what it read before. */
+async function dialectOf(instance: FrrInstance, signal: AbortSignal): Promise<Dialect> {
+  const { text, major } = await instance.router.version(signal);
+  const known = dialects.get(instance);
+  if (known?.version === text) return known.dialect;
+  const dialect = new Dialect({ major });
+  dialects.set(instance, { version: text, dialect });
+  return dialect;
+}
+
+function isSame(one: Fragment, other: Fragment): boolean {
+  return one === other || areSame(one.lines, other.lines);
+}
+
+function areSame(these: readonly ConfigLine[] | undefined, those: readonly ConfigLine[] | undefined): boolean {
+  if (!these || !those) return these === those;
+  return (
+    these.length === those.length && these.every(({ line, inside }, at) => line === those[at]?.line && areSame(inside, those[at]?.inside))
+  );
 }
 
 function isRaw({ owner }: Fragment): boolean {

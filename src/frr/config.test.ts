@@ -158,6 +158,10 @@ test("fragments share contexts and lines, and what is used comes before its user
 route-map allowall permit 1
 exit
 !
+vrf red
+ vni 100
+exit-vrf
+!
 router bgp 1
 exit
 !
@@ -167,10 +171,6 @@ router bgp 1 vrf red
   network 10.0.0.0/24
  exit-address-family
 exit
-!
-vrf red
- vni 100
-exit-vrf
 !
 `);
 });

@@ -1,5 +1,5 @@
 import type { ConfigLine, Fragment } from "./fragment.ts";
-import { addRank, closingOf, isContext } from "./grammar.ts";
+import { closingOf, fileRank, isContext } from "./grammar.ts";
 
 interface Growing {
   readonly line: string;
@@ -112,5 +112,5 @@ function union(parts: readonly (readonly ConfigLine[])[], path: readonly string[
   }
   return [...insides]
     .map(([line, parts]): ConfigLine => (parts ? { line, inside: union(parts, [...path, line]) } : { line }))
-    .sort((a, b) => addRank(path, a.line) - addRank(path, b.line));
+    .sort((a, b) => fileRank(path, a.line) - fileRank(path, b.line));
 }

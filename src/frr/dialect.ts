@@ -2,14 +2,16 @@ import { ConfigSet } from "./config-set.ts";
 import { parse, print } from "./config.ts";
 import { daemonsOf, ownersOf } from "./daemons.ts";
 import { entriesOf, type Entry } from "./entry.ts";
-import type { ConfigLine } from "./fragment.ts";
+import type { ConfigLine, Fragment } from "./fragment.ts";
 import type { FrrRouter, FrrVersion } from "./router.ts";
 
-/** How the configuration is spread over the daemons of one version, and what that version prints. */
+/** How the configuration is spread over the daemons of one version, and what that version prints. Remembers what it read last: little of it is new the next time. */
 export class Dialect {
   readonly daemons: readonly string[];
   readonly #major: number;
   readonly #owners: (top: string) => readonly string[];
+  readonly #blocks = new Map<string, ReadonlyMap<string, readonly Entry[]>>();
+  readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
 
   constructor(version: Pick<FrrVersion, "major">) {
     this.#major = version.major;
@@ -18,8 +20,12 @@ export class Dialect {
   }
 
   /** The lines that the daemons have when all of this is configured. */
-  entries(lines: readonly ConfigLine[]): Entry[] {
-    return entriesOf(lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
+  entries(fragment: Fragment): readonly Entry[] {
+    const known = this.#fragments.get(fragment);
+    if (known) return known;
+    const entries = entriesOf(fragment.lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
+    this.#fragments.set(fragment, entries);
+    return entries;
   }
 
   /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
@@ -29,7 +35,15 @@ export class Dialect {
 
   async read(router: FrrRouter, signal: AbortSignal): Promise<ConfigSet> {
     const texts = await Promise.all(this.daemons.map((daemon) => router.runningConfig(daemon, signal)));
-    return new ConfigSet(texts.flatMap((text, index) => entriesOf(parse(text), () => this.daemons.slice(index, index + 1))));
+    return new ConfigSet(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
+  }
+
+  #understood(daemon: string, text: string): Entry[] {
+    const before = this.#blocks.get(daemon);
+    const blocks = new Map<string, readonly Entry[]>();
+    for (const block of blocksOf(text)) blocks.set(block, before?.get(block) ?? entriesOf(parse(block), () => [daemon]));
+    this.#blocks.set(daemon, blocks);
+    return [...blocks.values()].flat();
   }
 
   /** On without being said: to ask for it is to ask for nothing. */
@@ -43,4 +57,9 @@ export class Dialect {
       return inside ? { line: said, inside: this.#said(inside) } : { line: said };
     });
   }
+}
+
+/** What a daemon prints, cut before each line of the top level. */
+function blocksOf(text: string): string[] {
+  return text.split(/\n(?=[^ !\n])(?!exit)/);
 }

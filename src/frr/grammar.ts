@@ -156,6 +156,11 @@ export function addRank(path: Path, line: string): number {
   return line.startsWith("address-family ") ? 5 : 4;
 }
 
+/** Where it stands in a file. frr-reload.py does not leave an instance before it opens a VRF, which FRR then takes for a line about that instance. */
+export function fileRank(path: Path, line: string): number {
+  return path.length === 0 && line.startsWith("vrf ") ? OF_USERS - 1 : addRank(path, line);
+}
+
 /** Whether it may be used by others: then it is removed after they changed, and not before. */
 export function isPolicy(path: Path, line: string): boolean {
   return addRank([], path[0] ?? line) < OF_USERS;

@@ -10,7 +10,7 @@ import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/fr
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const TRANSITIONS = 200 * (1 + SOAK_MINUTES);
 /** The script takes half a second of a core: asked now and then, and at the end of all. */
-const ASKED_EVERY = 10;
+const ASKED_EVERY = 5;
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 5;
 
 const isUnderlay = ({ owner }: Fragment) => owner.startsWith("Underlay/");

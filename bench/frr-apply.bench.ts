@@ -1,0 +1,151 @@
+import { FrrPass } from "../src/frr/apply.ts";
+import { FrrError } from "../src/frr/error.ts";
+import type { Fragment } from "../src/frr/fragment.ts";
+import type { FrrInstance } from "../src/frr/instance.ts";
+import { reload, reloadDifference } from "../src/frr/reload.ts";
+import { frrInNamespace } from "../test/support/frr.ts";
+import { l3vni, underlay } from "./frr-apply/vnis.ts";
+import { compare, interleaved, type Bench, type Measure } from "./measure.ts";
+
+const VNIS = 400;
+/** The peer's way takes minutes for all of them, and each step longer than the one before: a few at the beginning favour it. */
+const PEER_VNIS = 20;
+const GUILTY = 13;
+
+const { signal } = new AbortController();
+const all = [underlay, ...Array.from({ length: VNIS }, (_, n) => l3vni(n))];
+
+export const bench: Bench = {
+  name: "frr-apply",
+  run: async (say) => [...(await onFourHundred(say)), await fromEmpty(say)],
+};
+
+async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
+  const frr = await frrInNamespace({ version: "8.4" });
+  try {
+    const { instance } = frr;
+    say(`bringing in ${VNIS} L3VNIs`);
+    await pass(instance, [], all);
+
+    const unchanged = await interleaved({
+      ours: async () => {
+        const rendered = structuredClone(all);
+        return await timed(say, "an unchanged pass", () => pass(instance, all, rendered, 0));
+      },
+      peer: () => timed(say, "frr-reload.py --test", () => differenceTo(instance, all)),
+    });
+    const more = [...all, l3vni(VNIS)];
+    const added = await interleaved({
+      ours: async () => {
+        const rendered = structuredClone(more);
+        const ms = await timed(say, "one more L3VNI", () => pass(instance, all, rendered));
+        await pass(instance, more, all);
+        return ms;
+      },
+      peer: async () => {
+        const { configuration } = await opened(instance, more);
+        const ms = await timed(say, "frr-reload.py --reload", () => reload(instance, configuration, signal));
+        await pass(instance, more, all);
+        return ms;
+      },
+    });
+    const about = { bench: "frr-apply", unit: "ms" };
+    return [
+      compare({ ...about, what: `one L3VNI on top of ${VNIS} (the peer: one frr-reload.py --reload)`, goal: 30 }, added.ours, added.peer),
+      compare(
+        { ...about, what: `nothing changed at ${VNIS}, no line sent (the peer: frr-reload.py --test)`, goal: 10 },
+        unchanged.ours,
+        unchanged.peer,
+      ),
+    ];
+  } finally {
+    await frr.stop();
+  }
+}
+
+async function fromEmpty(say: (line: string) => void): Promise<Measure> {
+  const { ours, peer } = await interleaved({
+    ours: () => onEmpty((instance) => timed(say, `${VNIS} L3VNIs, one guilty`, () => blame(oneByOne(instance)))),
+    peer: () =>
+      onEmpty(async (instance) => {
+        const ms = await timed(say, `${PEER_VNIS} L3VNIs, one frr-reload.py each`, () => blame(onePerReload(instance)));
+        return (ms / PEER_VNIS) * VNIS;
+      }),
+  });
+  const what = `${VNIS} L3VNIs from empty, one refused (the peer: one frr-reload.py each, extrapolated from the first ${PEER_VNIS})`;
+  return compare({ bench: "frr-apply", what, goal: 50, unit: "ms" }, ours, peer);
+}
+
+async function oneByOne(instance: FrrInstance): Promise<string[]> {
+  const failed: string[] = [];
+  const pass = await FrrPass.open(instance, [], signal);
+  for (const fragment of all.with(1 + GUILTY, l3vni(GUILTY, { guilty: true }))) {
+    if ((await pass.bring(fragment)).refused) failed.push(fragment.owner);
+  }
+  const { differed } = await pass.finish();
+  if (differed.length > 0) throw new Error(`FRR is not as it should be: ${differed.join(", ")}`);
+  return failed;
+}
+
+/** The whole file each time, with one resource more; what fails is left out of the next. */
+async function onePerReload(instance: FrrInstance): Promise<string[]> {
+  const failed: string[] = [];
+  const applied: Fragment[] = [];
+  for (const fragment of all.slice(0, 1 + PEER_VNIS).with(1 + GUILTY, l3vni(GUILTY, { guilty: true }))) {
+    const { configuration } = await opened(instance, [...applied, fragment]);
+    try {
+      await reload(instance, configuration, signal);
+      applied.push(fragment);
+    } catch (error) {
+      if (!(error instanceof FrrError)) throw error;
+      failed.push(fragment.owner);
+    }
+  }
+  return failed;
+}
+
+async function blame(failing: Promise<string[]>): Promise<void> {
+  const failed = await failing;
+  if (failed.join() !== `L3VNI/vrf${GUILTY}`) throw new Error(`the wrong ones failed: ${failed.join(", ") || "none"}`);
+}
+
+async function onEmpty<T>(measure: (instance: FrrInstance) => Promise<T>): Promise<T> {
+  const frr = await frrInNamespace({ version: "8.4" });
+  try {
+    return await measure(frr.instance);
+  } finally {
+    await frr.stop();
+  }
+}
+
+/** What an agent does in a pass: every fragment is brought, and all is read back. */
+async function pass(instance: FrrInstance, from: readonly Fragment[], to: readonly Fragment[], expected?: number): Promise<void> {
+  const pass = await FrrPass.open(instance, from, signal);
+  let sent = 0;
+  const staying = new Set(to.map(({ owner }) => owner));
+  for (const { owner } of from) if (!staying.has(owner)) await pass.remove(owner);
+  for (const fragment of to) {
+    const outcome = await pass.bring(fragment);
+    if (outcome.refused) throw new Error(`${outcome.refused.line}: ${outcome.refused.words}`);
+    sent += outcome.sent;
+  }
+  const { differed } = await pass.finish();
+  if (differed.length > 0) throw new Error(`FRR is not as it should be: ${differed.join(", ")}`);
+  if (expected !== undefined && sent !== expected) throw new Error(`${sent} lines were sent`);
+}
+
+async function differenceTo(instance: FrrInstance, fragments: readonly Fragment[]): Promise<void> {
+  const { configuration } = await opened(instance, fragments);
+  const difference = await reloadDifference(instance, configuration, signal);
+  if (difference.length > 0) throw new Error(`FRR's own script sees a difference: ${difference.join("; ")}`);
+}
+
+const opened = (instance: FrrInstance, fragments: readonly Fragment[]) => FrrPass.open(instance, fragments, signal);
+
+async function timed(say: (line: string) => void, what: string, work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  const ms = performance.now() - start;
+  say(`${what}: ${ms.toFixed(0)} ms`);
+  return ms;
+}
