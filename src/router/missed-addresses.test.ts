@@ -37,6 +37,12 @@ test("an address that the kernel has and zebra does not is told, one that zebra 
   ]);
 });
 
+test("a second address of a network, which zebra does not list, has not been missed", () => {
+  const [first] = link("pe-200", ["192.0.2.7/24"]).addresses;
+  const links = [link("pe-200", [], { addresses: first ? [{ ...first, secondary: true }] : [] })];
+  expect(new MissedAddresses().due(links, known({ "pe-200": [] }))).toEqual([]);
+});
+
 test("a link that zebra has not heard of yet, or that is down, has missed nothing", () => {
   const links = [link("new", ["192.0.2.1/24"]), link("down", ["192.0.2.2/24"], { up: false })];
   expect(new MissedAddresses().due(links, known({ down: [] }))).toEqual([]);

@@ -20,7 +20,7 @@ export class MissedAddresses {
     const missed = [...links].flatMap(({ name, up, addresses }) => {
       const heard = up ? known.get(name) : undefined;
       return addresses
-        .filter(({ scope, dynamic, text }) => scope === "global" && !dynamic && heard?.has(text) === false)
+        .filter(({ scope, dynamic, secondary, text }) => scope === "global" && !dynamic && !secondary && heard?.has(text) === false)
         .map(({ text }) => ({ link: name, address: text }));
     });
     const now = performance.now();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { bfdPeers, sessions, vnis } from "../../src/frr/show.ts";
+import { bfdPeers, knownAddresses, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -57,6 +57,16 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     [one, two] = await neighbors(version);
   });
   afterAll(() => Promise.all([one.stop(), two.stop()]));
+
+  test("zebra's addresses are those of the kernel, second ones of a network and link-local ones aside", async () => {
+    await run("ip", "-n", one.netns, "addr", "add", "192.0.2.77/24", "dev", "eth0");
+    await run("ip", "-n", one.netns, "addr", "add", "2001:db8:77::1/64", "dev", "eth0", "nodad");
+    await vi.waitFor(async () => {
+      const known = await knownAddresses(one.instance.router, signal);
+      const listed = [...(known.get("eth0") ?? [])].filter((address) => !address.startsWith("fe80:"));
+      expect(listed.toSorted()).toEqual(["192.0.2.1/24", "2001:db8:77::1/64"]);
+    }, patient);
+  });
 
   test("tells the sessions of every VRF, with state, age and prefixes by family", async () => {
     await vi.waitFor(async () => {

@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { execFileSync, spawn } from "node:child_process";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KernelError } from "../../src/hostnet/error.ts";
 import { HostPass } from "../../src/hostnet/host-pass.ts";
 import { ensureNamespace, type Places } from "../../src/hostnet/namespaces.ts";
@@ -227,4 +227,26 @@ test("the way to an address is told by the interface that carries it", async () 
   expect(await routeTo("10.1.2.3", host, signal)).toEqual({ device: "up0", source: "192.0.2.5", gateway: "192.0.2.1" });
   expect(await routeTo("192.0.2.9", host, signal)).toEqual({ device: "up0", source: "192.0.2.5" });
   expect(await routeTo("203.0.113.1", host, signal)).toBeUndefined();
+});
+
+test("addresses are told once more to whoever listens, and stay as they are", async () => {
+  await using pass = await HostPass.open(places, signal);
+  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "2001:db8::1/64"] })]);
+  const addresses = () => (shown(router, "addr show dev b1") as { addr_info: unknown }[])[0]?.addr_info;
+  const before = addresses();
+
+  const monitor = spawn("ip", ["-n", router, "monitor", "address"]);
+  let heard = "";
+  monitor.stdout.setEncoding("utf8").on("data", (chunk: string) => (heard += chunk));
+  await vi.waitFor(async () => {
+    await pass.announce("router", [
+      { link: "b1", address: "192.0.2.1/24" },
+      { link: "b1", address: "2001:db8::1/64" },
+    ]);
+    expect(heard).toContain("inet 192.0.2.1/24");
+    expect(heard).toContain("inet6 2001:db8::1/64");
+  }, 20_000);
+  monitor.kill("SIGKILL");
+  expect(heard).not.toContain("Deleted");
+  expect(addresses()).toEqual(before);
 });
