@@ -84,15 +84,18 @@ export function passwordOf({ password, passwordSecret }: Neighbor, passwords: Ob
   return read && "password" in read ? read.password : undefined;
 }
 
+const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 function passwordComplaints(field: string, { password, passwordSecret }: Neighbor, passwords: Observed["passwords"]): Complaint[] {
   if (password && passwordSecret) return [{ field: `${field}.passwordSecret`, message: "Give password or passwordSecret, not both" }];
   if (password) return textComplaints(`${field}.password`, "Password", password);
   if (!passwordSecret) return [];
-  const read: Password = passwords.get(passwordSecret) ?? { problem: `Secret ${quote(passwordSecret)} has not been read yet` };
+  if (!SECRET_NAME.test(passwordSecret)) {
+    return [{ field: `${field}.passwordSecret`, message: `passwordSecret ${quote(passwordSecret)} can be no name of a Secret` }];
+  }
+  const read: Password = passwords.get(passwordSecret) ?? { problem: `Secret ${passwordSecret} has not been read yet` };
   const complaints =
-    "problem" in read
-      ? [{ field: "", message: read.problem }]
-      : textComplaints("", `Password in Secret ${quote(passwordSecret)}`, read.password);
+    "problem" in read ? [{ field: "", message: read.problem }] : textComplaints("", `Password in Secret ${passwordSecret}`, read.password);
   return complaints.map(({ message }) => ({ field: `${field}.passwordSecret`, message, transient: true }));
 }
 

@@ -185,7 +185,8 @@ test.each<[string, Partial<Neighbor>, string]>([
   ["a password with a line in it", { password: "a\nb" }, "password: Password has a character other than printable ASCII without spaces"],
   ["a long password", { password: "x".repeat(81) }, "password: Password has more than 80 characters"],
   ["two passwords", { password: "a", passwordSecret: "tor" }, "passwordSecret: Give password or passwordSecret, not both"],
-  ["a Secret not read yet", { passwordSecret: "other" }, 'passwordSecret: Secret "other" has not been read yet (for now)'],
+  ["a Secret not read yet", { passwordSecret: "other" }, "passwordSecret: Secret other has not been read yet (for now)"],
+  ["a Secret that cannot be", { passwordSecret: "Tor\n" }, 'passwordSecret: passwordSecret "Tor\\n" can be no name of a Secret'],
   ["BFD out of range", { bfd: { receiveInterval: 9 } }, "bfd.receiveInterval: receiveInterval 9 is not a whole number from 10 to 60000"],
   [
     "a BFD multiplier of 1",
@@ -201,10 +202,10 @@ test("a Secret that is missing, or holds what no password can be, is the neighbo
   expect(ofNeighbor({ passwordSecret: "tor" }, problem)).toEqual(["spec.neighbors[0].passwordSecret: Secret tor not found (for now)"]);
   const odd = { passwords: new Map([["tor", { password: "geheim nis" }]]) };
   expect(ofNeighbor({ passwordSecret: "tor" }, odd)).toEqual([
-    'spec.neighbors[0].passwordSecret: Password in Secret "tor" has a character other than printable ASCII without spaces (for now)',
+    "spec.neighbors[0].passwordSecret: Password in Secret tor has a character other than printable ASCII without spaces (for now)",
   ]);
   const none = { passwords: new Map([["tor", { password: "" }]]) };
   expect(ofNeighbor({ passwordSecret: "tor" }, none)).toEqual([
-    'spec.neighbors[0].passwordSecret: Password in Secret "tor" is empty (for now)',
+    "spec.neighbors[0].passwordSecret: Password in Secret tor is empty (for now)",
   ]);
 });
