@@ -129,15 +129,13 @@ test("every kind's values are recorded as old as the object, in the router's nam
     },
     { signal },
   );
-  await client
-    .resource(L3Passthrough)
-    .create(
-      {
-        metadata: { name: "p", namespace: routers },
-        spec: { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv6: "2001:db8::/64" } } },
-      },
-      { signal },
-    );
+  await client.resource(L3Passthrough).create(
+    {
+      metadata: { name: "p", namespace: routers },
+      spec: { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv6: "2001:db8::/64" } } },
+    },
+    { signal },
+  );
   await l2vni("web", 110);
   await l2vni("other", 110, "elsewhere");
 
