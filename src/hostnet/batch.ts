@@ -3,8 +3,9 @@ import { KernelError } from "./error.ts";
 
 /** How long `ip` may take for what it was given at once. */
 const DEADLINE_MS = 15_000;
-/** Its answer says that everything before it is done. `link show` would not do: after it, `addr show dev` leaves the addresses out. */
-const DONE = ["addr", "show", "dev", "lo"];
+/** Its answer says that everything before it is done. */
+const DONE = ["link", "show", "dev", "lo"];
+const INTERRUPTED = "Dump was interrupted";
 const FAILED = /^Command failed -:(\d+)\s*$/m;
 const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespace)/m;
 
@@ -19,7 +20,7 @@ export interface Answer {
 /**
  * One `ip -batch -` in one namespace, kept open: a command costs a tenth of a millisecond where a process of its own costs several. It is meant for one pass
  * only, since it remembers which index a name had. Without `-force` it ends at the first refusal, so nothing is done on top of a step that failed; the
- * next lines then go to a new one.
+ * next lines then go to a new one. After a `link show` it no longer shows addresses of single devices.
  */
 export class Batch implements AsyncDisposable {
   readonly #namespace: string | undefined;
@@ -27,6 +28,7 @@ export class Batch implements AsyncDisposable {
   readonly #deadlineMs: number;
   #process: ChildProcessWithoutNullStreams | undefined;
   #lines = 0;
+  #interrupted = false;
 
   constructor(namespace: string | undefined, signal: AbortSignal, deadlineMs = DEADLINE_MS) {
     this.#namespace = namespace;
@@ -106,6 +108,11 @@ export class Batch implements AsyncDisposable {
     clearTimeout(late);
   }
 
+  /** Whether links came or went while all of them were read, so that some may be missing. Known for sure once the batch has been disposed of. */
+  get interrupted(): boolean {
+    return this.#interrupted;
+  }
+
   /** As one would type it. */
   typed(words: Words): string {
     return ["ip", ...this.#entry, ...words].join(" ");
@@ -119,7 +126,7 @@ export class Batch implements AsyncDisposable {
     this.#lines = 0;
     const child = spawn("ip", [...this.#entry, "-d", "-j", "-batch", "-"]);
     child.stdout.setEncoding("utf8");
-    child.stderr.setEncoding("utf8");
+    child.stderr.setEncoding("utf8").on("data", (words: string) => (this.#interrupted ||= words.includes(INTERRUPTED)));
     // Writing to one that has ended is no news: its end says why.
     child.stdin.on("error", () => {});
     child.on("error", () => {});

@@ -34,7 +34,10 @@ function alter(link: Link, want: WantedLink, draft: Draft): void {
   if (want.master !== undefined && link.master !== want.master) words.push("master", want.master);
   if (!link.up) words.push("up");
   if (words.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words);
-  for (const text of planAddresses(link, want).add) draft.ip(place, name, "addr", "replace", text, "dev", name);
+  const { add } = planAddresses(link, want);
+  for (const text of add) draft.ip(place, name, "addr", "replace", text, "dev", name);
+  const more = add.map((text) => ({ text, scope: "global", dynamic: false, secondary: false, dadFailed: false }));
+  draft.put(place, { ...link, addresses: [...link.addresses, ...more] });
 }
 
 function move(from: Place, link: Link, alias: string, draft: Draft): void {

@@ -10,6 +10,8 @@ export interface AddressPlan {
   readonly add: readonly string[];
   /** IPv6 ones that are there, and that go when the link is given to a VRF. */
   readonly restore: readonly string[];
+  /** What the link will have then. */
+  readonly after: readonly LinkAddress[];
 }
 
 export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<WantedLink, "addresses" | "addrGenMode">): AddressPlan {
@@ -28,7 +30,11 @@ export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<
   const restore = [...kept.keys()].filter((text) => text.includes(":"));
   // Once the first of a network is removed, its others may be gone.
   remove.sort((a, b) => Number(b.secondary) - Number(a.secondary));
-  return { remove: remove.map(addressWords), removeLocal: removeLocal.map(addressWords), add, restore };
+  const stays = link.addresses.filter((address) => !remove.includes(address) && !removeLocal.includes(address));
+  const fresh = add
+    .filter((text) => !kept.has(text))
+    .map((text) => ({ text, scope: "global", dynamic: false, secondary: false, dadFailed: false }));
+  return { remove: remove.map(addressWords), removeLocal: removeLocal.map(addressWords), add, restore, after: [...stays, ...fresh] };
 }
 
 /** The secondary addresses of a network go when its first one is removed. */

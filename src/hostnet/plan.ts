@@ -173,13 +173,14 @@ function alter(link: Link, want: Created, draft: Draft): void {
   const enslaved = enslave(link, want, words, draft);
 
   const settings = planSettings(link, want, enslaved);
-  if (settings.includes("addrgenmode")) draft.put(place, { ...link, addrGenMode: "none" });
   // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
   if (enslaved && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words.splice(0));
   words.push(...settings);
   if (!link.up && settings.length === 0) words.push("up");
   if (words.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words);
   if (!link.up && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, "up");
+
+  draft.put(place, { ...link, addresses: addresses.after });
 
   // What enslaving has dropped needs no removing.
   if (!enslaved) removeAddresses(addresses.removeLocal, want, draft);
