@@ -9,7 +9,7 @@ import type { Plan } from "./draft.ts";
 import { plan, planRemoval } from "./plan.ts";
 import { routesThrough } from "./routes.ts";
 import { ip } from "./run.ts";
-import { parseLinks, type Link, type OvsBridge, type Route, type Snapshot } from "./snapshot.ts";
+import { parseLinks, type Link, type LinkAddress, type OvsBridge, type Route, type Snapshot } from "./snapshot.ts";
 import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
 import { OVS_MASTER, type Place, type WantedLink } from "./wanted.ts";
 
@@ -39,6 +39,8 @@ export class HostPass implements AsyncDisposable {
   readonly #batches: Readonly<Record<Place, Batch>>;
   readonly #links: Record<Place, Map<string, Link>> = { host: new Map(), router: new Map() };
   readonly #routes = new Map<string, readonly Route[]>();
+  /** What interfaces had when this pass moved them. Should only a part of it arrive, all of it goes back with them. */
+  readonly #carried = new Map<string, readonly LinkAddress[]>();
   #ovs: readonly OvsBridge[] | undefined;
 
   private constructor(places: Places, signal: AbortSignal) {
@@ -81,7 +83,10 @@ export class HostPass implements AsyncDisposable {
     const found = links.flatMap(({ place, name }) => this.#links[place].get(name) ?? []);
     for (const { place, name } of links) {
       const link = this.#links[place].get(name);
-      if (link && holdOf(link) === "moved") await this.#readRoutes(place, name);
+      if (link && holdOf(link) === "moved") {
+        await this.#readRoutes(place, name);
+        this.#links[place].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
+      }
     }
     // A bridge of Open vSwitch whose daemon is gone has no link, nor has one of its ports; without a database there is nothing of ours in it.
     const mayBeOvs =
@@ -125,7 +130,11 @@ export class HostPass implements AsyncDisposable {
   async #prepare(links: readonly WantedLink[]): Promise<void> {
     for (const { type, place, name, master } of links) {
       const link = this.#links[place].get(name);
-      if (type === "nic" && !link && this.#links[elsewhere(place)].has(name)) await this.#readRoutes(elsewhere(place), name);
+      const there = this.#links[elsewhere(place)].get(name);
+      if (type === "nic" && !link && there) {
+        await this.#readRoutes(elsewhere(place), name);
+        this.#carried.set(name, there.addresses);
+      }
       const ovs = type === "ovs-bridge" || master?.startsWith(OVS_MASTER) || link?.master === OVS_DATAPATH;
       if (ovs) this.#ovs ??= await readOvs(this.#signal);
     }
@@ -137,7 +146,11 @@ export class HostPass implements AsyncDisposable {
         await ip(this.#places[place], [`-${family}`, "-d", "-j", "route", "show", "table", "main"], { signal: this.#signal }),
       ) as unknown;
     const [v4, v6] = await Promise.all([read(4), read(6)]);
-    this.#routes.set(device, [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)]);
+    const routes = [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)];
+    this.#routes.set(
+      device,
+      together(this.#routes.get(device), routes, ({ words }) => words.join(" ")),
+    );
   }
 
   /** Twice at most: what one round cannot foresee, such as addresses that went with a change of master, the next puts right. */
@@ -220,6 +233,12 @@ export class HostPass implements AsyncDisposable {
     for (const link of parseLinks(replies.flat()).values())
       links.set(link.name, { ...link, addresses: links.get(link.name)?.addresses ?? [] });
   }
+}
+
+/** Those of before, and those of now that are not among them. */
+function together<T>(before: readonly T[] = [], now: readonly T[], textOf: (one: T) => string): T[] {
+  const known = new Set(before.map(textOf));
+  return [...before, ...now.filter((one) => !known.has(textOf(one)))];
 }
 
 const showLink = (name: string) => ["link", "show", "dev", name];

@@ -10,11 +10,6 @@ export function holdOf(link: Link): "created" | "moved" | "foreign" {
   return link.alias === "" && link.group === GROUP ? "created" : "foreign";
 }
 
-/** The resource that a link of ours belongs to, such as `L2VNI/red`. */
-export function ownerOf(link: Link): string | undefined {
-  return link.alias.startsWith(MARK) ? link.alias.slice(MARK.length).split(" ", 1)[0] : undefined;
-}
-
 export function createdAlias(owner: string): string {
   return MARK + owner;
 }

@@ -140,6 +140,21 @@ describe("an interface of the node", () => {
     expect(state(host)).toEqual(before);
   });
 
+  test("whose routes are refused there goes back with all that it had", async () => {
+    ip(
+      host,
+      "addr add 198.51.100.77/32 dev lo",
+      "route add 10.10.0.0/16 via 192.0.2.1 src 198.51.100.77",
+      "route add 10.11.0.0/16 via 192.0.2.1",
+    );
+    const before = state(host);
+    await using pass = await HostPass.open(places, signal);
+    const { refused } = await pass.bring([nic]);
+    expect(refused).toMatchObject({ link: "eth7", words: expect.stringContaining("nvalid") as string });
+    expect(await pass.remove([nic])).not.toHaveProperty("refused");
+    expect(state(host)).toEqual(before);
+  });
+
   test("that somebody put into the router's namespace is raised, and stays", async () => {
     ip(host, `link set eth7 netns ${router}`);
     await using pass = await HostPass.open(places, signal);

@@ -22,8 +22,9 @@ interface Shown {
   addr_info: { local: string; prefixlen: number; scope: string }[];
 }
 
-const RUNS = 120;
-const signal = AbortSignal.timeout(600_000);
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const COURSE = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 200 * SOAK_MINUTES } : { seed: 5, numRuns: 120 };
+const signal = new AbortController().signal;
 let namespaces: TestNamespaces;
 let places: Places & { host: string };
 
@@ -131,38 +132,42 @@ const named = (links: readonly WantedLink[]) => links.map(({ place, name }) => `
 describe("between any two states", () => {
   let last: WantedLink[] = [];
 
-  test("the plan applied to the kernel gives the wanted one, nothing is left to do, and what is not ours is as before", async () => {
-    const untouched = foreign(look());
-    const property = fc.asyncProperty(states, meddlings, async (want, meddling) => {
-      for (const { at, how } of meddling) {
-        const link = last[at % Math.max(1, last.length)];
-        // Not everything can be done to every link, nor to one that the last meddling deleted.
-        if (link) tryIp(places[link.place] ?? "", how.replace("NAME", link.name));
-      }
+  test(
+    "the plan applied to the kernel gives the wanted one, nothing is left to do, and what is not ours is as before",
+    async () => {
+      const untouched = foreign(look());
+      const property = fc.asyncProperty(states, meddlings, async (want, meddling) => {
+        for (const { at, how } of meddling) {
+          const link = last[at % Math.max(1, last.length)];
+          // Not everything can be done to every link, nor to one that the last meddling deleted.
+          if (link) tryIp(places[link.place] ?? "", how.replace("NAME", link.name));
+        }
+        {
+          await using pass = await HostPass.open(places, signal);
+          const kept = new Set(named(want));
+          const leaving = last.filter(({ place, name }) => !kept.has(`${place}/${name}`));
+          expect(await pass.remove(leaving)).not.toHaveProperty("refused");
+          const outcome = await pass.bring(want);
+          last = want;
+          expect(outcome).not.toHaveProperty("refused");
+          expect(await pass.bring(want)).toEqual({ changed: 0 });
+        }
+        const kernel = look();
+        expect(want.map((link) => found(link, kernel))).toEqual(want.map(wanted));
+        expect(ours(kernel).toSorted()).toEqual(named(want));
+        await using again = await HostPass.open(places, signal);
+        expect(await again.bring(want)).toEqual({ changed: 0 });
+      });
+      await fc.assert(property, { ...COURSE, endOnFailure: true });
       {
         await using pass = await HostPass.open(places, signal);
-        const kept = new Set(named(want));
-        const leaving = last.filter(({ place, name }) => !kept.has(`${place}/${name}`));
-        expect(await pass.remove(leaving)).not.toHaveProperty("refused");
-        const outcome = await pass.bring(want);
-        last = want;
-        expect(outcome).not.toHaveProperty("refused");
-        expect(await pass.bring(want)).toEqual({ changed: 0 });
+        await pass.remove(last);
       }
-      const kernel = look();
-      expect(want.map((link) => found(link, kernel))).toEqual(want.map(wanted));
-      expect(ours(kernel).toSorted()).toEqual(named(want));
-      await using again = await HostPass.open(places, signal);
-      expect(await again.bring(want)).toEqual({ changed: 0 });
-    });
-    await fc.assert(property, { seed: 5, numRuns: RUNS, endOnFailure: true });
-    {
-      await using pass = await HostPass.open(places, signal);
-      await pass.remove(last);
-    }
-    expect(ours(look())).toEqual([]);
-    expect(foreign(look())).toEqual(untouched);
-  });
+      expect(ours(look())).toEqual([]);
+      expect(foreign(look())).toEqual(untouched);
+    },
+    120_000 * (1 + SOAK_MINUTES),
+  );
 });
 
 function tryIp(namespace: string, command: string): void {
