@@ -119,7 +119,15 @@ export class TestLab {
     return (await this.status(node))?.conditions?.find((condition) => condition.type === type)?.status;
   }
 
-  /** Until every generation that there is now is live on these nodes and all their sessions are up. */
+  /** What became of a resource on a node, at the generation that it has now: `Applied`. Undefined while the node has not looked at that one. */
+  async state(node: NodeName, kind: string, name: string): Promise<string | undefined> {
+    const options = { namespace: ROUTER_NAMESPACE, signal: this.#signal };
+    const { metadata } = await this.#lab.api.client.resource(kindOf(kind)).get(name, options);
+    const found = (await this.status(node))?.resources?.find((resource) => resource.kind === kind && resource.name === name);
+    return found?.generation === metadata.generation ? found?.state : undefined;
+  }
+
+  /** Until these nodes are ready and all their sessions are up. */
   async ready(nodes: readonly NodeName[] = NODES): Promise<void> {
     for (const node of nodes) {
       await this.eventually(`${node} is ready`, async () => {
