@@ -24,17 +24,19 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
   const frr = await frrInNamespace({ version: "8.4" });
   try {
     const { instance } = frr;
+    const more = [...all, l3vni(VNIS)];
     say(`bringing in ${VNIS} L3VNIs`);
     await pass(instance, [], all);
+    const files = { same: await fileOf(instance, all), more: await fileOf(instance, more) };
+    await pass(instance, all, all);
 
     const unchanged = await interleaved({
       ours: async () => {
         const rendered = structuredClone(all);
         return await timed(say, "an unchanged pass", () => pass(instance, all, rendered, 0));
       },
-      peer: () => timed(say, "frr-reload.py --test", () => differenceTo(instance, all)),
+      peer: () => timed(say, "frr-reload.py --test", () => noDifference(instance, files.same)),
     });
-    const more = [...all, l3vni(VNIS)];
     const added = await interleaved({
       ours: async () => {
         const rendered = structuredClone(more);
@@ -43,8 +45,7 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
         return ms;
       },
       peer: async () => {
-        const { configuration } = await opened(instance, more);
-        const ms = await timed(say, "frr-reload.py --reload", () => reload(instance, configuration, signal));
+        const ms = await timed(say, "frr-reload.py --reload", () => reload(instance, files.more, signal));
         await pass(instance, more, all);
         return ms;
       },
@@ -92,9 +93,9 @@ async function onePerReload(instance: FrrInstance): Promise<string[]> {
   const failed: string[] = [];
   const applied: Fragment[] = [];
   for (const fragment of all.slice(0, 1 + PEER_VNIS).with(1 + GUILTY, l3vni(GUILTY, { guilty: true }))) {
-    const { configuration } = await opened(instance, [...applied, fragment]);
+    const file = await fileOf(instance, [...applied, fragment]);
     try {
-      await reload(instance, configuration, signal);
+      await reload(instance, file, signal);
       applied.push(fragment);
     } catch (error) {
       if (!(error instanceof FrrError)) throw error;
@@ -134,13 +135,14 @@ async function pass(instance: FrrInstance, from: readonly Fragment[], to: readon
   if (expected !== undefined && sent !== expected) throw new Error(`${sent} lines were sent`);
 }
 
-async function differenceTo(instance: FrrInstance, fragments: readonly Fragment[]): Promise<void> {
-  const { configuration } = await opened(instance, fragments);
+async function noDifference(instance: FrrInstance, configuration: string): Promise<void> {
   const difference = await reloadDifference(instance, configuration, signal);
   if (difference.length > 0) throw new Error(`FRR's own script sees a difference: ${difference.join("; ")}`);
 }
 
-const opened = (instance: FrrInstance, fragments: readonly Fragment[]) => FrrPass.open(instance, fragments, signal);
+async function fileOf(instance: FrrInstance, fragments: readonly Fragment[]): Promise<string> {
+  return (await FrrPass.open(instance, fragments, signal)).configuration;
+}
 
 async function timed(say: (line: string) => void, what: string, work: () => Promise<void>): Promise<number> {
   const start = performance.now();

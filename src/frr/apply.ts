@@ -1,16 +1,17 @@
 import { hostname } from "node:os";
-import { Asked } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import { Attempt, type RefusedLine } from "./attempt.ts";
 import type { ConfigSet } from "./config-set.ts";
 import { merge, print } from "./config.ts";
 import { Console } from "./console.ts";
-import { Dialect } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import { changes } from "./diff.ts";
-import { describe, keyOf, masked, type Entry } from "./entry.ts";
+import { describe, masked, type Entry } from "./entry.ts";
 import { FrrError } from "./error.ts";
-import type { ConfigLine, Fragment } from "./fragment.ts";
+import type { Fragment } from "./fragment.ts";
 import { isDefaultInstance, isFrrsOwn, isOfBgp } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
+import { Memory } from "./memory.ts";
 import { reload } from "./reload.ts";
 
 export interface FragmentOutcome {
@@ -35,47 +36,39 @@ const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
 /** Free text is FRR's own script's to bring in, all of it at once, and FRR's to put into words: its lines have one owner. */
 const RAW = "RawFRRConfig";
 
-interface Settled {
-  readonly text: string;
-  readonly entries: readonly Entry[];
-}
-
-/** What FRR made of free text, so that the next pass knows it again. */
-const settled = new WeakMap<FrrInstance, Settled>();
-
-const dialects = new WeakMap<FrrInstance, { version: string; dialect: Dialect }>();
-
 /** One pass over a router's FRR: read once, change fragment by fragment, read back once. */
 export class FrrPass {
   readonly #instance: FrrInstance;
+  readonly #memory: Memory;
   readonly #dialect: Dialect;
+  readonly #asked: Asked;
+  readonly #fragments: Map<string, Fragment>;
   readonly #signal: AbortSignal;
   readonly #console: Console;
-  readonly #asked = new Asked();
-  readonly #fragments = new Map<string, Fragment>();
   readonly #strangers: readonly Entry[];
   #have: ConfigSet;
   #changed = false;
 
-  private constructor(instance: FrrInstance, dialect: Dialect, have: ConfigSet, applied: readonly Fragment[], signal: AbortSignal) {
+  private constructor(instance: FrrInstance, memory: Memory, have: ConfigSet, signal: AbortSignal) {
     this.#instance = instance;
-    this.#dialect = dialect;
+    this.#memory = memory;
+    this.#dialect = memory.dialect;
+    this.#asked = memory.asked;
+    this.#fragments = memory.fragments;
     this.#signal = signal;
     this.#console = new Console(instance.router, signal);
     this.#have = have;
-    for (const fragment of applied) {
-      this.#fragments.set(fragment.owner, fragment);
-      if (!isRaw(fragment)) this.#asked.set(fragment.owner, dialect.entries(fragment));
-    }
-    const known = settled.get(instance);
-    if (known?.text === this.#rawText()) this.#asked.set(RAW, known.entries);
+    this.#asked.set(RAW, memory.settled?.text === this.#rawText() ? memory.settled.entries : []);
     this.#strangers = this.#unasked();
   }
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
   static async open(instance: FrrInstance, applied: readonly Fragment[], signal: AbortSignal): Promise<FrrPass> {
-    const dialect = await dialectOf(instance, signal);
-    return new FrrPass(instance, dialect, await dialect.read(instance.router, signal), applied, signal);
+    const { router } = instance;
+    const memory = Memory.take(instance, await router.version(signal));
+    // While FRR prints, there is time to get ready.
+    const [have] = await Promise.all([memory.dialect.read(router, signal), prepare(memory, applied)]);
+    return new FrrPass(instance, memory, have, signal);
   }
 
   /** The whole configuration as it is wanted now, in the words of this FRR. */
@@ -88,12 +81,12 @@ export class FrrPass {
 
   /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR refuses takes back the others. */
   async bring(fragment: Fragment): Promise<FragmentOutcome> {
-    const before = this.#fragments.get(fragment.owner);
-    const entries = this.#dialect.entries(before && isSame(before, fragment) ? before : fragment);
-    if (entries.every(({ key }) => this.#have.has(key)) && this.#asked.of(fragment.owner) === entries) return NOTHING;
+    const known = this.#memory.known(fragment);
+    const entries = this.#dialect.entries(known);
+    if (this.#asked.of(fragment.owner) === entries && this.#areThere(entries)) return NOTHING;
     if (entries.some((entry) => isDefaultInstance(entry) && this.#have.rivalsOf(entry).length)) return { ...NOTHING, rebuild: true };
     const outcome = await this.#exchange(fragment.owner, entries);
-    if (!outcome.refused) this.#fragments.set(fragment.owner, fragment);
+    if (!outcome.refused) this.#fragments.set(fragment.owner, known);
     return outcome;
   }
 
@@ -147,6 +140,7 @@ export class FrrPass {
       });
     }
     this.#console.close();
+    this.#memory.keepFor(this.#instance);
     return { foreign, differed };
   }
 
@@ -182,12 +176,12 @@ export class FrrPass {
 
   async #settle(): Promise<FragmentOutcome> {
     const text = this.#rawText();
-    const known = settled.get(this.#instance);
-    const entries = known?.text === text ? known.entries : this.#dialect.entries({ owner: RAW, lines: merge(this.#raws()) });
-    const stays = (entry: Entry) => entries.some(({ key }) => key === entry.key);
-    if (entries.every(({ key }) => this.#have.has(key)) && this.#asked.of(RAW).every(stays) && (known || entries.length)) {
+    const { settled } = this.#memory;
+    const entries = settled?.text === text ? settled.entries : this.#dialect.entries({ owner: RAW, lines: merge(this.#raws()) });
+    const keys = new Set(entries.map(({ key }) => key));
+    if (this.#areThere(entries) && this.#asked.of(RAW).every(({ key }) => keys.has(key)) && (settled || entries.length)) {
       this.#asked.set(RAW, entries);
-      settled.set(this.#instance, { text, entries });
+      this.#memory.settled = { text, entries };
       return NOTHING;
     }
 
@@ -197,21 +191,21 @@ export class FrrPass {
     this.#have = await this.#read();
     const raw = this.#asked.of(RAW);
     this.#asked.set(RAW, []);
-    const lost = [...this.#asked].find(({ key }) => before.has(key) && !this.#have.has(key));
+    const lost = [...this.#asked].find((entry) => before.has(entry) && !this.#have.has(entry));
     const words = refusal ?? (lost && `it takes away what others need: ${describe(lost)}`);
     if (words === undefined) {
       const entries = this.#unasked();
       this.#asked.set(RAW, entries);
-      settled.set(this.#instance, { text, entries });
-      const lines = inWords(entries.filter(({ key }) => !before.has(key)));
+      this.#memory.settled = { text, entries };
+      const lines = inWords(entries.filter((entry) => !before.has(entry)));
       return { sent: lines.length, lines };
     }
     this.#asked.set(RAW, raw);
     const back = await this.#send(
       changes(this.#have, {
-        remove: [...this.#have].filter((entry) => !before.has(entry.key) && !isFrrsOwn(entry.path, entry.line)),
-        add: [...this.#asked].filter(({ key }) => before.has(key)),
-        wanted: (entry) => before.has(entry.key),
+        remove: [...this.#have].filter((entry) => !before.has(entry) && !isFrrsOwn(entry.path, entry.line)),
+        add: [...this.#asked].filter((entry) => before.has(entry)),
+        wanted: (entry) => before.has(entry),
       }),
     );
     return { sent: back.sent, lines: back.lines, refused: { line: "", daemon: "vtysh", words } };
@@ -240,8 +234,12 @@ export class FrrPass {
   }
 
   /** The line in every daemon that has it. */
-  #everywhere({ text }: Entry): Entry[] {
-    return this.#dialect.daemons.flatMap((daemon) => this.#have.get(keyOf(daemon, text)) ?? []);
+  #everywhere(entry: Entry): Entry[] {
+    return this.#dialect.daemons.flatMap((daemon) => this.#have.inDaemon(daemon, entry) ?? []);
+  }
+
+  #areThere(entries: readonly Entry[]): boolean {
+    return entries.every((entry) => this.#have.has(entry));
   }
 
   #unasked(): Entry[] {
@@ -249,29 +247,18 @@ export class FrrPass {
   }
 
   #missing(): Entry[] {
-    return [...this.#asked].filter(({ key }) => !this.#have.has(key));
+    return [...this.#asked].filter((entry) => !this.#have.has(entry));
   }
 }
 
-/** Kept for as long as the same FRR runs: it knows what it read before. */
-async function dialectOf(instance: FrrInstance, signal: AbortSignal): Promise<Dialect> {
-  const { text, major } = await instance.router.version(signal);
-  const known = dialects.get(instance);
-  if (known?.version === text) return known.dialect;
-  const dialect = new Dialect({ major });
-  dialects.set(instance, { version: text, dialect });
-  return dialect;
-}
-
-function isSame(one: Fragment, other: Fragment): boolean {
-  return one === other || areSame(one.lines, other.lines);
-}
-
-function areSame(these: readonly ConfigLine[] | undefined, those: readonly ConfigLine[] | undefined): boolean {
-  if (!these || !those) return these === those;
-  return (
-    these.length === those.length && these.every(({ line, inside }, at) => line === those[at]?.line && areSame(inside, those[at]?.inside))
-  );
+async function prepare(memory: Memory, applied: readonly Fragment[]): Promise<void> {
+  memory.forgetOthers(new Set(applied.map(({ owner }) => owner)));
+  for (const fragment of applied) {
+    const known = memory.known(fragment);
+    memory.fragments.set(fragment.owner, known);
+    const entries = isRaw(fragment) ? [] : memory.dialect.entries(known);
+    if (memory.asked.of(fragment.owner) !== entries) memory.asked.set(fragment.owner, entries);
+  }
 }
 
 function isRaw({ owner }: Fragment): boolean {

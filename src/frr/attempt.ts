@@ -47,14 +47,14 @@ export class Attempt {
     const back = changes(this.#have, {
       remove: [...touched.values()].flatMap(({ entry, there }) => (there ? [] : [entry])),
       add: [...touched.values()].flatMap(({ entry, there }) => (there ? [entry] : [])),
-      wanted: (entry) => touched.get(entry.key)?.there ?? this.#have.has(entry.key),
+      wanted: (entry) => touched.get(entry.key)?.there ?? this.#have.has(entry),
     });
     for (const change of back) await this.try(change);
   }
 
   #now(entry: Entry, there: boolean): void {
-    if (!this.#before.has(entry.key)) this.#before.set(entry.key, { entry, there: this.#have.has(entry.key) });
+    if (!this.#before.has(entry.key)) this.#before.set(entry.key, { entry, there: this.#have.has(entry) });
     if (there) this.#have.add(entry);
-    else this.#have.delete(entry.key);
+    else this.#have.delete(entry);
   }
 }

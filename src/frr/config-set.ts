@@ -1,50 +1,65 @@
 import type { Entry } from "./entry.ts";
 import { neighborOf, slotsOf, type Slot } from "./grammar.ts";
 
+/** What stands in one context of the top level, by key. */
+export type Block = ReadonlyMap<string, Entry>;
+
 /**
- * The lines that the daemons have. Most passes only ask whether a line is there, so that what finds lines by their surroundings is made when it is first asked
- * for.
+ * The lines that the daemons have. Blocks that were read before are shared with what was read then, and copied when they change. Most passes only ask whether a
+ * line is there, so that what finds lines by their slot is made when it is first asked for.
  */
 export class ConfigSet implements Iterable<Entry> {
-  readonly #entries = new Map<string, Entry>();
-  #surroundings: Surroundings | undefined;
+  readonly #blocks = new Map<string, Block>();
+  readonly #copied = new Map<string, Map<string, Entry>>();
+  #slots: Slots | undefined;
 
   constructor(entries: Iterable<Entry> = []) {
-    for (const entry of entries) this.#entries.set(entry.key, entry);
+    for (const entry of entries) this.#copy(entry.top).set(entry.key, entry);
   }
 
-  has(key: string): boolean {
-    return this.#entries.has(key);
+  static ofBlocks(blocks: Iterable<Block>): ConfigSet {
+    const set = new ConfigSet();
+    for (const block of blocks) {
+      const [first] = block.values();
+      if (!first) continue;
+      if (set.#blocks.has(first.top)) for (const entry of block.values()) set.add(entry);
+      else set.#blocks.set(first.top, block);
+    }
+    return set;
   }
 
-  get(key: string): Entry | undefined {
-    return this.#entries.get(key);
+  has({ top, key }: Pick<Entry, "top" | "key">): boolean {
+    return this.#blocks.get(top)?.has(key) ?? false;
   }
 
-  [Symbol.iterator](): IterableIterator<Entry> {
-    return this.#entries.values();
+  /** The same line in another daemon. */
+  inDaemon(daemon: string, { text, path, line }: Entry): Entry | undefined {
+    return this.#blocks.get(`${daemon}\n${path[0] ?? line}`)?.get(`${daemon}\n${text}`);
+  }
+
+  *[Symbol.iterator](): IterableIterator<Entry> {
+    for (const block of this.#blocks.values()) yield* block.values();
   }
 
   add(entry: Entry): void {
-    if (this.#entries.has(entry.key)) return;
-    this.#entries.set(entry.key, entry);
-    this.#surroundings?.add(entry);
+    if (this.has(entry)) return;
+    this.#copy(entry.top).set(entry.key, entry);
+    this.#slots?.add(entry);
   }
 
-  delete(key: string): void {
-    const entry = this.#entries.get(key);
-    if (!entry) return;
-    this.#entries.delete(key);
-    this.#surroundings?.delete(entry);
+  delete(entry: Entry): void {
+    if (!this.has(entry)) return;
+    this.#copy(entry.top).delete(entry.key);
+    this.#slots?.delete(entry);
   }
 
   /** The other lines that are where this one wants to be. */
   rivalsOf(entry: Entry): { rival: Entry; slot: Slot }[] {
     const slots = slotsOf(entry.path, entry.line);
     if (slots.length === 0) return [];
-    const around = this.#around();
+    const isFarReaching = reachesFar(entry);
     return slots.flatMap((slot) =>
-      (isLoose(entry) ? around.holdersOf(entry.daemon, slot.name) : around.within(entry).filter((other) => takes(other, slot)))
+      (isFarReaching ? this.#far().holdersOf(entry.daemon, slot.name) : this.#within(entry).filter((other) => takes(other, slot)))
         .filter(({ key }) => key !== entry.key)
         .map((rival) => ({ rival, slot })),
     );
@@ -52,8 +67,8 @@ export class ConfigSet implements Iterable<Entry> {
 
   /** The lines that take a slot, in whichever daemon. Only for slots that are not about one context alone. */
   holdersOf(slot: string): Entry[] {
-    const around = this.#around();
-    return [...around.daemons].flatMap((daemon) => around.holdersOf(daemon, slot));
+    const far = this.#far();
+    return [...far.daemons].flatMap((daemon) => far.holdersOf(daemon, slot));
   }
 
   /** What FRR drops by itself when the line is taken back. */
@@ -61,77 +76,68 @@ export class ConfigSet implements Iterable<Entry> {
     const neighbor = neighborOf(entry.line);
     const [, watched] = /^(neighbor \S+ bfd)$/.exec(entry.line) ?? [];
     if (!entry.context && !neighbor && !watched) return [];
-    return this.#around()
-      .within(entry)
-      .filter((other) => {
-        if (other.key === entry.key) return false;
-        if (entry.context) return other.key.startsWith(`${entry.key}\n`);
-        if (watched) return other.path.length === entry.path.length && other.line.startsWith(`${watched} profile `);
-        return other.line.startsWith(`neighbor ${neighbor} `) || other.line.startsWith(`no neighbor ${neighbor} `);
-      });
+    return this.#within(entry).filter((other) => {
+      if (other.key === entry.key) return false;
+      if (entry.context) return other.key.startsWith(`${entry.key}\n`);
+      if (watched) return other.path.length === entry.path.length && other.line.startsWith(`${watched} profile `);
+      return other.line.startsWith(`neighbor ${neighbor} `) || other.line.startsWith(`no neighbor ${neighbor} `);
+    });
   }
 
-  #around(): Surroundings {
-    this.#surroundings ??= new Surroundings(this);
-    return this.#surroundings;
+  #within({ top }: Entry): Entry[] {
+    return [...(this.#blocks.get(top)?.values() ?? [])];
+  }
+
+  #far(): Slots {
+    this.#slots ??= new Slots(this);
+    return this.#slots;
+  }
+
+  #copy(top: string): Map<string, Entry> {
+    let copy = this.#copied.get(top);
+    if (!copy) {
+      copy = new Map(this.#blocks.get(top));
+      this.#copied.set(top, copy);
+      this.#blocks.set(top, copy);
+    }
+    return copy;
   }
 }
 
-/** What stands in the same top-level context, and who takes the slots that are not about one context alone. */
-class Surroundings {
+/** Who takes the slots that are not about one context alone. */
+class Slots {
   readonly daemons = new Set<string>();
-  readonly #byTop = new Map<string, Set<Entry>>();
-  readonly #bySlot = new Map<string, Set<Entry>>();
+  readonly #holders = new Map<string, Set<Entry>>();
 
   constructor(entries: Iterable<Entry>) {
     for (const entry of entries) this.add(entry);
   }
 
-  within(entry: Entry): Entry[] {
-    return [...(this.#byTop.get(topOf(entry)) ?? [])];
-  }
-
   holdersOf(daemon: string, slot: string): Entry[] {
-    return [...(this.#bySlot.get(`${daemon}\n${slot}`) ?? [])];
+    return [...(this.#holders.get(`${daemon}\n${slot}`) ?? [])];
   }
 
   add(entry: Entry): void {
+    if (!reachesFar(entry)) return;
     this.daemons.add(entry.daemon);
-    into(this.#byTop, topOf(entry), entry);
-    for (const name of looseSlots(entry)) into(this.#bySlot, name, entry);
+    for (const { name } of slotsOf(entry.path, entry.line)) {
+      const holders = this.#holders.get(`${entry.daemon}\n${name}`);
+      if (holders) holders.add(entry);
+      else this.#holders.set(`${entry.daemon}\n${name}`, new Set([entry]));
+    }
   }
 
   delete(entry: Entry): void {
-    outOf(this.#byTop, topOf(entry), entry);
-    for (const name of looseSlots(entry)) outOf(this.#bySlot, name, entry);
+    if (!reachesFar(entry)) return;
+    for (const { name } of slotsOf(entry.path, entry.line)) this.#holders.get(`${entry.daemon}\n${name}`)?.delete(entry);
   }
 }
 
 /** A line of the top level, or of a VRF: its rivals may stand in other contexts than its own. */
-function isLoose({ path }: Entry): boolean {
+function reachesFar({ path }: Entry): boolean {
   return path.length === 0 || (path[0]?.startsWith("vrf ") ?? false);
-}
-
-function looseSlots(entry: Entry): string[] {
-  return isLoose(entry) ? slotsOf(entry.path, entry.line).map(({ name }) => `${entry.daemon}\n${name}`) : [];
 }
 
 function takes({ path, line }: Entry, { name }: Slot): boolean {
   return slotsOf(path, line).some((slot) => slot.name === name);
-}
-
-function topOf({ daemon, path, line }: Entry): string {
-  return `${daemon}\n${path[0] ?? line}`;
-}
-
-function into(index: Map<string, Set<Entry>>, name: string, entry: Entry): void {
-  const entries = index.get(name);
-  if (entries) entries.add(entry);
-  else index.set(name, new Set([entry]));
-}
-
-function outOf(index: Map<string, Set<Entry>>, name: string, entry: Entry): void {
-  const entries = index.get(name);
-  entries?.delete(entry);
-  if (entries?.size === 0) index.delete(name);
 }

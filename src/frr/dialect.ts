@@ -1,4 +1,4 @@
-import { ConfigSet } from "./config-set.ts";
+import { ConfigSet, type Block } from "./config-set.ts";
 import { parse, print } from "./config.ts";
 import { daemonsOf, ownersOf } from "./daemons.ts";
 import { entriesOf, type Entry } from "./entry.ts";
@@ -10,7 +10,7 @@ export class Dialect {
   readonly daemons: readonly string[];
   readonly #major: number;
   readonly #owners: (top: string) => readonly string[];
-  readonly #blocks = new Map<string, ReadonlyMap<string, readonly Entry[]>>();
+  readonly #blocks = new Map<string, ReadonlyMap<string, Block>>();
   readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
 
   constructor(version: Pick<FrrVersion, "major">) {
@@ -35,15 +35,18 @@ export class Dialect {
 
   async read(router: FrrRouter, signal: AbortSignal): Promise<ConfigSet> {
     const texts = await Promise.all(this.daemons.map((daemon) => router.runningConfig(daemon, signal)));
-    return new ConfigSet(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
+    return ConfigSet.ofBlocks(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
   }
 
-  #understood(daemon: string, text: string): Entry[] {
+  #understood(daemon: string, text: string): Block[] {
     const before = this.#blocks.get(daemon);
-    const blocks = new Map<string, readonly Entry[]>();
-    for (const block of blocksOf(text)) blocks.set(block, before?.get(block) ?? entriesOf(parse(block), () => [daemon]));
+    const blocks = new Map<string, Block>();
+    for (const printed of blocksOf(text)) {
+      const block = before?.get(printed) ?? new Map(entriesOf(parse(printed), () => [daemon]).map((entry) => [entry.key, entry]));
+      blocks.set(printed, block);
+    }
     this.#blocks.set(daemon, blocks);
-    return [...blocks.values()].flat();
+    return [...blocks.values()];
   }
 
   /** On without being said: to ask for it is to ask for nothing. */

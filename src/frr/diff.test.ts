@@ -200,12 +200,12 @@ function carriedOut(have: readonly ConfigLine[], changes: readonly Change[]): { 
   const set = new ConfigSet(entriesOf(have, () => ["frr"]));
   const complaints: string[] = [];
   for (const { send, entry, drops, do: what } of changes) {
-    for (const { key } of drops) set.delete(key);
-    if (set.has(entry.key) !== (what === "remove")) complaints.push(`${send}: sent in vain`);
+    for (const entry of drops) set.delete(entry);
+    if (set.has(entry) !== (what === "remove")) complaints.push(`${send}: sent in vain`);
     if (what === "add" && set.rivalsOf(entry).some(({ slot }) => !slot.replaces)) complaints.push(`${send}: has a rival`);
     if (what === "remove" && set.goesWith(entry).length) complaints.push(`${send}: drops more than it says`);
     if (what === "add") set.add(entry);
-    else set.delete(entry.key);
+    else set.delete(entry);
   }
   return { lines: new Set([...set].map(({ key }) => key)), complaints };
 }

@@ -32,18 +32,18 @@ export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): 
   const there = new ConfigSet(entriesOf(have, one));
   const wanted = new ConfigSet(entriesOf(want, one));
   return changes(there, {
-    remove: [...there].filter(({ key, path, line }) => !wanted.has(key) && !isFrrsOwn(path, line)),
+    remove: [...there].filter((entry) => !wanted.has(entry) && !isFrrsOwn(entry.path, entry.line)),
     add: wanted,
-    wanted: ({ key }) => wanted.has(key),
+    wanted: (entry) => wanted.has(entry),
   });
 }
 
 /** The lines to send so that what is to go goes, what is to come comes, and what is wanted stays, in an order that FRR takes. */
 export function changes(have: ConfigSet, wish: Wish): Change[] {
   const coming = new Map<string, Entry>();
-  for (const entry of wish.add) if (!have.has(entry.key)) coming.set(entry.key, entry);
+  for (const entry of wish.add) if (!have.has(entry)) coming.set(entry.key, entry);
   const going = new Map<string, Entry>();
-  for (const entry of wish.remove) if (have.has(entry.key)) going.set(entry.key, entry);
+  for (const entry of wish.remove) if (have.has(entry)) going.set(entry.key, entry);
 
   const replacedBy = new Map<string, Entry[]>();
   const displaced = new Set<string>();

@@ -11,6 +11,8 @@ export interface Entry {
   readonly text: string;
   /** The same for the same line in the same contexts of the same daemon. */
   readonly key: string;
+  /** The same for all that stands in one context of the top level. */
+  readonly top: string;
 }
 
 /** Which daemons take a top-level line and what stands in it. */
@@ -19,22 +21,19 @@ export type DaemonsOf = (top: string) => readonly string[];
 /** The lines one by one, outer before inner. Contexts that are there only through what stands in them are left out. */
 export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): Entry[] {
   const entries: Entry[] = [];
-  const walk = (lines: readonly ConfigLine[], path: Path, around: string, daemon: string) => {
+  const walk = (lines: readonly ConfigLine[], path: Path, around: string, daemon: string, top?: string) => {
     for (const { line: written, inside } of lines) {
       assertOneLine(written);
       const line = usual(written);
       const text = around ? `${around}\n${line}` : line;
       const context = inside !== undefined || isContext(path, line);
-      if (!isBare(path, line)) entries.push({ daemon, path, line, context, text, key: keyOf(daemon, text) });
-      if (inside) walk(inside, [...path, line], text, daemon);
+      if (!isBare(path, line))
+        entries.push({ daemon, path, line, context, text, key: `${daemon}\n${text}`, top: top ?? `${daemon}\n${line}` });
+      if (inside) walk(inside, [...path, line], text, daemon, top ?? `${daemon}\n${line}`);
     }
   };
   for (const top of lines) for (const daemon of daemonsOf(top.line)) walk([top], [], "", daemon);
   return entries;
-}
-
-export function keyOf(daemon: string, text: string): string {
-  return `${daemon}\n${text}`;
 }
 
 /** Nothing may reach FRR that says more, or something else, than the one line it was meant to be. */
