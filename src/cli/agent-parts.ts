@@ -6,6 +6,7 @@ import { backoffMs } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
+import { aborted } from "../kube/controller/ending.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
@@ -55,6 +56,18 @@ export function addAgentParts({ manager, client, log, node, namespace, routerNam
   });
   if (startFrr) manager.add(ours);
   manager.add(events, { stage: "writers" });
+  manager.add(connections(frr), { stage: "writers" });
+}
+
+/** Open connections would keep the process from ending; they are closed when nobody needs them any more. */
+function connections({ router }: FrrInstance): Runnable {
+  return {
+    name: "connections to FRR",
+    async run(signal) {
+      await aborted(signal);
+      router.close();
+    },
+  };
 }
 
 const RETRY = { minMs: 500, maxMs: 15_000 };

@@ -70,6 +70,7 @@ async function run({ dir, listen, router = false }: UpOptions): Promise<void> {
     forget();
     await controller;
     process.stdout.write(`Stopped. What programs wrote is kept in ${join(dir, ".plumbline")}.\n`);
+    if (router) process.stdout.write(`The router goes on as it is; to take it away: ${ownName()} router clean --yes\n`);
   }
 }
 

@@ -9,8 +9,18 @@ export interface Places {
   readonly router: string;
 }
 
+/** Between its name and the namespace behind it there is a moment in which it cannot be entered, so all who ask at once wait for the first. */
+const underWay = new Map<string, Promise<void>>();
+
 /** Creates a named network namespace unless it is there, its loopback up. It stays until somebody deletes it. */
 export async function ensureNamespace(name: string, signal: AbortSignal): Promise<void> {
+  await underWay.get(name)?.catch(() => {});
+  const ensuring = ensure(name, signal).finally(() => underWay.delete(name));
+  underWay.set(name, ensuring);
+  await ensuring;
+}
+
+async function ensure(name: string, signal: AbortSignal): Promise<void> {
   const loopback = await ip(name, ["-j", "link", "show", "dev", "lo"], { signal }).catch(async (error: unknown) => {
     if (!(error instanceof KernelError) || error.code !== "Unreachable" || !error.words.includes("No such file")) throw error;
     await create(name, signal);

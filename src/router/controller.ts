@@ -147,6 +147,7 @@ class RouterAgent {
   #failing: ReadonlyMap<string, Failing> | undefined;
   #failures = 0;
   #passes = 0;
+  #unavailable: string | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -217,7 +218,9 @@ class RouterAgent {
     } else if (done && this.#passes > 1) tidings.push(...repairs(done, node));
     for (const tiding of tidings) this.#record(view, tiding);
     for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
-    if (error !== undefined) log.warn({ error }, "the router cannot be configured");
+    if (error !== undefined && outcome.unavailable !== this.#unavailable) log.warn({ error }, "the router cannot be configured");
+    if (error === undefined && this.#unavailable !== undefined) log.info("the router can be configured again");
+    this.#unavailable = outcome.unavailable;
   }
 
   #record({ objects }: ClusterView, { about, text }: Tiding): void {

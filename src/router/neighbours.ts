@@ -1,3 +1,4 @@
+import { KernelError } from "../hostnet/error.ts";
 import { probeStale } from "../hostnet/neighbours.ts";
 import { controller, type Controller } from "../kube/controller/controller.ts";
 import { Bell } from "../kube/controller/source.ts";
@@ -16,7 +17,10 @@ export function neighbourController(namespace: string, log: Log): Controller {
     watches: [bell],
     log,
     async reconcile(_key, { signal }) {
-      await probeStale(namespace, (link) => link.startsWith("br-pe-"), signal);
+      await probeStale(namespace, (link) => link.startsWith("br-pe-"), signal).catch((error: unknown) => {
+        // Without its namespace there is no router, and no neighbour to ask; the router itself says what is wrong.
+        if (!(error instanceof KernelError) || error.code !== "Unreachable") throw error;
+      });
       return { requeueAfter: EVERY_MS * (0.75 + Math.random() / 2) };
     },
   });
