@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { LastGood } from "./form.ts";
-import { type Daemons, type Ground, type Kernel, Refusal } from "./ground.ts";
+import { type Daemons, type Ground, type Kernel, Refusal, type RefusedLine } from "./ground.ts";
 import { Holdings, keyOfLink } from "./holdings.ts";
 import { linesWanted, onlyWanted } from "./lines-wanted.ts";
 import type { RouterPlan } from "./plan.ts";
@@ -56,6 +56,8 @@ class Pass {
   readonly #planned: ReadonlySet<string>;
   /** Let go by one step while another, still to come, may want them. */
   readonly #left: Named[] = [];
+  /** FRR was emptied in this pass. */
+  #rebuilt = false;
 
   constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground) {
     this.#plan = plan;
@@ -114,7 +116,8 @@ class Pass {
   async #take(step: Step): Promise<Live> {
     const { owner, uid, generation, spec, form } = step;
     const held = this.#lastGood.get(owner);
-    const before = held?.uid === uid ? held : undefined;
+    // Everything stands on the Underlay: also one that was made anew leaves the old one live until it is.
+    const before = held?.uid === uid || step.kind === "Underlay" ? held : undefined;
     const unchanged = before !== undefined && isDeepStrictEqual(before.form, form);
     const cost = { links: 0, lines: 0 };
 
@@ -126,7 +129,10 @@ class Pass {
       if (!(error instanceof Refusal)) throw error;
       this.#failures.push(applicationFailed(step, error));
       if (unchanged) this.#broken.add(owner);
-      if (held && !before) await this.#retire(owner);
+      if (held && (!before || this.#isTaken(owner, before))) {
+        await this.#retire(owner);
+        return "no";
+      }
       if (!before) return "no";
       return unchanged ? "asked" : "previous";
     } finally {
@@ -158,9 +164,9 @@ class Pass {
       }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      await this.#restoreLinks(absent, before, error);
-      const undone = await (before ? this.#bringLines({ ...step, form: before.form }) : this.#daemons.remove(step.owner));
-      throw undone.refused ? error.also(Refusal.ofLine(undone.refused)) : error;
+      const refusal = await this.#restoreLinks(absent, before, error);
+      const refused = await this.#restoreLines(step, before);
+      throw refused ? refusal.also(Refusal.ofLine(refused)) : refusal;
     }
   }
 
@@ -179,8 +185,7 @@ class Pass {
       await this.#lines(step, cost);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      await this.#restoreLinks(absent, before, error);
-      throw error;
+      throw await this.#restoreLinks(absent, before && !this.#isTaken(step.owner, before) ? before : undefined, error);
     }
   }
 
@@ -199,12 +204,28 @@ class Pass {
   /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
   async #rebuild(step: Step, cost: Cost): Promise<void> {
     this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
+    this.#rebuilt = true;
     const outcome = await this.#daemons.rebuild([this.#ground.base, step.form.fragment]);
     cost.lines += outcome.sent;
     if (!outcome.refused) return;
-    const before = [...this.#lastGood.values()].map(({ form }) => form.fragment);
-    await this.#daemons.rebuild([this.#ground.base, ...before]);
-    throw Refusal.ofLine(outcome.refused);
+    const refusal = Refusal.ofLine(outcome.refused);
+    const refused = await this.#restoreLines(step, this.#lastGood.get(step.owner));
+    throw refused ? refusal.also(Refusal.ofLine(refused)) : refusal;
+  }
+
+  /** FRR as it was before the Underlay's step, as far as it takes that back. */
+  async #restoreLines(step: Step, before: LastGood | undefined): Promise<RefusedLine | undefined> {
+    if (!this.#rebuilt) {
+      return (await (before ? this.#bringLines({ ...step, form: before.form }) : this.#daemons.remove(step.owner))).refused;
+    }
+    let { refused } = await this.#daemons.rebuild([this.#ground.base]);
+    for (const owner of this.#retiring(() => true).toReversed()) {
+      const { fragment } = (this.#lastGood.get(owner) as LastGood).form;
+      const outcome = await (owner.startsWith("RawFRRConfig/") ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment));
+      refused ??= outcome.refused;
+    }
+    if (!before) await this.#daemons.remove(step.owner);
+    return refused;
   }
 
   /** The step's links that are not there yet. */
@@ -212,13 +233,18 @@ class Pass {
     return form.links.filter(({ place, name }) => !this.#kernel.have[place].has(name));
   }
 
-  /** Links as they were before the step; throws when the kernel refuses that too. */
-  async #restoreLinks(absent: readonly WantedLink[], before: LastGood | undefined, refusal: Refusal): Promise<void> {
+  /** Whether another has been given, in this pass, what it was live with. */
+  #isTaken(owner: string, { form }: LastGood): boolean {
+    return form.links.some((link) => link.owner === owner && link.type !== "ovs-bridge" && this.#holdings.isHeldBeside(owner, link));
+  }
+
+  /** Links as they were before the step. Returns why it failed, and whether the kernel refused the way back too. */
+  async #restoreLinks(absent: readonly WantedLink[], before: LastGood | undefined, refusal: Refusal): Promise<Refusal> {
     const added = absent.filter((link) => this.#kernel.have[link.place].has(link.name) && !this.#holdings.isHeld(link));
     const removed = await this.#kernel.remove(added.toReversed());
     const brought = before ? await this.#kernel.bring(before.form.links) : { changed: 0 };
     const refused = removed.refused ?? brought.refused;
-    if (refused) throw refusal.also(Refusal.of(refused));
+    return refused ? refusal.also(Refusal.of(refused)) : refusal;
   }
 
   /** What leaves gives up at once what no step asks for, so that it is in nobody's way; the rest goes over to its new holder, or goes in the end. */

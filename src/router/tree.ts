@@ -1,3 +1,4 @@
+import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
@@ -45,8 +46,11 @@ class Traversal {
     }
     for (const step of l3vnis.values()) {
       if (this.#outcomes.has(step)) continue;
-      if (step.otherwise) this.#failures.push(step.otherwise);
-      else yield* this.#take(step);
+      if (!step.otherwise) yield* this.#take(step);
+      else {
+        this.#failures.push(step.otherwise);
+        if (this.#canStay(step)) this.#note(step, (yield previousOf(step)) === "no" ? "no" : "previous");
+      }
     }
     for (const [step, told] of this.#announced) {
       if (told !== this.#subnets(step).join(" ")) yield this.#announcing(step);
@@ -66,6 +70,15 @@ class Traversal {
     const live = yield step.kind === "L3VNI" ? this.#announcing(step) : step;
     this.#note(step, live);
     if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
+  }
+
+  /** Whether an L3VNI could go on as it is now: what it stands on is there, and nobody has been given what it has. */
+  #canStay({ previous, ...step }: Step): boolean {
+    if (!previous) return false;
+    const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
+    const l2vnis = (this.#inVrf.get(previous.vrf) ?? []).filter((l2vni) => this.#presence(l2vni)?.vrf === previous.vrf);
+    const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "asked");
+    return (hostsession !== undefined || l2vnis.length > 0) && !given.some(([other]) => inTheWay({ previous }, other));
   }
 
   #note(step: Step, live: Live): void {
@@ -115,7 +128,7 @@ function leaversFirst(steps: readonly Step[], all: readonly Step[]): Step[] {
 }
 
 /** Whether the other could not be what it asks while this one is as it was before. */
-function inTheWay({ previous }: Step, { claims = [] }: Step): boolean {
+function inTheWay({ previous }: Pick<Step, "previous">, { claims = [] }: Step): boolean {
   return previous?.claims?.some((held) => claims.some((asked) => meet(held, asked))) ?? false;
 }
 
