@@ -29,7 +29,7 @@ import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./observed.ts";
 import { type Outcome, report, stampUpdate } from "./report.ts";
 import { type Said, SessionWatch } from "./sessions.ts";
-import { type Failing, failing, failuresAndRecoveries, repairs, type Tiding } from "./tidings.ts";
+import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./tidings.ts";
 
 export interface RouterOptions {
   manager: Manager;
@@ -209,7 +209,7 @@ class RouterAgent {
     // After a restart of ours, what the status says is what users have been told.
     this.#failing ??= failing(statuses.get(this.#key)?.status?.failedResources ?? []);
     const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
-    if (error === undefined) this.#failing = failing(outcome.failures);
+    if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
     if (restarted && done && done.changes.length > 0) {
       const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Failure } from "../resilience/failure.ts";
 import type { Done } from "./act.ts";
 import type { Outcome } from "./report.ts";
-import { failing, failuresAndRecoveries, repairs } from "./tidings.ts";
+import { failing, failuresAndRecoveries, repairs, stillFailing } from "./tidings.ts";
 
 const failure = (name: string, message: string): Failure => ({
   kind: "L2VNI",
@@ -40,8 +40,16 @@ test("a resource that fails for another reason is told of again, all its reasons
 
 test("a resource that recovers is told of", () => {
   expect(told(outcome(failure("red", "one")), outcome())).toEqual([
-    { about: "L2VNI/red", text: { type: "Normal", reason: "Applied", message: "Node n1: generation 2 is live again as written" } },
+    { about: "L2VNI/red", text: { type: "Normal", reason: "Applied", message: "Node n1: generation 2 is live" } },
   ]);
+});
+
+test("a resource that waits for the Underlay has neither recovered nor begun to fail", () => {
+  const underlay: Failure = { ...failure("u", "Interface eth7 not present on node"), kind: "Underlay" };
+  const stopped: Outcome = { ...outcome(underlay), stopped: underlay };
+  const before = outcome(failure("red", "one"));
+  expect(told(before, stopped).map(({ about }) => about)).toEqual(["Underlay/u"]);
+  expect([...stillFailing(failing(before.failures), stopped).keys()]).toEqual(["L2VNI/red", "Underlay/u"]);
 });
 
 test("a resource that failed and is gone is not told of", () => {

@@ -25,21 +25,27 @@ export interface Failing {
   readonly message: string;
 }
 
+/** What fails now. Of those that wait for the Underlay it is not known, so they fail as they did before. */
+export function stillFailing(before: ReadonlyMap<string, Failing>, { failures, stopped }: Outcome): Map<string, Failing> {
+  const waiting = stopped ? [...before].filter(([owner]) => !owner.startsWith("Underlay/")) : [];
+  return new Map([...waiting, ...failing(failures)]);
+}
+
 /** What users are told: who has begun to fail or fails otherwise, and who has recovered. */
-export function failuresAndRecoveries(before: ReadonlyMap<string, Failing>, { failures, selected }: Outcome, node: string): Tiding[] {
-  const now = failing(failures);
+export function failuresAndRecoveries(before: ReadonlyMap<string, Failing>, outcome: Outcome, node: string): Tiding[] {
+  const now = stillFailing(before, outcome);
   const tidings: Tiding[] = [];
   for (const [owner, { reason, message }] of now) {
     const known = before.get(owner);
     if (known?.reason === reason && known.message === message) continue;
     tidings.push({ about: owner, text: { type: "Warning", reason, message: `Node ${node}: ${message}` } });
   }
-  for (const { kind, name, generation } of selected) {
+  for (const { kind, name, generation } of outcome.selected) {
     const owner = `${kind}/${name}`;
     if (!before.has(owner) || now.has(owner)) continue;
     tidings.push({
       about: owner,
-      text: { type: "Normal", reason: "Applied", message: `Node ${node}: generation ${generation} is live again as written` },
+      text: { type: "Normal", reason: "Applied", message: `Node ${node}: generation ${generation} is live` },
     });
   }
   return tidings;

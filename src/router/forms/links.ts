@@ -105,6 +105,10 @@ function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links:
   if (!hostmaster) return { links: [] };
   const { type, linuxBridge, ovsBridge } = hostmaster;
   const name = (type === "linux-bridge" ? linuxBridge : ovsBridge)?.name || `br-hs-${vni}`;
-  if (type === "ovs-bridge") return { links: [{ type: "ovs-bridge", place: "host", name, owner }], master: OVS_MASTER + name };
+  if (type === "ovs-bridge") {
+    // Several may name one bridge; its mark must not go from hand to hand.
+    const marked = ovsBridge?.name ? `OVSBridge/${name}` : owner;
+    return { links: [{ type: "ovs-bridge", place: "host", name, owner: marked }], master: OVS_MASTER + name };
+  }
   return { links: linuxBridge?.autoCreate ? [{ type: "bridge", place: "host", name, owner }] : [], master: name };
 }
