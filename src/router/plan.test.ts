@@ -266,6 +266,6 @@ test("what the Underlay takes for itself is not to be had", () => {
   expect(failures(planned)).toEqual([
     "L2VNI/a ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
     "L3VNI/b ValidationFailed spec.vrf: VRF name eth1 is taken by an interface of the router",
-    "L3Passthrough/p ValidationFailed spec.hostsession.localcidr.ipv4: localcidr.ipv4 has 192.169.20.2 for the host, which is a neighbor of Underlay fabric",
+    "L3Passthrough/p ValidationFailed spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.169.20.0/24 has 192.169.20.2 in it, which is a neighbor of Underlay fabric",
   ]);
 });

@@ -1,5 +1,7 @@
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { Family } from "../../ip/address.ts";
+import { parseInterfaceAddress } from "../../ip/interface-address.ts";
+import type { Observed } from "../observed.ts";
 import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
@@ -7,9 +9,12 @@ import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
 export type HostSession = L3Passthrough["spec"]["hostsession"];
 
 const FIELD = "spec.hostsession";
+const OWN_LEG = /^(host-[0-9]+|pt-host)$/;
 
-/** H1 to H3, and whether there is an address for this node. */
-export function hostSessionComplaints(session: HostSession, index: number): Complaint[] {
+type Ground = Pick<Observed, "index" | "interfaces" | "guarded">;
+
+/** H1 to H3, whether there is an address for this node, and whether it leaves the node its own. */
+export function hostSessionComplaints(session: HostSession, { index = 0, ...ground }: Ground): Complaint[] {
   const { asn, hostasn, localcidr } = session;
   const families = ([4, 6] as const).filter((family) => localcidr?.[`ipv${family}`]);
   return [
@@ -19,9 +24,24 @@ export function hostSessionComplaints(session: HostSession, index: number): Comp
     ...complaintIf(families.length === 0, `${FIELD}.localcidr`, () => "localcidr needs ipv4, ipv6 or both"),
     ...families.flatMap((family) => {
       const reading = sessionLink(session, family, index);
-      return "complaint" in reading ? [{ field: `${FIELD}.localcidr.ipv${family}`, message: reading.complaint }] : [];
+      if ("complaint" in reading) return [{ field: `${FIELD}.localcidr.ipv${family}`, message: reading.complaint }];
+      return lifeLineComplaints(reading.value, family, ground);
     }),
   ];
+}
+
+/** The host's end brings a route of its own: one into the network that the node lives on would cut it off. */
+function lifeLineComplaints({ host }: SessionAddresses, family: Family, { interfaces, guarded }: Omit<Ground, "index">): Complaint[] {
+  const overlapping = interfaces.host
+    .filter(({ name }) => guarded.has(name) && !OWN_LEG.test(name))
+    .flatMap(({ name, addresses }) => addresses.map((text) => ({ name, text })))
+    .find(({ text }) => parseInterfaceAddress(text).prefix.overlaps(host.prefix));
+  return complaintIf(
+    overlapping !== undefined,
+    `${FIELD}.localcidr.ipv${family}`,
+    () =>
+      `localcidr.ipv${family} ${host.prefix.toString()} overlaps ${overlapping?.text} of interface ${overlapping?.name}, which ${guarded.get(overlapping?.name ?? "")}`,
+  );
 }
 
 /** The ends of a session that nothing is wrong with, by family. */

@@ -31,9 +31,14 @@ function indexComplaints(index: number | undefined): Complaint[] {
   return [{ field: "", message: "Node has no annotation openpe.io/nodeindex yet; the controller gives it", transient: true }];
 }
 
-/** FRR refuses to have itself as a neighbor. */
+/** These are in a VRF, always. */
+const OF_VRF = /^(br-pe-|pe-)[0-9]+$/;
+
+/** FRR refuses to have itself as a neighbor. What is in a VRF is another router to it. */
 function selfComplaints({ neighbors = [], nics = [] }: Spec, { interfaces: { host, router } }: Ground): Complaint[] {
-  const own = [...router, ...host.filter(({ name }) => nics.includes(name))].flatMap(({ addresses }) => addresses);
+  const own = [...router.filter(({ name }) => !OF_VRF.test(name)), ...host.filter(({ name }) => nics.includes(name))].flatMap(
+    ({ addresses }) => addresses,
+  );
   const addresses = new Set(own.map((text) => text.split("/")[0]));
   return neighbors.flatMap(({ address }, nth) => {
     const reading = readAddress("", address);

@@ -2,7 +2,9 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import { parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
+import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { vrfOf } from "../claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
@@ -37,23 +39,32 @@ export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground, fabric?: Su
     ...vrfComplaints("spec.vrf", spec.vrf),
     ...vrfPlaceComplaints(spec.vrf, ground, fabric),
     ...tunnelComplaints(spec),
-    ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground.index ?? 0) : []),
+    ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground) : []),
     ...routeTargetComplaints("exportRTs", spec.exportRTs),
     ...routeTargetComplaints("importRTs", spec.importRTs),
   ];
 }
 
-/** It is in the same BGP instance as the Underlay's neighbors. */
-export function passthroughComplaints({ hostsession }: L3Passthrough["spec"], { index = 0 }: Ground, fabric?: Surroundings): Complaint[] {
-  const complaints = hostSessionComplaints(hostsession, index);
-  if (complaints.length > 0) return complaints;
-  return [...sessionEnds(hostsession, index)].flatMap(([family, { host }]) =>
-    complaintIf(
-      fabric?.neighbors.includes(host.address.toString()) ?? false,
+/** It is in the same BGP instance and the same table as the Underlay's neighbors: the way to them must not lead to the host. */
+export function passthroughComplaints({ hostsession }: L3Passthrough["spec"], ground: Ground, fabric?: Surroundings): Complaint[] {
+  const complaints = hostSessionComplaints(hostsession, ground);
+  if (complaints.length > 0 || !fabric) return complaints;
+  const { router, host } = ground.interfaces;
+  const direct = [...router, ...host]
+    .filter(({ name }) => fabric.nics.includes(name))
+    .flatMap(({ addresses }) => addresses.map((text) => parseInterfaceAddress(text).prefix));
+  return [...sessionEnds(hostsession, ground.index ?? 0)].flatMap(([family, ends]) => {
+    const { prefix } = ends.host;
+    const taken = fabric.neighbors.map(parseAddress).find((neighbor) => {
+      if (ends.host.address.equals(neighbor) || ends.router.address.equals(neighbor)) return true;
+      return prefix.contains(neighbor) && !direct.some((network) => network.length > prefix.length && network.contains(neighbor));
+    });
+    return complaintIf(
+      taken !== undefined,
       `spec.hostsession.localcidr.ipv${family}`,
-      () => `localcidr.ipv${family} has ${host.address.toString()} for the host, which is a neighbor of Underlay ${fabric?.name}`,
-    ),
-  );
+      () => `localcidr.ipv${family} ${prefix.toString()} has ${taken?.toString()} in it, which is a neighbor of Underlay ${fabric.name}`,
+    );
+  });
 }
 
 /** FRR takes no longer line over its socket. */
