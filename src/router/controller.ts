@@ -211,10 +211,15 @@ class RouterAgent {
     const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
-    if (restarted && done && done.changes.length > 0) {
+    // Said when it is over: until then the status says that the router is unavailable.
+    if (restarted && !done) this.frrRestarted = true;
+    if (restarted && done) {
       const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
-      const message = `Node ${node}: FRR was restarted; ${lines} lines of its configuration were restored`;
-      tidings.push({ about: "status", text: { type: "Warning", reason: "FRRRestarted", message } });
+      const restored = lines === 0 ? "it has its configuration again" : `${lines} lines of its configuration were restored`;
+      tidings.push({
+        about: "status",
+        text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR was restarted; ${restored}` },
+      });
     } else if (done && this.#passes > 1) tidings.push(...repairs(done, node));
     for (const tiding of tidings) this.#record(view, tiding);
     for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");

@@ -166,6 +166,7 @@ describe("drift", () => {
       await eventually(async () => expect(await node.vtysh("show running-config")).toContain("neighbor 192.168.11.2 remote-as 64512"));
     }
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+    await eventually(async () => expect(await events()).toContain("FRRRestarted"));
   });
 
   test("lines that a person types into vtysh go again", async () => {
