@@ -200,6 +200,17 @@ describe("what is there already", () => {
       ["link set dev br-pe-100 addrgenmode none", "addr del fe80::1/64 dev br-pe-100"],
     ],
     [
+      "makes no more addresses of its own before it is given to its VRF, which would have it make one",
+      { addresses: ["fe80::1/64", "fd00::1/64"] },
+      { master: "red", addrGenMode: "none", addresses: ["fd00::1/64"] },
+      [
+        "link set dev br-pe-100 addrgenmode none",
+        "addr del fe80::1/64 dev br-pe-100",
+        "link set dev br-pe-100 master red",
+        "addr replace fd00::1/64 dev br-pe-100 nodad",
+      ],
+    ],
+    [
       "is told how to make addresses before it is raised",
       { up: false },
       { addrGenMode: "none" },

@@ -163,6 +163,7 @@ function newborn({ place, name, type, mac = "", mtu = 0 }: Birth, draft: Draft):
 
 function alter(link: Link, want: Created, draft: Draft): void {
   const { place, name } = want;
+  const set = (...words: string[]) => draft.ip(place, name, "link", "set", "dev", name, ...words);
   const addresses = planAddresses(link, want);
   removeAddresses(addresses.remove, want, draft);
 
@@ -172,21 +173,24 @@ function alter(link: Link, want: Created, draft: Draft): void {
   if (want.mtu !== undefined && link.mtu !== want.mtu) words.push("mtu", String(want.mtu));
   const enslaved = enslave(link, want, words, draft);
 
-  const settings = planSettings(link, want, enslaved);
+  const settings = planPort(link, want, enslaved);
+  if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
+    // A VRF lowers and raises what it is given, and the kernel would make one more.
+    if (enslaved || addresses.removeLocal.length > 0) set("addrgenmode", want.addrGenMode);
+    else settings.unshift("addrgenmode", want.addrGenMode);
+  }
+  removeAddresses(addresses.removeLocal, want, draft);
   // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
-  if (enslaved && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words.splice(0));
+  if (enslaved && settings.length > 0) set(...words.splice(0));
   words.push(...settings);
   if (!link.up && settings.length === 0) words.push("up");
-  if (words.length > 0) draft.ip(place, name, "link", "set", "dev", name, ...words);
-  if (!link.up && settings.length > 0) draft.ip(place, name, "link", "set", "dev", name, "up");
+  if (words.length > 0) set(...words);
+  if (!link.up && settings.length > 0) set("up");
 
-  draft.put(place, { ...link, addresses: addresses.after });
-
-  // What enslaving has dropped needs no removing.
-  if (!enslaved) removeAddresses(addresses.removeLocal, want, draft);
   for (const text of [...addresses.add, ...(enslaved ? addresses.restore : [])]) {
     draft.ip(place, name, "addr", "replace", text, "dev", name, ...(text.includes(":") ? ["nodad"] : []));
   }
+  draft.put(place, { ...link, addresses: addresses.after });
 }
 
 function removeAddresses(addresses: AddressPlan["remove"], { place, name }: Created, draft: Draft): void {
@@ -205,18 +209,12 @@ function enslave(link: Link, want: Created, words: string[], draft: Draft): bool
   return true;
 }
 
-function planSettings(link: Link, want: Created, enslaved: boolean): string[] {
-  const words: string[] = [];
-  if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
-    words.push("addrgenmode", want.addrGenMode);
-  }
+/** How a VXLAN is a port of its bridge. */
+function planPort(link: Link, want: Created, enslaved: boolean): string[] {
+  if (want.type !== "vxlan" || kernelMaster(want) === undefined) return [];
   // A port that has just been given to its bridge starts with the bridge's own ideas.
   const port = enslaved ? undefined : link.bridgePort;
-  const suppresses = port !== undefined && port.neighSuppress && !port.learning;
-  if (want.type === "vxlan" && kernelMaster(want) !== undefined && !suppresses) {
-    words.push("type", "bridge_slave", "neigh_suppress", "on", "learning", "off");
-  }
-  return words;
+  return port?.neighSuppress && !port.learning ? [] : ["type", "bridge_slave", "neigh_suppress", "on", "learning", "off"];
 }
 
 function kernelMaster({ master }: WantedLink): string | undefined {

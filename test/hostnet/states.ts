@@ -5,6 +5,8 @@ const PLACES: readonly Place[] = ["host", "router"];
 const ADDRESSES = ["10.1.0.1/24", "10.1.0.2/24", "10.2.0.1/16", "192.0.2.1/32", "2001:db8:1::1/64", "2001:db8:2::1/64", "fd00::1/128"];
 const OWNERS = ["L2VNI/red", "L2VNI/blue", "L3VNI/red"];
 const BRIDGES = ["br-0", "br-1", "br-2"];
+const VRFS = ["red", "blue"];
+const DUMMIES = ["lound", "br-1"];
 
 const place = fc.constantFrom(...PLACES);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
@@ -17,7 +19,15 @@ const common = fc.record({
   addrGenMode: optional(fc.constant("none" as const)),
 });
 
-const bridge = fc.record({ place, name: fc.constantFrom(...BRIDGES), type: fc.constant("bridge" as const), common });
+const vrf = fc.record({
+  place,
+  name: fc.constantFrom(...VRFS),
+  type: fc.constant("vrf" as const),
+  common: fc.record({ owner: fc.constantFrom(...OWNERS) }),
+});
+const inVrf = optional(fc.constantFrom(...VRFS));
+const dummy = fc.record({ place, name: fc.constantFrom(...DUMMIES), type: fc.constant("dummy" as const), common, master: inVrf });
+const bridge = fc.record({ place, name: fc.constantFrom(...BRIDGES), type: fc.constant("bridge" as const), common, master: inVrf });
 /** Their names are those of bridges too: sometimes a link must become one of another type. */
 const vxlan = fc.record({
   place,
@@ -28,40 +38,54 @@ const vxlan = fc.record({
   vni: fc.constantFrom(100, 101, 102),
   port: fc.constantFrom(4789, 8472),
   local: fc.constantFrom("10.255.0.1", "10.255.0.2", "fd00:255::1"),
+  device: fc.constantFrom("lo", ...DUMMIES),
 });
-const leg = fc.record({ place, name: fc.constantFrom("leg-a", "leg-b", "leg-c"), common, master: optional(fc.constantFrom(...BRIDGES)) });
+const leg = fc.record({
+  place,
+  name: fc.constantFrom("leg-a", "leg-b", "leg-c"),
+  common,
+  master: optional(fc.constantFrom(...BRIDGES, ...VRFS)),
+});
 const cable = fc.tuple(leg, leg);
 
 const wishes = fc.record({
+  vrfs: fc.array(vrf, { maxLength: 3 }),
+  dummies: fc.array(dummy, { maxLength: 2 }),
   bridges: fc.array(bridge, { maxLength: 5 }),
   vxlans: fc.array(vxlan, { maxLength: 3 }),
   cables: fc.array(cable, { maxLength: 3 }),
 });
 type Wishes = typeof wishes extends fc.Arbitrary<infer W> ? W : never;
 
-/** Any set of links that the kernel can have at once. */
-export const states: fc.Arbitrary<WantedLink[]> = wishes.map(possible);
+/** Any set of links that the kernel can have at once; VRFs and dummies only where it knows them. */
+export function states({ vrfs }: { vrfs: boolean }): fc.Arbitrary<WantedLink[]> {
+  return wishes.map((wish) => possible(vrfs ? wish : { ...wish, vrfs: [], dummies: [] }));
+}
 
-function possible({ bridges, vxlans, cables }: Wishes): WantedLink[] {
+function possible({ vrfs, dummies, bridges, vxlans, cables }: Wishes): WantedLink[] {
   const links = new Map<string, WantedLink>();
-  const taken = (at: Place, name: string) => links.has(`${at}/${name}`);
-  const add = (link: { place: Place; name: string; common: object }, also: object) => {
-    const { common: fields, ...own } = link;
-    const whole = Object.entries({ ...own, ...fields, ...also }).filter(([, value]) => value !== undefined);
+  const typeOf = (at: Place, name = "") => links.get(`${at}/${name}`)?.type;
+  const add = (link: { place: Place; name: string; common: object; master?: string | undefined }, also: object, ...masters: string[]) => {
+    const { common: fields, master, ...own } = link;
+    const allowed = masters.includes(typeOf(link.place, master) ?? "") ? master : undefined;
+    const whole = Object.entries({ ...own, ...fields, master: allowed, ...also }).filter(([, value]) => value !== undefined);
     links.set(`${link.place}/${link.name}`, Object.fromEntries(whole) as unknown as WantedLink);
   };
-  const isBridge = (at: Place, name = "") => (links.get(`${at}/${name}`)?.type === "bridge" ? name : undefined);
+  const isFree = ({ place: at, name }: { place: Place; name: string }) => typeOf(at, name) === undefined;
 
-  for (const link of bridges) if (!taken(link.place, link.name)) add(link, {});
+  for (const link of vrfs) if (isFree(link)) add(link, {});
+  for (const link of dummies) if (isFree(link)) add(link, {}, "vrf");
+  for (const link of bridges) if (isFree(link)) add(link, {}, "vrf");
   for (const link of vxlans) {
     const clashes = [...links.values()].some((other) => other.type === "vxlan" && other.place === link.place && other.vni === link.vni);
-    if (!taken(link.place, link.name) && !clashes) add(link, { device: "lo", master: isBridge(link.place, link.master) });
+    const device = typeOf(link.place, link.device) === "dummy" ? link.device : "lo";
+    if (isFree(link) && !clashes) add(link, { device }, "bridge");
   }
   for (const [near, far] of cables) {
     const same = near.place === far.place && near.name === far.name;
-    if (same || taken(near.place, near.name) || taken(far.place, far.name)) continue;
-    add(near, { type: "veth", master: isBridge(near.place, near.master), peer: { place: far.place, name: far.name } });
-    add(far, { type: "veth", master: isBridge(far.place, far.master), peer: { place: near.place, name: near.name } });
+    if (same || !isFree(near) || !isFree(far)) continue;
+    add(near, { type: "veth", peer: { place: far.place, name: far.name } }, "bridge", "vrf");
+    add(far, { type: "veth", peer: { place: near.place, name: near.name } }, "bridge", "vrf");
   }
   return [...links.values()];
 }
