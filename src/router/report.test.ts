@@ -252,6 +252,21 @@ test("whatever fails and however, the API server takes the status", () => {
   );
 });
 
+test("a node where everything fails has a status that can be stored, and says that it is not all", () => {
+  const failures = Array.from({ length: 8192 }, (_, nth) => failing(`L2VNI/tenant-network-${nth}`, "ApplicationFailed", "x".repeat(4096)));
+  const selected = failures.map(({ name }) => ({ kind: "L2VNI", name, generation: 1 }) as const);
+  const live = new Map(selected.slice(0, 8000).map(({ name }) => [`L2VNI/${name}`, 0]));
+  const vrfs = Array.from({ length: 4096 }, (_, nth) => ({ vrf: `vrf-${nth}`, state: nth > 4000 ? "Active" : "Established" }));
+  const sessions = vrfs.map(({ vrf, state }) => ({ vrf, neighbor: "192.0.2.1", state, since: "2026-01-01T00:00:00Z" }));
+  const vnis = vrfs.map(({ vrf }, nth) => ({ vni: nth + 1, type: "L3" as const, vrf, state: "Up" }));
+  const status = report({ selected, failures, live }, { sessions, vnis });
+  expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(850_000);
+  const [ready] = status.conditions;
+  const unlisted = 8192 - (status.failedResources?.length ?? 0);
+  expect(ready?.message).toBe(`8192 resources failed, no other resource is applied; ${unlisted} failures are too many to be listed`);
+  expect(status.sessions?.filter(({ state }) => state === "Active")).toHaveLength(95);
+});
+
 test("a thousand long messages together stay small enough to be stored", () => {
   const failures = Array.from({ length: 4000 }, (_, nth) => failing(`L2VNI/a${nth}`, "ApplicationFailed", "x".repeat(4096)));
   expect(JSON.stringify(report({ ...good, failures }, quiet)).length).toBeLessThan(1_000_000);

@@ -32,22 +32,27 @@ export interface Spoken {
 }
 
 const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
-const MOST = { failedResources: 8192, resources: 8192, sessions: 4096, vnis: 4096 };
+/** In bytes. An API server stores no object of more than 1.5 MB, and beside every entry of a set it stores who wrote it. */
+const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
 const LONGEST = { message: 4096, field: 253, condition: 32_768 };
-/** All messages together: an API server stores no object of more than 1.5 MB. */
+/** All messages together. */
 const MESSAGES = 400_000;
 
 /** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
 export function report(outcome: Outcome, spoken: Spoken | undefined): StatusReport {
-  const failedResources = failed(outcome.failures);
+  const failedResources = fitting(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
   const resources = outcome.selected.map((resource) => ({ ...resource, state: stateOf(resource, outcome, failing) })).sort(byKindAndName);
+  const listed = fitting(resources, ROOM.resources, ({ state }) => state !== "Applied");
+  const sessions = fitting(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
+  const vnis = fitting(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
+  const unlisted = outcome.failures.length - failedResources.length;
   return {
-    conditions: [...verdict(outcome), sessionsEstablished(outcome, spoken)],
+    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, spoken)],
     ...(failedResources.length > 0 && { failedResources }),
-    ...(resources.length > 0 && { resources: resources.slice(0, MOST.resources) }),
-    ...(spoken && spoken.sessions.length > 0 && { sessions: spoken.sessions.slice(0, MOST.sessions) }),
-    ...(spoken && spoken.vnis.length > 0 && { vnis: spoken.vnis.slice(0, MOST.vnis) }),
+    ...(listed.length > 0 && { resources: listed }),
+    ...(sessions.length > 0 && { sessions }),
+    ...(vnis.length > 0 && { vnis }),
   };
 }
 
@@ -62,7 +67,7 @@ function configuration({ conditions = [], failedResources = [], resources = [] }
   return { conditions: conditions.filter(({ type }) => type === "Ready" || type === "Degraded"), failedResources, resources };
 }
 
-function verdict(outcome: Outcome): ConditionReport[] {
+function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
   const { failures, stopped, unavailable } = outcome;
   if (unavailable !== undefined) return conditions("RouterUnavailable", unavailable, unavailable);
   if (stopped) {
@@ -87,7 +92,12 @@ function verdict(outcome: Outcome): ConditionReport[] {
   const count = new Set(failures.map(ownerOf)).size;
   const failing = count === 1 ? "1 resource failed" : `${count} resources failed`;
   const others = outcome.selected.length > count ? "other resources applied successfully" : "no other resource is applied";
-  return conditions("ConfigurationFailed", `${failing}, ${others}`, `${count === 1 ? "1 resource" : "Some resources"} failed to configure`);
+  const more = unlisted > 0 ? `; ${unlisted} failures are too many to be listed` : "";
+  return conditions(
+    "ConfigurationFailed",
+    `${failing}, ${others}${more}`,
+    `${count === 1 ? "1 resource" : "Some resources"} failed to configure`,
+  );
 }
 
 function conditions(reason: string, notReady: string, degraded: string): ConditionReport[] {
@@ -131,8 +141,19 @@ function failed(failures: readonly Failure[]): FailedResource[] {
       const entry = { kind: kind as RouterKind, name, reason, message: cut(message, longest) };
       return field === "" ? entry : { ...entry, field: cut(field, LONGEST.field) };
     })
-    .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""))
-    .slice(0, MOST.failedResources);
+    .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""));
+}
+
+/** As many as there is room for, in their order; where there is not enough, those that matter before the others. */
+function fitting<T>(entries: readonly T[], room: number, matters: (entry: T) => boolean = () => true): T[] {
+  let left = room;
+  const fits = new Set<T>();
+  for (const entry of [...entries.filter(matters), ...entries.filter((entry) => !matters(entry))]) {
+    left -= Buffer.byteLength(JSON.stringify(entry)) + 1;
+    if (left < 0) break;
+    fits.add(entry);
+  }
+  return entries.filter((entry) => fits.has(entry));
 }
 
 interface Named {
