@@ -12,9 +12,14 @@ export interface Program {
 
 /** Our program as it ships: in one file, under the launcher's flags. */
 export async function ourProgram(script: string, directory: string): Promise<Program> {
+  return { file: await bundle(script, directory), nodeFlags: await launcherFlags() };
+}
+
+/** What the launcher gives Node. */
+export async function launcherFlags(): Promise<readonly string[]> {
   const launcher = await readFile(join(import.meta.dirname, "../plumbline"), "utf8");
   const [, words = ""] = /^exec "\$node" (.*) "\$home\/src\/main\.ts"/m.exec(launcher) ?? [];
-  return { file: await bundle(script, directory), nodeFlags: words.match(/--\S+/g) ?? [] };
+  return words.match(/--\S+/g) ?? [];
 }
 
 /** The peer's program, in one file too, under Node's own settings. */

@@ -19,6 +19,8 @@ export interface RouterLabOptions {
   readonly kernel?: Kernel;
   /** What is configured from the start; nothing without. */
   readonly manifests?: string;
+  /** Which nodes have an agent; all of them without. */
+  readonly agentsOn?: readonly NodeName[];
   readonly log: Log;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -59,7 +61,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const net = await startNet({ started: machine, keep: [directory], progress, signal });
   progress.step("Starting the agents");
   const agents = new Map<string, Agent>();
-  for (const node of NODES) {
+  for (const node of options.agentsOn ?? NODES) {
     const agent = new Agent({
       host: hostOf(net, node),
       kubeconfig: api.kubeconfig,

@@ -1,0 +1,133 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { memoryDirectory } from "../lab/kube/etcd.ts";
+import type { NodeName } from "../lab/net/topology.ts";
+import { silent } from "../lab/progress.ts";
+import { Node } from "../src/api/core/node.ts";
+import { RouterNodeConfigurationStatus } from "../src/api/openpe/router-node-configuration-status.ts";
+import { ROUTER_NAMESPACE } from "../src/cli/lab/api.ts";
+import { type RouterLab, startRouterLab } from "../src/cli/lab/router-lab.ts";
+import { createLog } from "../src/kube/log.ts";
+import { build } from "../tools/build.ts";
+import { Watched } from "./agent-idle/in-the-lab.ts";
+import { VRFS, writeManifests } from "./agent-idle/router.ts";
+import { Written } from "./agent-idle/written.ts";
+import { launcherFlags } from "./contestant.ts";
+import { ALL, compare, type Bench } from "./measure.ts";
+
+const NODE: NodeName = "node1";
+const RUNS = 5;
+const IDLE_MS = 60_000;
+const WARM_MS = 60_000;
+const READY_WITHIN_MS = 300_000;
+/** One percent of a core. */
+const ALLOWED_MS_PER_SECOND = 10;
+
+const { signal } = new AbortController();
+
+export const bench: Bench = {
+  name: "agent-idle",
+  async run(say) {
+    const memory = await memoryDirectory("bench");
+    await using ending = new AsyncDisposableStack();
+    ending.defer(() => memory.remove());
+    const manifests = join(memory.path, "manifests");
+    await writeManifests(manifests);
+    const lab = await startRouterLab({ manifests, agentsOn: [], log: createLog({ level: "error" }), progress: silent, signal });
+    ending.defer(() => lab.stop());
+
+    const flags = [process.execPath, ...(await launcherFlags())];
+    const place = ["--node", NODE, "--kubeconfig", lab.api.kubeconfig, "--frr-start", "--log-level", "warn"];
+    await using agent = await Watched.start(lab.host(NODE), [...flags, await built(lab), "agent", ...place]);
+    await untilAllIsUp(lab);
+    say(`${2 * VRFS} VNIs are up`);
+    await sleep(WARM_MS);
+
+    const figures: Figures[] = [];
+    for (let run = 0; run < RUNS; run++) {
+      figures.push(await idle(lab, agent, flags));
+      const { writes, leases, cpuMs, rss, bareRss } = figures[run] as Figures;
+      say(
+        `${writes} writes (and ${leases} of Leases), ${cpuMs.toFixed(1)} ms of CPU a second, ${rss.toFixed(1)} MiB; bare ${bareRss.toFixed(1)}`,
+      );
+    }
+    const measure = (what: string, goal: number, unit: string, ours: (figures: Figures) => number, peer: (figures: Figures) => number) =>
+      compare({ bench: "agent-idle", what, goal, unit }, figures.map(ours), figures.map(peer));
+    return [
+      measure(
+        "status writes in a minute",
+        ALL,
+        "writes",
+        ({ writes }) => writes,
+        () => 0,
+      ),
+      measure(
+        "CPU for each second (the peer: 1 % of a core)",
+        1,
+        "ms",
+        ({ cpuMs }) => cpuMs,
+        () => ALLOWED_MS_PER_SECOND,
+      ),
+      measure(
+        "RSS (the peer: bare node)",
+        0.5,
+        "MiB",
+        ({ rss }) => rss,
+        ({ bareRss }) => bareRss,
+      ),
+    ];
+  },
+};
+
+interface Figures {
+  readonly writes: number;
+  readonly leases: number;
+  /** For each second. */
+  readonly cpuMs: number;
+  readonly rss: number;
+  readonly bareRss: number;
+}
+
+async function idle(lab: RouterLab, agent: Watched, node: readonly string[]): Promise<Figures> {
+  await using bare = await Watched.start(lab.host(NODE), [...node, "-e", "setInterval(() => {}, 1e6)"]);
+  using written = new Written(await addressOf(lab));
+  const [before, begin] = [await agent.cpuMs(), performance.now()];
+  await sleep(IDLE_MS);
+  const [after, end] = [await agent.cpuMs(), performance.now()];
+  return {
+    writes: written.statuses,
+    leases: written.leases,
+    cpuMs: ((after - before) / (end - begin)) * 1_000,
+    rss: await agent.residentMiB(),
+    bareRss: await bare.residentMiB(),
+  };
+}
+
+async function addressOf({ api }: RouterLab): Promise<string> {
+  const { status } = await api.client.resource(Node).get(NODE, { signal });
+  return status?.addresses?.[0]?.address ?? "";
+}
+
+/** As `npm run build` ships it, where the lab's hosts see it. */
+async function built({ directory }: RouterLab): Promise<string> {
+  const dist = join(directory, "dist");
+  await mkdir(dist);
+  await writeFile(join(dist, "package.json"), JSON.stringify({ type: "module" }));
+  await build(dist);
+  return join(dist, "plumbline.js");
+}
+
+async function untilAllIsUp({ api }: RouterLab): Promise<void> {
+  const statuses = api.client.resource(RouterNodeConfigurationStatus);
+  const deadline = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadline) {
+    const found = await statuses.list({ signal, namespace: ROUTER_NAMESPACE });
+    const status = found.items.find(({ metadata }) => metadata.name === NODE)?.status;
+    const isTrue = (type: string) => status?.conditions?.some((condition) => condition.type === type && condition.status === "True");
+    const up = status?.vnis?.filter(({ state }) => state === "Up").length;
+    if (isTrue("Ready") && isTrue("SessionsEstablished") && up === 2 * VRFS) return;
+    await sleep(500);
+  }
+  throw new Error(`not all VNIs are up within ${READY_WITHIN_MS / 1000} s`);
+}
