@@ -258,6 +258,20 @@ test("a resync brings every key again, behind what is happening now", async () =
   expect(seen).toHaveLength(5);
 });
 
+test("a resync brings a key once that several sources know", async () => {
+  const seen: string[] = [];
+  const source: Source = { subscribe: () => () => {}, keys: () => ["a", "a"] };
+  start(
+    async (key) => {
+      seen.push(key);
+      await sleep(10);
+    },
+    { watches: [source, source], resyncMs: 60_000 },
+  );
+  await vi.advanceTimersByTimeAsync(67_000);
+  expect(seen).toEqual(["a"]);
+});
+
 test("told to end, it takes no further key and lets the running reconcile finish", async () => {
   const finished: string[] = [];
   const aborts: string[] = [];

@@ -101,7 +101,9 @@ export class Controller implements Runnable {
     const subscriptions = watches.map((source) => source.subscribe((key, options) => queue.add(key, options)));
     let timer: NodeJS.Timeout | undefined;
     const resync = () => {
-      for (const source of watches) for (const key of source.keys?.() ?? []) queue.add(key, { priority: "low" });
+      // Each once: an idle worker has the first already, and would be sent again for the second.
+      const keys = new Set(watches.flatMap((source) => [...(source.keys?.() ?? [])]));
+      for (const key of keys) queue.add(key, { priority: "low" });
       planResync();
     };
     const planResync = () => {

@@ -50,6 +50,15 @@ test("an object that moves from one key to another is news for both", () => {
   expect(heard).toEqual(["n1", "n2"]);
 });
 
+test("an object that changes and stays with its key is news once", () => {
+  const cache = lamps();
+  const heard: string[] = [];
+  changesOf(cache, ({ node }) => [node]).subscribe((key) => heard.push(key));
+  heard.length = 0;
+  cache.tell({ type: "updated", old: lamp("a", "n1"), object: lamp("a", "n1") });
+  expect(heard).toEqual(["n1"]);
+});
+
 test("a resync covers the keys of everything held", () => {
   expect([...(changesOf(lamps(), ({ node }) => [node, "all"]).keys?.() ?? [])]).toEqual(["n1", "all", "n2", "all"]);
 });

@@ -23,7 +23,8 @@ export function changesOf<T extends KubeObject>(
       cache.subscribe((change) => {
         const objects = change.type === "updated" ? [change.old, change.object] : [change.object];
         const priority = change.type === "added" && change.initial ? ({ priority: "low" } as const) : undefined;
-        for (const object of objects) for (const key of keys(object)) enqueue(key, priority);
+        // Each once: an idle worker has the first already, and would be sent again for the second.
+        for (const key of new Set(objects.flatMap((object) => [...keys(object)]))) enqueue(key, priority);
       }),
     ready: (signal) => cache.waitForSync(signal),
     keys: () => cache.list().values().flatMap(keys),
