@@ -287,6 +287,7 @@ describe("what goes", () => {
   test("links with our mark that nobody remembers go; those of a resource that fails now stay", async () => {
     ground.links.router.set("vni7", { name: "vni7", alias: "plumbline:L2VNI/lost", type: "vxlan", as: "" });
     ground.links.router.set("vni8", { name: "vni8", alias: "plumbline:L2VNI/failing", type: "vxlan", as: "" });
+    ground.links.router.set("green", { name: "green", alias: "plumbline:VRF/green", type: "vrf", as: "" });
     ground.links.router.set("br-person", { name: "br-person", alias: "", type: "bridge", as: "" });
     const failing = {
       kind: "L2VNI",
@@ -298,7 +299,14 @@ describe("what goes", () => {
       class: "Permanent",
     } as const;
     await act({ ...asked(underlay()), failures: [failing] }, lastGood, ground);
-    expect([...ground.links.router.keys()]).toEqual(["vni8", "br-person", "eth1", "lound"]);
+    expect([...ground.links.router.keys()]).toEqual(["vni8", "green", "br-person", "eth1", "lound"]);
+  });
+
+  test("a link whose creator was killed before it could mark it goes too", async () => {
+    ground.links.router.set("vni7", { name: "vni7", alias: "", group: "7017", type: "vxlan", as: "" });
+    ground.links.router.set("green", { name: "green", alias: "plumbline:VRF/green", type: "vrf", as: "" });
+    await pass(underlay());
+    expect([...ground.links.router.keys()]).toEqual(["eth1", "lound"]);
   });
 });
 

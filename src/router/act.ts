@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { createdAlias, holdOf } from "../hostnet/ownership.ts";
 import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { LastGood } from "./form.ts";
@@ -287,14 +288,19 @@ class Pass {
     this.#note("", { links: changed, lines: 0 }, false);
   }
 
-  /** Links with our mark that nothing asks for: left by an agent that could not remember them. Those of a resource that fails now may be its last good form. */
+  /**
+   * Links of ours that nothing asks for: left by an agent that could not remember them. Those of a resource that fails now may be its last good form, with
+   * the VRF that they are in.
+   */
   async #sweep(): Promise<void> {
-    const failing = new Set(this.#plan.failures.concat(this.#failures).map(({ kind, name }) => `${kind}/${name}`));
+    const failing = new Set(this.#plan.failures.concat(this.#failures).map(({ kind, name }) => createdAlias(`${kind}/${name}`)));
+    const spared = ({ alias }: { alias: string }) => failing.has(alias.split(" ", 1)[0] ?? "");
     for (const place of ["host", "router"] as const) {
-      const left = [...this.#kernel.have[place].values()].filter(({ name, alias }) => {
-        const [, owner] = MARK.exec(alias) ?? [];
-        return owner !== undefined && !failing.has(owner) && !this.#holdings.isHeld({ place, name });
-      });
+      const unheld = [...this.#kernel.have[place].values()].filter(
+        (link) => holdOf(link) !== "foreign" && !this.#holdings.isHeld({ place, name: link.name }),
+      );
+      const vrfs = unheld.some(spared);
+      const left = unheld.filter((link) => !spared(link) && !(vrfs && link.alias.startsWith(createdAlias("VRF/"))));
       if (left.length === 0) continue;
       const { changed } = await this.#kernel.remove(left.map(({ name }) => ({ place, name })));
       this.#note("", { links: changed, lines: 0 }, true);
@@ -338,8 +344,6 @@ function refuse({ changed, refused }: { changed: number; refused?: Error }, cost
 function applicationFailed({ kind, name, namespace }: Step, { message }: Refusal): Failure {
   return { kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Transient" };
 }
-
-const MARK = /^plumbline:(\S+)/;
 
 /** A router forwards, and learns neighbours from what they say of themselves. */
 const FORWARDING: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { open, rename, rm } from "node:fs/promises";
+import { access, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the new one. */
@@ -16,4 +16,11 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
   }
   await using directory = await open(dirname(path));
   await directory.sync();
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -6,6 +6,7 @@ import { linesWanted } from "./lines-wanted.ts";
 interface HeldLink {
   name: string;
   alias: string;
+  group?: string;
   type: string;
   /** The attributes it was last brought with. */
   as: string;

@@ -7,7 +7,7 @@ type LinkOutcome = Promise<{ readonly changed: number; readonly refused?: Error 
 
 /** The kernel's side of a pass; hostnet/ has the real one. */
 export interface Kernel {
-  readonly have: Readonly<Record<Place, ReadonlyMap<string, { readonly name: string; readonly alias: string }>>>;
+  readonly have: Readonly<Record<Place, ReadonlyMap<string, { readonly name: string; readonly alias: string; readonly group?: string }>>>;
   bring(links: readonly WantedLink[]): LinkOutcome;
   remove(links: readonly Named[]): LinkOutcome;
   sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<{ readonly changed: readonly string[] }>;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -43,9 +43,17 @@ test("the file is for its owner only, and nothing else is left in the directory"
 test("the same state again is not written", async () => {
   const file = new StateFile(directory);
   await file.save(red);
-  rmSync(file.path);
+  const { ino } = statSync(file.path);
   await file.save({ ...red, lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
-  expect(existsSync(file.path)).toBe(false);
+  expect(statSync(file.path).ino).toBe(ino);
+});
+
+test("a file that was deleted under us is written again, with its directory", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  rmSync(directory, { recursive: true });
+  await file.save(red);
+  expect(await new StateFile(directory).load()).toEqual({ state: red });
 });
 
 test("a file that is damaged anywhere is set aside with a message, and never believed", async () => {

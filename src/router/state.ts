@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "./atomic-file.ts";
+import { isThere, replaceFile } from "./atomic-file.ts";
 import type { LastGood } from "./form.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
@@ -70,10 +70,10 @@ export class StateFile {
     }
   }
 
-  /** Writes only what differs from what the file holds. */
+  /** Writes only what differs from what the file holds, and a file that is gone. */
   async save(state: RouterState): Promise<void> {
     const text = print(state);
-    if (text === this.#written) return;
+    if (text === this.#written && (await isThere(this.path))) return;
     try {
       await mkdir(this.#directory, { recursive: true });
       await replaceFile(this.path, text);
