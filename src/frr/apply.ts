@@ -47,6 +47,8 @@ export class FrrPass {
   readonly #console: Console;
   readonly #strangers: readonly Entry[];
   #have: ConfigSet;
+  /** All that is asked for is known to be there: nothing was sent yet. */
+  #isIntact: boolean;
   #changed = false;
 
   private constructor(instance: FrrInstance, memory: Memory, have: ConfigSet, signal: AbortSignal) {
@@ -59,7 +61,9 @@ export class FrrPass {
     this.#console = new Console(instance.router, signal);
     this.#have = have;
     this.#asked.set(RAW, memory.settled?.text === this.#rawText() ? memory.settled.entries : []);
-    this.#strangers = this.#unasked();
+    const { stray, missing } = memory.differences(have);
+    this.#strangers = stray;
+    this.#isIntact = stray.length === 0 && missing.length === 0;
   }
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
@@ -83,7 +87,7 @@ export class FrrPass {
   async bring(fragment: Fragment): Promise<FragmentOutcome> {
     const known = this.#memory.known(fragment);
     const entries = this.#dialect.entries(known);
-    if (this.#asked.of(fragment.owner) === entries && this.#areThere(entries)) return NOTHING;
+    if (this.#asked.of(fragment.owner) === entries && (this.#isIntact || this.#areThere(entries))) return NOTHING;
     if (entries.some((entry) => isDefaultInstance(entry) && this.#have.rivalsOf(entry).length)) return { ...NOTHING, rebuild: true };
     const outcome = await this.#exchange(fragment.owner, entries);
     if (!outcome.refused) this.#fragments.set(fragment.owner, known);
@@ -112,7 +116,7 @@ export class FrrPass {
 
   /** Takes down BGP with all its instances, and sets up these fragments. What else there was is for the caller to bring again. */
   async rebuild(fragments: readonly Fragment[]): Promise<FragmentOutcome> {
-    const down = changes(this.#have, { remove: [...this.#have].filter(isOfBgp), add: [], wanted: () => false });
+    const down = changes(this.#have, { remove: this.#have.filter(isOfBgp), add: [], wanted: () => false });
     const torn = await this.#send(down);
     const lines = [...torn.lines];
     if (torn.refused) return { sent: lines.length, lines, refused: torn.refused };
@@ -126,14 +130,17 @@ export class FrrPass {
 
   /** Removes what belongs to nobody, reads all back and compares; what differs is repaired once by FRR's own script. */
   async finish({ repair = true }: { repair?: boolean } = {}): Promise<Finished> {
-    const left = changes(this.#have, { remove: this.#unasked(), add: [], wanted: (entry) => this.#asked.has(entry) });
+    const { stray } = this.#memory.differences(this.#have);
+    const left = changes(this.#have, { remove: stray, add: [], wanted: (entry) => this.#asked.has(entry) });
     const attempt = new Attempt(this.#have, this.#console);
     for (const change of left) await attempt.try(change);
     if (this.#changed || left.length) this.#have = await this.#read();
 
     const foreign = inWords(this.#strangers.filter((entry) => !this.#asked.has(entry)));
-    const differed = inWords([...this.#unasked(), ...this.#missing()]);
-    if (differed.length && repair) {
+    const differences = this.#memory.differences(this.#have);
+    const differed = inWords([...differences.stray, ...differences.missing]);
+    if (differed.length === 0) this.#memory.isClean(this.#have);
+    else if (repair) {
       await reload(this.#instance, this.configuration, this.#signal).catch((error: unknown) => {
         if (!(error instanceof FrrError)) throw error;
         differed.push(masked(error.message));
@@ -146,7 +153,7 @@ export class FrrPass {
 
   async #exchange(owner: string, entries: readonly Entry[]): Promise<FragmentOutcome> {
     const before = this.#asked.of(owner);
-    const leaving = this.#asked.set(owner, entries).flatMap((entry) => this.#everywhere(entry));
+    const leaving = this.#asked.set(owner, entries).flatMap((entry) => this.#memory.everywhere(entry, this.#have));
     const outcome = await this.#send(changes(this.#have, { remove: leaving, add: entries, wanted: (entry) => this.#asked.has(entry) }));
     if (outcome.refused) this.#asked.set(owner, before);
     return outcome;
@@ -155,6 +162,7 @@ export class FrrPass {
   async #send(list: ReturnType<typeof changes>): Promise<FragmentOutcome> {
     if (list.length === 0) return NOTHING;
     this.#changed = true;
+    this.#isIntact = false;
     const attempt = new Attempt(this.#have, this.#console);
     const refused = await attempt.send(list);
     if (refused) await attempt.takeBack();
@@ -188,13 +196,14 @@ export class FrrPass {
     const before = this.#have;
     const refusal = await this.#reload();
     this.#changed = true;
+    this.#isIntact = false;
     this.#have = await this.#read();
     const raw = this.#asked.of(RAW);
     this.#asked.set(RAW, []);
-    const lost = [...this.#asked].find((entry) => before.has(entry) && !this.#have.has(entry));
+    const lost = this.#asked.find((entry) => before.has(entry) && !this.#have.has(entry));
     const words = refusal ?? (lost && `it takes away what others need: ${describe(lost)}`);
     if (words === undefined) {
-      const entries = this.#unasked();
+      const entries = this.#memory.differences(this.#have).stray;
       this.#asked.set(RAW, entries);
       this.#memory.settled = { text, entries };
       const lines = inWords(entries.filter((entry) => !before.has(entry)));
@@ -203,8 +212,8 @@ export class FrrPass {
     this.#asked.set(RAW, raw);
     const back = await this.#send(
       changes(this.#have, {
-        remove: [...this.#have].filter((entry) => !before.has(entry) && !isFrrsOwn(entry.path, entry.line)),
-        add: [...this.#asked].filter((entry) => before.has(entry)),
+        remove: this.#have.filter((entry) => !before.has(entry) && !isFrrsOwn(entry.path, entry.line)),
+        add: this.#asked.filter((entry) => before.has(entry)),
         wanted: (entry) => before.has(entry),
       }),
     );
@@ -233,21 +242,8 @@ export class FrrPass {
     return print(merge(this.#raws()));
   }
 
-  /** The line in every daemon that has it. */
-  #everywhere(entry: Entry): Entry[] {
-    return this.#dialect.daemons.flatMap((daemon) => this.#have.inDaemon(daemon, entry) ?? []);
-  }
-
   #areThere(entries: readonly Entry[]): boolean {
     return entries.every((entry) => this.#have.has(entry));
-  }
-
-  #unasked(): Entry[] {
-    return [...this.#have].filter((entry) => !this.#asked.has(entry) && !isFrrsOwn(entry.path, entry.line));
-  }
-
-  #missing(): Entry[] {
-    return [...this.#asked].filter((entry) => !this.#have.has(entry));
   }
 }
 

@@ -4,13 +4,27 @@ import type { Entry } from "./entry.ts";
 export class Asked {
   readonly #owners = new Map<string, readonly Entry[]>();
   readonly #counts = new Map<string, number>();
+  readonly #touched = new Map<string, Entry>();
 
   has({ text }: Pick<Entry, "text">): boolean {
     return this.#counts.has(text);
   }
 
-  *[Symbol.iterator](): IterableIterator<Entry> {
-    for (const entries of this.#owners.values()) yield* entries;
+  /** Lines that somebody began or ceased to ask for since the last time that this was emptied. */
+  get touched(): Map<string, Entry> {
+    return this.#touched;
+  }
+
+  find(isMeant: (entry: Entry) => boolean): Entry | undefined {
+    for (const entries of this.#owners.values()) {
+      const found = entries.find(isMeant);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  filter(isMeant: (entry: Entry) => boolean): Entry[] {
+    return [...this.#owners.values()].flatMap((entries) => entries.filter(isMeant));
   }
 
   of(owner: string): readonly Entry[] {
@@ -20,6 +34,9 @@ export class Asked {
   /** Gives an owner other lines than before, and tells which ones nobody asks for any more. */
   set(owner: string, entries: readonly Entry[]): Entry[] {
     const before = this.of(owner);
+    if (before === entries) return [];
+    for (const entry of before) this.#touched.set(entry.key, entry);
+    for (const entry of entries) this.#touched.set(entry.key, entry);
     if (entries.length) this.#owners.set(owner, entries);
     else this.#owners.delete(owner);
     for (const text of textsOf(entries)) this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);

@@ -28,6 +28,10 @@ export class ConfigSet implements Iterable<Entry> {
     return set;
   }
 
+  get blocks(): ReadonlyMap<string, Block> {
+    return this.#blocks;
+  }
+
   has({ top, key }: Pick<Entry, "top" | "key">): boolean {
     return this.#blocks.get(top)?.has(key) ?? false;
   }
@@ -39,6 +43,13 @@ export class ConfigSet implements Iterable<Entry> {
 
   *[Symbol.iterator](): IterableIterator<Entry> {
     for (const block of this.#blocks.values()) yield* block.values();
+  }
+
+  /** All of them are looked at, in every pass. */
+  filter(isMeant: (entry: Entry) => boolean): Entry[] {
+    const meant: Entry[] = [];
+    for (const block of this.#blocks.values()) for (const entry of block.values()) if (isMeant(entry)) meant.push(entry);
+    return meant;
   }
 
   add(entry: Entry): void {
@@ -89,7 +100,7 @@ export class ConfigSet implements Iterable<Entry> {
   }
 
   #far(): Slots {
-    this.#slots ??= new Slots(this);
+    this.#slots ??= new Slots(this.#blocks.values());
     return this.#slots;
   }
 
@@ -109,8 +120,13 @@ class Slots {
   readonly daemons = new Set<string>();
   readonly #holders = new Map<string, Set<Entry>>();
 
-  constructor(entries: Iterable<Entry>) {
-    for (const entry of entries) this.add(entry);
+  constructor(blocks: Iterable<Block>) {
+    for (const block of blocks) {
+      for (const entry of block.values()) {
+        if (!reachesFar(entry)) break;
+        this.add(entry);
+      }
+    }
   }
 
   holdersOf(daemon: string, slot: string): Entry[] {

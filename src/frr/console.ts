@@ -22,6 +22,12 @@ export class Console {
     this.#signal = signal;
   }
 
+  /** Gets ready for these daemons, for all of them at once. */
+  async open(daemons: readonly string[]): Promise<void> {
+    const absent = new Set(daemons.filter((daemon) => !this.#seats.has(daemon)));
+    await Promise.all(Array.from(absent, (daemon) => this.#sitDown(daemon)));
+  }
+
   /** FRR's words when it refuses. A daemon that is not there, or does not answer, is thrown: no line is to blame for that. */
   async send(change: Change): Promise<string | undefined> {
     // A pass may end in many places, and no connection should be left behind.
@@ -61,8 +67,8 @@ export class Console {
   async #sitDown(daemon: string): Promise<{ vty: Vty; path: Path }> {
     const vty = await this.#router.open(daemon, this.#signal);
     const seat = { vty, path: [] };
-    this.#seats.set(daemon, seat);
     await vty.must("configure terminal", this.#signal);
+    this.#seats.set(daemon, seat);
     return seat;
   }
 
@@ -77,5 +83,8 @@ export class Console {
 function wayFrom(from: Path, to: Path): string[] {
   let shared = 0;
   while (shared < from.length && shared < to.length && from[shared] === to[shared]) shared += 1;
-  return [...from.slice(shared).map(() => "exit"), ...to.slice(shared)];
+  const into = to.slice(shared);
+  // These FRR finds from inside any context that we leave for them, as it does in a file without exits.
+  const isFound = /^(address-family|router bgp|vrf) /.test(into[0] ?? "");
+  return isFound ? into : [...from.slice(shared).map(() => "exit"), ...into];
 }

@@ -10,7 +10,7 @@ export class Dialect {
   readonly daemons: readonly string[];
   readonly #major: number;
   readonly #owners: (top: string) => readonly string[];
-  readonly #blocks = new Map<string, ReadonlyMap<string, Block>>();
+  readonly #read = new Map<string, { text: string; blocks: ReadonlyMap<string, Block> }>();
   readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
 
   constructor(version: Pick<FrrVersion, "major">) {
@@ -28,6 +28,11 @@ export class Dialect {
     return entries;
   }
 
+  /** Whether the line is this daemon's to have, and not one that it merely has as well. */
+  owns({ daemon, path, line }: Entry): boolean {
+    return this.#owners(path[0] ?? line).includes(daemon);
+  }
+
   /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
   text(lines: readonly ConfigLine[]): string {
     return print(this.#said(lines.filter(({ line }) => !this.#isUnsaid(line))));
@@ -39,13 +44,14 @@ export class Dialect {
   }
 
   #understood(daemon: string, text: string): Block[] {
-    const before = this.#blocks.get(daemon);
+    const before = this.#read.get(daemon);
+    if (before?.text === text) return [...before.blocks.values()];
     const blocks = new Map<string, Block>();
     for (const printed of blocksOf(text)) {
-      const block = before?.get(printed) ?? new Map(entriesOf(parse(printed), () => [daemon]).map((entry) => [entry.key, entry]));
+      const block = before?.blocks.get(printed) ?? new Map(entriesOf(parse(printed), () => [daemon]).map((entry) => [entry.key, entry]));
       blocks.set(printed, block);
     }
-    this.#blocks.set(daemon, blocks);
+    this.#read.set(daemon, { text, blocks });
     return [...blocks.values()];
   }
 

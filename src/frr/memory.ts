@@ -1,7 +1,9 @@
 import { Asked } from "./asked.ts";
+import type { Block, ConfigSet } from "./config-set.ts";
 import { Dialect } from "./dialect.ts";
 import type { Entry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
+import { isFrrsOwn } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
 import type { FrrVersion } from "./router.ts";
 
@@ -15,6 +17,8 @@ export class Memory {
   /** What FRR made of free text. */
   settled: { readonly text: string; readonly entries: readonly Entry[] } | undefined;
   readonly #version: string;
+  /** What FRR had when all that was asked for was there, and nothing else. */
+  #clean: ReadonlyMap<string, Block> | undefined;
 
   private constructor(version: FrrVersion) {
     this.#version = version.text;
@@ -32,6 +36,39 @@ export class Memory {
     memories.set(instance, this);
   }
 
+  /** What FRR has and nobody asks for, and the reverse. Only what is not as it was when all was well has to be looked at. */
+  differences(have: ConfigSet): Differences {
+    const clean = this.#clean;
+    const isStray = (entry: Entry) => !this.asked.has(entry) && !isFrrsOwn(entry.path, entry.line);
+    const isMissing = (entry: Entry) => this.asked.has(entry) && !have.has(entry) && this.dialect.owns(entry);
+    if (!clean) return { stray: have.filter(isStray), missing: this.asked.filter(isMissing) };
+
+    const stray = new Set<Entry>();
+    const missing = new Set<Entry>();
+    for (const [top, block] of have.blocks) {
+      if (clean.get(top) !== block) for (const entry of block.values()) if (isStray(entry)) stray.add(entry);
+    }
+    for (const [top, block] of clean) {
+      if (have.blocks.get(top) !== block) for (const entry of block.values()) if (isMissing(entry)) missing.add(entry);
+    }
+    for (const entry of this.asked.touched.values()) {
+      for (const there of this.everywhere(entry, have)) if (isStray(there)) stray.add(there);
+      if (isMissing(entry)) missing.add(entry);
+    }
+    return { stray: [...stray], missing: [...missing] };
+  }
+
+  /** The line in every daemon that has it. */
+  everywhere(entry: Entry, have: ConfigSet): Entry[] {
+    return this.dialect.daemons.flatMap((daemon) => have.inDaemon(daemon, entry) ?? []);
+  }
+
+  /** All that is asked for is there now, and nothing else. */
+  isClean(have: ConfigSet): void {
+    this.#clean = have.blocks;
+    this.asked.touched.clear();
+  }
+
   /** The fragment, or its equal that is known already. */
   known(fragment: Fragment): Fragment {
     const known = this.fragments.get(fragment.owner);
@@ -45,6 +82,11 @@ export class Memory {
       this.asked.set(owner, []);
     }
   }
+}
+
+export interface Differences {
+  readonly stray: readonly Entry[];
+  readonly missing: readonly Entry[];
 }
 
 function areSame(these: readonly ConfigLine[], those: readonly ConfigLine[]): boolean {
