@@ -22,6 +22,7 @@ export class FrrRouter {
   readonly directory: string;
   readonly #deadlineMs: number | undefined;
   readonly #vtys = new Map<string, Promise<Vty>>();
+  readonly #connected = new Map<string, { vty: Vty; identity?: string }>();
   #version: { identity: string | undefined; version: FrrVersion } | undefined;
 
   constructor({ directory, deadlineMs }: FrrRouterOptions) {
@@ -37,8 +38,17 @@ export class FrrRouter {
 
   /** Stays the same for as long as the daemon runs, and changes when it is started anew. Undefined while it has no socket. */
   async identity(daemon: string): Promise<string | undefined> {
+    const connected = this.#connected.get(daemon);
+    if (connected?.vty.open && connected.identity) return connected.identity;
     const socket = await stat(this.#path(daemon), { bigint: true }).catch(() => undefined);
-    return socket && `${socket.ino}:${socket.mtimeNs}`;
+    const identity = socket && `${socket.ino}:${socket.mtimeNs}`;
+    if (connected && identity) connected.identity = identity;
+    return identity;
+  }
+
+  /** Whether there is a connection to it, which would not outlive it. */
+  isConnected(daemon: string): boolean {
+    return this.#connected.get(daemon)?.vty.open === true;
   }
 
   /** The connection for reading, shared by all who ask. Configuration mode is not for this one: see `open`. */
@@ -51,7 +61,9 @@ export class FrrRouter {
     }
     const connecting = this.open(daemon, signal);
     this.#vtys.set(daemon, connecting);
-    return connecting;
+    const vty = await connecting;
+    this.#connected.set(daemon, { vty });
+    return vty;
   }
 
   /** A connection of the caller's own, with contexts of its own, for the caller to close. */

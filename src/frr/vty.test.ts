@@ -284,4 +284,25 @@ describe("a router", () => {
     await bgpd(() => {});
     expect(await router.identity("bgpd")).not.toBe(before);
   });
+
+  test("knows by its connection that a daemon still runs, and that another has come", async () => {
+    const router = new FrrRouter({ directory });
+    expect(router.isConnected("bgpd")).toBe(false);
+    const first = await bgpd(() => {});
+    const vty = await router.vty("bgpd", never);
+    const before = await router.identity("bgpd");
+    expect(before).toBeDefined();
+    await rm(join(directory, "bgpd.vty"));
+    expect([router.isConnected("bgpd"), await router.identity("bgpd")]).toEqual([true, before]);
+
+    await first.stop();
+    await expect(vty.run("show", never)).rejects.toMatchObject({ code: "Closed" });
+    expect(router.isConnected("bgpd")).toBe(false);
+    expect(await router.identity("bgpd")).toBeUndefined();
+    await bgpd(() => {});
+    await router.vty("bgpd", never);
+    expect(router.isConnected("bgpd")).toBe(true);
+    expect(await router.identity("bgpd")).not.toBe(before);
+    router.close();
+  });
 });
