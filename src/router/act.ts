@@ -57,8 +57,6 @@ class Pass {
   readonly #planned: ReadonlySet<string>;
   /** Let go by one step while another, still to come, may want them. */
   readonly #left: Named[] = [];
-  /** FRR was emptied in this pass. */
-  #rebuilt = false;
 
   constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground) {
     this.#plan = plan;
@@ -123,9 +121,7 @@ class Pass {
     const cost = { links: 0, lines: 0 };
 
     try {
-      // Before the first VXLAN device there must be an EVPN instance, or bgpd falls over it.
-      if (step.kind === "Underlay") await this.#takeUnderlay(step, before, cost);
-      else await this.#takeOther(step, before, cost);
+      await this.#bring(step, before, cost);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.#failures.push(applicationFailed(step, error));
@@ -150,24 +146,17 @@ class Pass {
     return "asked";
   }
 
-  async #takeUnderlay(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
-    const { form } = step;
-    await this.#lines(step, cost);
+  /** Links, then lines. The Underlay's are all there before the first VXLAN device of a VNI: without an EVPN instance bgpd would fall over it. */
+  async #bring(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
     const absent = this.#absent(step);
     try {
-      await this.#forward(cost);
-      refuse(await this.#kernel.bring(form.links), cost);
-      const moved = absent.filter((link) => link.type === "nic");
-      if (moved.length > 0 && !(await this.#ground.apiAnswers())) {
-        throw new Refusal(
-          `The API server did not answer after interface ${moved.map(({ name }) => name).join(", ")} was moved, so it was moved back`,
-        );
-      }
+      if (step.kind === "Underlay") await this.#forward(cost);
+      refuse(await this.#kernel.bring(step.form.links), cost);
+      await this.#assertNotCutOff(absent);
+      await this.#lines(step, cost);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const refusal = await this.#restoreLinks(absent, before, error);
-      const refused = await this.#restoreLines(step, before);
-      throw refused ? refusal.also(Refusal.ofLine(refused)) : refusal;
+      throw await this.#restoreLinks(absent, before && !this.#isTaken(step.owner, before) ? before : undefined, error);
     }
   }
 
@@ -179,15 +168,10 @@ class Pass {
     }
   }
 
-  async #takeOther(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
-    const absent = this.#absent(step);
-    try {
-      refuse(await this.#kernel.bring(step.form.links), cost);
-      await this.#lines(step, cost);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      throw await this.#restoreLinks(absent, before && !this.#isTaken(step.owner, before) ? before : undefined, error);
-    }
+  async #assertNotCutOff(brought: readonly WantedLink[]): Promise<void> {
+    const moved = brought.filter((link) => link.type === "nic").map(({ name }) => name);
+    if (moved.length === 0 || (await this.#ground.apiAnswers())) return;
+    throw new Refusal(`The API server did not answer after interface ${moved.join(", ")} was moved, so it was moved back`);
   }
 
   async #lines(step: Step, cost: Cost): Promise<void> {
@@ -205,28 +189,24 @@ class Pass {
   /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
   async #rebuild(step: Step, cost: Cost): Promise<void> {
     this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
-    this.#rebuilt = true;
     const outcome = await this.#daemons.rebuild([this.#ground.base, step.form.fragment]);
     cost.lines += outcome.sent;
     if (!outcome.refused) return;
     const refusal = Refusal.ofLine(outcome.refused);
-    const refused = await this.#restoreLines(step, this.#lastGood.get(step.owner));
+    const refused = await this.#setUpAsBefore(step.owner);
     throw refused ? refusal.also(Refusal.ofLine(refused)) : refusal;
   }
 
-  /** FRR as it was before the Underlay's step, as far as it takes that back. */
-  async #restoreLines(step: Step, before: LastGood | undefined): Promise<RefusedLine | undefined> {
-    if (!this.#rebuilt) {
-      return (await (before ? this.#bringLines({ ...step, form: before.form }) : this.#daemons.remove(step.owner))).refused;
-    }
-    let { refused } = await this.#daemons.rebuild([this.#ground.base]);
+  /** FRR with all that is live, as far as it takes that back. */
+  async #setUpAsBefore(refused: string): Promise<RefusedLine | undefined> {
+    let { refused: first } = await this.#daemons.rebuild([this.#ground.base]);
     for (const owner of this.#retiring(() => true).toReversed()) {
       const { fragment } = (this.#lastGood.get(owner) as LastGood).form;
       const outcome = await (owner.startsWith("RawFRRConfig/") ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment));
-      refused ??= outcome.refused;
+      first ??= outcome.refused;
     }
-    if (!before) await this.#daemons.remove(step.owner);
-    return refused;
+    if (!this.#lastGood.has(refused)) await this.#daemons.remove(refused);
+    return first;
   }
 
   /** The step's links that are not there yet. */
