@@ -12,11 +12,11 @@ import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Done } from "./act.ts";
-import { replaceFile } from "./atomic-file.ts";
+import { isThere, replaceFile } from "./atomic-file.ts";
 import { type Difference, differences } from "./differences.ts";
 import type { Daemons } from "./ground.ts";
 import { MissedAddresses } from "./missed-addresses.ts";
-import { lookAt, observe } from "./observe.ts";
+import { lookAt, observe, rememberNics } from "./observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
@@ -96,6 +96,9 @@ export class NodeRouter {
       await using kernel = await HostPass.open(this.places, signal);
       state.index = await view.index(state.index);
       state.seen = lookAt(view.objects, state.seen, view.node, new Date());
+      state.nics = rememberNics(view.objects, kernel.have, state.nics);
+      // Before anything is moved: whoever is killed half-way has lost what only the kernel knew.
+      await this.#file.save(state);
       const planned = plan(await this.#observe(view, state, kernel, signal));
       this.#planned = planned;
 
@@ -162,7 +165,7 @@ export class NodeRouter {
   async #writeConfiguration(file: string, fragments: readonly Fragment[]): Promise<void> {
     const path = file.startsWith("/") ? file : join(this.#options.stateDirectory, file);
     const text = print(merge(fragments));
-    if (this.#written[path] === text) return;
+    if (this.#written[path] === text && (await isThere(path))) return;
     try {
       await mkdir(this.#options.stateDirectory, { recursive: true });
       await replaceFile(path, text);

@@ -2,7 +2,7 @@ import type { LabelSelector } from "../api/core/label-selector.ts";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
 import type { KubeObject } from "../api/kind.ts";
-import type { Links, Snapshot } from "../hostnet/snapshot.ts";
+import type { Link, Links, Snapshot } from "../hostnet/snapshot.ts";
 import { guard } from "./guard.ts";
 import type { InterfaceSeen, Observed, Password, RouterObjects } from "./observed.ts";
 import { selectorComplaints, selects } from "./select.ts";
@@ -29,7 +29,8 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
     index,
     objects,
     passwords: passwordsFor(objects, secret),
-    interfaces: { host: interfaces(links.host), router: interfaces(links.router) },
+    interfaces: { host: interfaces(links.host, state.nics), router: interfaces(links.router, state.nics) },
+    ...(state.nics && { nics: state.nics }),
     guarded: guard(links.host, { nodeAddresses, towardsApi }),
     ovs,
     lastGood: state.lastGood,
@@ -90,9 +91,33 @@ function passwordIn(name: string, secret: Secret | undefined): Password {
   return { password: Buffer.from(encoded, "base64").toString("utf8") };
 }
 
-function interfaces(links: Links): InterfaceSeen[] {
-  return [...links.values()].map(({ name, addresses, type }) => {
-    const texts = addresses.map(({ text }) => text);
+/** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
+export function rememberNics(
+  { underlays }: Pick<RouterObjects, "underlays">,
+  { host, router }: Facts["links"],
+  before: RouterState["nics"] = new Map(),
+): Map<string, readonly string[]> {
+  const names = new Set(underlays.flatMap(({ spec }) => spec.nics ?? []));
+  return new Map(
+    [...names].sort().flatMap((name): [string, readonly string[]][] => {
+      const seen = own(router.get(name) ?? host.get(name));
+      const addresses = seen.length > 0 ? seen : (before.get(name) ?? []);
+      return addresses.length > 0 ? [[name, addresses]] : [];
+    }),
+  );
+}
+
+/** Those that were given to it for good. */
+function own(link: Link | undefined): string[] {
+  const lasting = link?.addresses.filter(({ scope, dynamic, peer }) => scope === "global" && !dynamic && peer === undefined) ?? [];
+  return lasting.map(({ text }) => text);
+}
+
+function interfaces(links: Links, nics?: RouterState["nics"]): InterfaceSeen[] {
+  return [...links.values()].map((link) => {
+    const { name, addresses, type } = link;
+    const lost = own(link).length === 0 ? (nics?.get(name) ?? []) : [];
+    const texts = [...addresses.map(({ text }) => text), ...lost];
     return type === "" ? { name, addresses: texts } : { name, addresses: texts, kind: type };
   });
 }

@@ -18,6 +18,8 @@ export interface Observed {
   /** What became of the Secrets that neighbors name, by the name of the Secret. */
   readonly passwords: ReadonlyMap<string, Password>;
   readonly interfaces: Readonly<Record<"host" | "router", readonly InterfaceSeen[]>>;
+  /** The addresses that the interfaces of Underlays had when they last had any, by name. */
+  readonly nics?: ReadonlyMap<string, readonly string[]>;
   /** Interfaces that the node itself lives on, and why: `carries the Node address 192.0.2.1`. Masters and their ports included. */
   readonly guarded: ReadonlyMap<string, string>;
   /** Whether Open vSwitch answers on this node. */

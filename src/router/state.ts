@@ -10,6 +10,8 @@ export interface RouterState {
   lastGood: Map<string, LastGood>;
   /** The objects of the namespace that were there in the last pass, by uid. */
   seen: Map<string, Seen>;
+  /** The addresses of the interfaces that Underlays name, as they were when they last had any: the kernel forgets them when a namespace goes. */
+  nics?: ReadonlyMap<string, readonly string[]>;
   /** The node index that the addresses here are made from. */
   index?: number | undefined;
 }
@@ -91,11 +93,17 @@ function newState(): RouterState {
 interface Stored {
   lastGood: [string, LastGood][];
   seen: [string, Seen][];
+  nics?: [string, readonly string[]][];
   index?: number;
 }
 
-function print({ lastGood, seen, index }: RouterState): string {
-  const stored: Stored = { lastGood: sorted(lastGood), seen: sorted(seen), ...(index !== undefined && { index }) };
+function print({ lastGood, seen, nics, index }: RouterState): string {
+  const stored: Stored = {
+    lastGood: sorted(lastGood),
+    seen: sorted(seen),
+    ...(nics && { nics: sorted(nics) }),
+    ...(index !== undefined && { index }),
+  };
   const text = JSON.stringify(stored);
   return `{"version":${VERSION},"sha256":"${sha256(text)}","router":${text}}\n`;
 }
@@ -104,8 +112,13 @@ function parse(text: string): RouterState {
   const { version, sha256: sum, router } = JSON.parse(text) as { version?: unknown; sha256?: unknown; router?: Stored };
   if (version !== VERSION) throw new Error(`its version is ${String(version)}, not ${VERSION}`);
   if (router === undefined || sum !== sha256(JSON.stringify(router))) throw new Error("its checksum does not fit");
-  const { lastGood, seen, index } = router;
-  return { lastGood: new Map(lastGood), seen: new Map(seen), ...(index !== undefined && { index }) };
+  const { lastGood, seen, nics, index } = router;
+  return {
+    lastGood: new Map(lastGood),
+    seen: new Map(seen),
+    ...(nics && { nics: new Map(nics) }),
+    ...(index !== undefined && { index }),
+  };
 }
 
 function sha256(text: string): string {

@@ -50,7 +50,7 @@ export function underlayForm(owner: string, spec: Underlay["spec"], { routerId, 
     }),
   );
   const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
-  return { fragment, links: underlayLinks(owner, spec, vtep) };
+  return { fragment, links: underlayLinks(owner, spec, vtep, ground.nics) };
 }
 
 /** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */

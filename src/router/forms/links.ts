@@ -7,9 +7,17 @@ import type { SessionEnds } from "./fragments.ts";
 import type { Vtep } from "../validate/underlay.ts";
 
 /** The links of a node's router, each after those that it stands on. */
-export function underlayLinks(owner: string, { nics = [] }: Underlay["spec"], vtep: Vtep | undefined): WantedLink[] {
+export function underlayLinks(
+  owner: string,
+  { nics = [] }: Underlay["spec"],
+  vtep: Vtep | undefined,
+  known: ReadonlyMap<string, readonly string[]> = new Map(),
+): WantedLink[] {
   return [
-    ...nics.map((name): WantedLink => ({ type: "nic", place: "router", name, owner })),
+    ...nics.map((name): WantedLink => {
+      const addresses = known.get(name);
+      return { type: "nic", place: "router", name, owner, ...(addresses && { addresses }) };
+    }),
     ...(vtep?.ours
       ? [{ type: "dummy", place: "router", name: vtep.device, owner, addresses: [`${vtep.address.toString()}/32`] } as const]
       : []),

@@ -15,7 +15,7 @@ import { vrfComplaints } from "./names.ts";
 import { readInterfaceAddress, unusable } from "./networks.ts";
 
 /** What the node itself adds to the question whether a resource can be set up on it. */
-export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "guarded" | "ovs">;
+export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "nics" | "guarded" | "ovs">;
 
 /** What the node's Underlay takes for itself. */
 interface Surroundings {
