@@ -1,6 +1,7 @@
 import { FrrPass } from "../frr/apply.ts";
 import { merge, parse } from "../frr/config.ts";
 import { daemonsOf } from "../frr/daemons.ts";
+import { FrrError } from "../frr/error.ts";
 import type { ConfigLine } from "../frr/fragment.ts";
 import { FrrInstance } from "../frr/instance.ts";
 import { knownAddresses, sessions, vnis } from "../frr/show.ts";
@@ -9,6 +10,7 @@ import type { Log } from "../kube/log.ts";
 import { NodeRouter } from "../router/node-router.ts";
 import type { Said } from "../router/sessions.ts";
 import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
+import { strayDaemons } from "./stray-daemons.ts";
 
 interface RouterOnMachineOptions {
   frr: FrrInstance;
@@ -27,6 +29,7 @@ export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log
     frr: {
       async open(applied, signal) {
         await frrUp?.();
+        await assertInNamespace(place, frrUp !== undefined);
         return FrrPass.open(frr, applied, signal);
       },
       running: (signal) => runningLines(frr, signal),
@@ -34,6 +37,16 @@ export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log
     },
     log,
   });
+}
+
+/** A namespace that was deleted and created anew is empty, while FRR goes on in the old one, which nobody can reach any more. */
+async function assertInNamespace({ frrRunDirectory, routerNetns }: RouterPlaceOptions, ours: boolean): Promise<void> {
+  const strays = await strayDaemons(frrRunDirectory, routerNetns);
+  if (strays.length === 0) return;
+  // Whoever keeps them running starts them where they belong.
+  if (ours) for (const pid of strays) process.kill(pid, "SIGKILL");
+  const remedy = ours ? "it is started anew" : "restart FRR";
+  throw new FrrError("NotStarted", `FRR runs in a network namespace that is no longer called ${routerNetns}; ${remedy}`);
 }
 
 export function placesOf({ routerNetns, hostNetns }: RouterPlaceOptions): Places {

@@ -85,7 +85,8 @@ export function addRouter(options: RouterOptions): void {
     log,
     stamp: stampUpdate,
   });
-  const agent = new RouterAgent({ ...options, statuses, writer });
+  const links = new LinkWatch(options, () => bell.ring(node));
+  const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new SessionWatch({
     ask: (signal) => options.ask(signal),
     onChange: () => agent.publish(),
@@ -126,7 +127,7 @@ export function addRouter(options: RouterOptions): void {
     }),
   );
   manager.add(sessions);
-  manager.add(linkWatch(options, () => bell.ring(node)));
+  manager.add(links);
   manager.add(neighbourController(options.router.places.router, log));
   manager.add(writer, { stage: "writers" });
 }
@@ -134,6 +135,7 @@ export function addRouter(options: RouterOptions): void {
 interface AgentOptions extends RouterOptions {
   statuses: { get(key: string): RouterNodeConfigurationStatus | undefined };
   writer: StatusWriter<RouterNodeConfigurationStatus>;
+  links: LinkWatch;
 }
 
 /** Between the passes: what is said of the last one, and when the next is due. */
@@ -155,14 +157,15 @@ class RouterAgent {
   }
 
   async pass(view: ClusterView, signal: AbortSignal): Promise<Result> {
-    const { router, client, node } = this.#options;
+    const { router, client, node, links } = this.#options;
     const restarted = this.frrRestarted;
     this.frrRestarted = false;
     const show = (outcome: Outcome) => {
       this.#last = { view, outcome };
       this.publish();
     };
-    const result = await router.pass(view, { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show }, signal);
+    const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.lookAgain() };
+    const result = await router.pass(view, hooks, signal);
     show(result.outcome);
     this.#count(result);
     this.#tell(view, result, restarted);
@@ -241,15 +244,33 @@ class RouterAgent {
   }
 }
 
-function linkWatch({ router, log }: RouterOptions, ring: () => void): Runnable {
-  return {
-    name: "link watch",
-    run: (signal) =>
-      watchLinks(router.places, ring, signal, (cause) => {
+/** Rings when links or addresses change in either namespace. */
+class LinkWatch implements Runnable {
+  readonly name = "link watch";
+  readonly #options: Pick<RouterOptions, "router" | "log">;
+  readonly #ring: () => void;
+  #watching = new AbortController();
+
+  constructor(options: Pick<RouterOptions, "router" | "log">, ring: () => void) {
+    this.#options = options;
+    this.#ring = ring;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { router, log } = this.#options;
+    while (!signal.aborted) {
+      this.#watching = new AbortController();
+      await watchLinks(router.places, this.#ring, AbortSignal.any([signal, this.#watching.signal]), (cause) => {
         routerWatchRestarts.inc();
         log.debug({ error: cause }, "the watch over links ended and is started again");
-      }),
-  };
+      });
+    }
+  }
+
+  /** The watch looks at a namespace, whatever becomes of its name, and keeps it alive. */
+  lookAgain(): void {
+    this.#watching.abort();
+  }
 }
 
 /** Any answer counts, also a refusal: the way there and back is open. */

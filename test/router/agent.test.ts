@@ -9,6 +9,7 @@ import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
 import { plumbline } from "../support/command-line.ts";
+import { run } from "../support/frr.ts";
 import { RouterNode } from "../support/router-node.ts";
 
 // What needs no VRF, which this machine's kernel may lack; the lab has the rest.
@@ -197,6 +198,56 @@ describe("a router that cannot be used", () => {
     expect((await node.status()).status?.conditions?.[0]?.message).toContain("frr.candidate.conf cannot be written: EISDIR");
     await rm(join(node.place.stateDirectory, "frr.candidate.conf.new"), { recursive: true });
     await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/late": "Applied" }));
+  });
+
+  test("because the disk is full says so, and loses nothing", async () => {
+    const { stateDirectory } = node.place;
+    await node.stopAgent();
+    const aside = await mkdtemp(join(tmpdir(), "plumbline-aside-"));
+    await run("cp", "-a", `${stateDirectory}/.`, aside);
+    await run("mount", "-t", "tmpfs", "-o", "size=256k", "plumbline", stateDirectory);
+    try {
+      await run("sh", "-c", `cp -a "$1/." "$2"; dd if=/dev/zero of="$2/filler" bs=4k 2>&1 || true`, "sh", aside, stateDirectory);
+      node.startAgent();
+      await create(RawFRRConfig, "full", { rawConfig: "ip prefix-list full seq 5 permit 198.51.100.0/24" });
+      await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
+      expect((await node.status()).status?.conditions?.[0]?.message).toContain("ENOSPC: no space left on device");
+      expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns"]));
+      await rm(join(stateDirectory, "filler"));
+      await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/full": "Applied", "L3Passthrough/pt": "Applied" }));
+      await node.stopAgent();
+      await run("cp", "-a", `${stateDirectory}/.`, aside);
+    } finally {
+      await node.stopAgent();
+      await run("umount", "-l", stateDirectory);
+      await run("cp", "-a", `${aside}/.`, stateDirectory);
+      await rm(aside, { recursive: true });
+      node.startAgent();
+    }
+  });
+
+  test("because its namespace cannot be entered says so", async () => {
+    const { routerNetns, frrRunDirectory } = node.place;
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+    const zebra = Number(await readFile(join(frrRunDirectory, "zebra.pid"), "utf8"));
+    await run("umount", "-l", `/run/netns/${routerNetns}`);
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "5" } } }, { signal });
+    await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
+    expect((await node.status()).status?.conditions?.[0]?.message).toContain("setting the network namespace");
+    await run("mount", "--bind", `/proc/${zebra}/ns/net`, `/run/netns/${routerNetns}`);
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  });
+
+  test("because its namespace was deleted is set up anew, with FRR in it", async () => {
+    await run("ip", "netns", "del", node.place.routerNetns);
+    await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "6" } } }, { signal });
+    // A veth dies with its namespace; hardware would be back on the host.
+    await eventually(async () => expect(await failed()).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]));
+    await eventually(() => node.plugIn());
+    await eventually(async () => {
+      expect(await condition("Ready")).toBe("True ConfigurationSuccessful");
+      expect(await node.vtysh("show interface eth1")).toContain("192.168.11.3/24");
+    });
   });
 
   test("because FRR is not installed says so", async () => {

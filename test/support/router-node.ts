@@ -57,13 +57,18 @@ export class RouterNode {
       await run("ip", "netns", "add", netns);
       await run("ip", "-n", netns, "link", "set", "lo", "up");
     }
-    await node.host("link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", node.neighbour);
-    await node.host("addr", "add", "192.168.11.3/24", "dev", "eth1");
-    await node.host("link", "set", "eth1", "up");
-    await run("ip", "-n", node.neighbour, "addr", "add", "192.168.11.2/24", "dev", "eth1");
-    await run("ip", "-n", node.neighbour, "link", "set", "eth1", "up");
+    await node.plugIn();
     await node.client.resource(Node).create({ metadata: { name: node.name }, spec: {} }, { signal });
     return node;
+  }
+
+  /** A new `eth1`, as on the first day. */
+  async plugIn(): Promise<void> {
+    await this.host("link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", this.neighbour);
+    await this.host("addr", "add", "192.168.11.3/24", "dev", "eth1");
+    await this.host("link", "set", "eth1", "up");
+    await run("ip", "-n", this.neighbour, "addr", "add", "192.168.11.2/24", "dev", "eth1");
+    await run("ip", "-n", this.neighbour, "link", "set", "eth1", "up");
   }
 
   /** `ip` in the namespace that stands for the machine's own. */
