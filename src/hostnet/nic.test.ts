@@ -44,6 +44,13 @@ describe("an interface of the node", () => {
     ]);
   });
 
+  test("that came back by itself when its namespace was deleted is not moved away, and has its own alias again", () => {
+    const back = link("eth1", "", { alias: "plumbline:Underlay/u moved was uplink to rack 7" });
+    expect(typedCommands(planRemoval([{ ...want, place: "host" }], snapshot({ host: [back] })))).toEqual([
+      "host: ip link set dev eth1 alias uplink to rack 7",
+    ]);
+  });
+
   test("moves back with what it has by then, under its own alias", () => {
     const moved = link("eth1", "", { alias: "plumbline:Underlay/u moved was uplink to rack 7", addresses: ["192.0.2.5/24"] });
     expect(typedCommands(planRemoval([want], snapshot({ router: [moved], routes })))).toEqual([

@@ -18,9 +18,12 @@ export function bringNic(want: WantedLink, draft: Draft): void {
   alter({ ...there, alias: movedAlias(want.owner, there), up: true }, want, draft);
 }
 
-/** Moves it back where it came from. */
+/** Moves it back to the host. One that came back by itself, as when someone deletes the router's namespace, is only no longer called moved. */
 export function returnNic(place: Place, link: Link, draft: Draft): void {
-  move(place, link, aliasBefore(link), draft);
+  const alias = aliasBefore(link);
+  if (place === "router") return move(place, link, alias, draft);
+  draft.ip(place, link.name, "link", "set", "dev", link.name, "alias", alias);
+  draft.put(place, { ...link, alias });
 }
 
 function alter(link: Link, want: WantedLink, draft: Draft): void {
