@@ -11,7 +11,7 @@ import type { Live, Step } from "./step.ts";
 import { traverse } from "./tree.ts";
 
 /** What one pass did for one resource, or for what belongs to none. */
-export interface Change {
+interface Change {
   readonly owner: string;
   readonly links: number;
   readonly lines: number;

@@ -7,21 +7,21 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import { watchLinks } from "../hostnet/watch-links.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { pause } from "../kube/client/pause.ts";
-import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
+import { controller, type Result } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { Bell, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
-import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable, routerWatchRestarts } from "../kube/metrics.ts";
+import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "../kube/metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
+import { LinkWatch } from "./link-watch.ts";
 import { neighbourController } from "./neighbours.ts";
 import { ownIndex } from "./own-index.ts";
 import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
@@ -85,7 +85,7 @@ export function addRouter(options: RouterOptions): void {
     log,
     stamp: stampUpdate,
   });
-  const links = new LinkWatch(options, () => bell.ring(node));
+  const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new SessionWatch({
     ask: (signal) => options.ask(signal),
@@ -241,35 +241,6 @@ class RouterAgent {
     const retried = error !== undefined || outcome.failures.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
     if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
-  }
-}
-
-/** Rings when links or addresses change in either namespace. */
-class LinkWatch implements Runnable {
-  readonly name = "link watch";
-  readonly #options: Pick<RouterOptions, "router" | "log">;
-  readonly #ring: () => void;
-  #watching = new AbortController();
-
-  constructor(options: Pick<RouterOptions, "router" | "log">, ring: () => void) {
-    this.#options = options;
-    this.#ring = ring;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { router, log } = this.#options;
-    while (!signal.aborted) {
-      this.#watching = new AbortController();
-      await watchLinks(router.places, this.#ring, AbortSignal.any([signal, this.#watching.signal]), (cause) => {
-        routerWatchRestarts.inc();
-        log.debug({ error: cause }, "the watch over links ended and is started again");
-      });
-    }
-  }
-
-  /** The watch looks at a namespace, whatever becomes of its name, and keeps it alive. */
-  lookAgain(): void {
-    this.#watching.abort();
   }
 }
 

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
@@ -54,6 +54,8 @@ export interface PassHooks {
   /** Whether the API server answers within its time, after an interface was moved. */
   apiAnswers(): Promise<boolean>;
   onRebuild(outcome: Outcome): void;
+  /** The router's namespace is another one than in the last pass: someone deleted it. */
+  onNewNamespace(): void;
 }
 
 export interface PassResult {
@@ -70,6 +72,7 @@ export class NodeRouter {
   readonly #options: NodeRouterOptions;
   readonly #file: StateFile;
   #state: RouterState | undefined;
+  #namespace: number | undefined;
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = new MissedAddresses();
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
@@ -93,6 +96,7 @@ export class NodeRouter {
     try {
       const state = await this.#load();
       await ensureNamespace(this.places.router, signal);
+      await this.#compareNamespace(hooks);
       await using kernel = await HostPass.open(this.places, signal);
       state.index = await view.index(state.index);
       state.seen = lookAt(view.objects, state.seen, view.node, new Date());
@@ -124,6 +128,12 @@ export class NodeRouter {
       const unavailable = error instanceof Error ? error.message : String(error);
       return { outcome: { ...outcomeOf(this.#planned, this.#state), unavailable }, error };
     }
+  }
+
+  async #compareNamespace(hooks: PassHooks): Promise<void> {
+    const { ino } = await stat(join("/run/netns", this.places.router));
+    if (this.#namespace !== undefined && this.#namespace !== ino) hooks.onNewNamespace();
+    this.#namespace = ino;
   }
 
   async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
