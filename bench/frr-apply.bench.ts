@@ -11,6 +11,7 @@ const VNIS = 400;
 /** The peer's way takes minutes for all of them, and each step longer than the one before: a few at the beginning favour it. */
 const PEER_VNIS = 20;
 const GUILTY = 13;
+const PASSES_PER_RUN = 10;
 
 const { signal } = new AbortController();
 const all = [underlay, ...Array.from({ length: VNIS }, (_, n) => l3vni(n))];
@@ -31,21 +32,28 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
     await pass(instance, all, all);
 
     const unchanged = await interleaved({
-      ours: async () => {
-        const rendered = structuredClone(all);
-        return await timed(say, "an unchanged pass", () => pass(instance, all, rendered, 0));
-      },
-      peer: () => timed(say, "frr-reload.py --test", () => noDifference(instance, files.same)),
-    });
-    const added = await interleaved({
-      ours: async () => {
-        const rendered = structuredClone(more);
-        const ms = await timed(say, "one more L3VNI", () => pass(instance, all, rendered));
-        await pass(instance, more, all);
+      ours: () =>
+        averaged(say, "an unchanged pass", async () => {
+          const rendered = structuredClone(all);
+          return await timed(() => pass(instance, all, rendered, 0));
+        }),
+      peer: async () => {
+        const ms = await timed(() => noDifference(instance, files.same));
+        say(`frr-reload.py --test: ${ms.toFixed(0)} ms`);
         return ms;
       },
+    });
+    const added = await interleaved({
+      ours: () =>
+        averaged(say, "one more L3VNI", async () => {
+          const rendered = structuredClone(more);
+          const ms = await timed(() => pass(instance, all, rendered));
+          await pass(instance, more, all);
+          return ms;
+        }),
       peer: async () => {
-        const ms = await timed(say, "frr-reload.py --reload", () => reload(instance, files.more, signal));
+        const ms = await timed(() => reload(instance, files.more, signal));
+        say(`frr-reload.py --reload: ${ms.toFixed(0)} ms`);
         await pass(instance, more, all);
         return ms;
       },
@@ -66,10 +74,16 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
 
 async function fromEmpty(say: (line: string) => void): Promise<Measure> {
   const { ours, peer } = await interleaved({
-    ours: () => onEmpty((instance) => timed(say, `${VNIS} L3VNIs, one guilty`, () => blame(oneByOne(instance)))),
+    ours: () =>
+      onEmpty(async (instance) => {
+        const ms = await timed(() => blame(oneByOne(instance)));
+        say(`${VNIS} L3VNIs, one guilty: ${ms.toFixed(0)} ms`);
+        return ms;
+      }),
     peer: () =>
       onEmpty(async (instance) => {
-        const ms = await timed(say, `${PEER_VNIS} L3VNIs, one frr-reload.py each`, () => blame(onePerReload(instance)));
+        const ms = await timed(() => blame(onePerReload(instance)));
+        say(`${PEER_VNIS} L3VNIs, one frr-reload.py each: ${ms.toFixed(0)} ms`);
         return (ms / PEER_VNIS) * VNIS;
       }),
   });
@@ -144,10 +158,16 @@ async function fileOf(instance: FrrInstance, fragments: readonly Fragment[]): Pr
   return (await FrrPass.open(instance, fragments, signal)).configuration;
 }
 
-async function timed(say: (line: string) => void, what: string, work: () => Promise<void>): Promise<number> {
+async function timed(work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
-  const ms = performance.now() - start;
-  say(`${what}: ${ms.toFixed(0)} ms`);
-  return ms;
+  return performance.now() - start;
+}
+
+/** Of several passes: an agent makes one after the other. */
+async function averaged(say: (line: string) => void, what: string, measure: () => Promise<number>): Promise<number> {
+  let ms = 0;
+  for (let n = 0; n < PASSES_PER_RUN; n++) ms += await measure();
+  say(`${what}: ${(ms / PASSES_PER_RUN).toFixed(1)} ms`);
+  return ms / PASSES_PER_RUN;
 }

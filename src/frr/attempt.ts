@@ -32,10 +32,16 @@ export class Attempt {
     const told: string[] = [];
     const refusals: RefusedLine[] = [];
     let isOver = false;
-    const take = async (change: Change, index: number, first: readonly Promise<void>[]) => {
+    const take = async (change: Change, index: number, first: readonly Promise<void>[], gate?: Promise<void>) => {
       await Promise.all(first);
       if (isOver) return;
       try {
+        if (gate) {
+          // The way there takes zebra long, and for that nothing has to be waited for.
+          await this.#console.approach(change);
+          await gate;
+          if (isOver) return;
+        }
         const refused = await this.#tell(change);
         if (refused) refusals[index] = refused;
         else told[index] = inWords(change);
@@ -53,7 +59,7 @@ export class Attempt {
       const { daemon, entry } = change;
       const isBarrier = isPolicy(entry.path, entry.line);
       const lane = lanes.get(daemon) ?? barrier;
-      const taken = take(change, index, isBarrier ? [barrier, ...lanes.values()] : isOfBgp(entry) ? [lane, gate] : [lane]);
+      const taken = take(change, index, isBarrier ? [barrier, ...lanes.values()] : [lane], isOfBgp(entry) ? gate : undefined);
       if (isBarrier) lanes.clear();
       else lanes.set(daemon, taken);
       if (isBarrier) barrier = taken;

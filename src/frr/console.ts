@@ -10,11 +10,16 @@ const ASK_AGAIN_MS = 10;
 /** Longer than any answer may take. */
 const IDLE_MS = 30_000;
 
+interface Seat {
+  readonly vty: Vty;
+  path: Path;
+}
+
 /** Connections of our own in configuration mode, one for each daemon that has to be told something. */
 export class Console {
   readonly #router: FrrRouter;
   readonly #signal: AbortSignal;
-  readonly #seats = new Map<string, { vty: Vty; path: Path }>();
+  readonly #seats = new Map<string, Seat>();
   #leaving: NodeJS.Timeout | undefined;
 
   constructor(router: FrrRouter, signal: AbortSignal) {
@@ -49,22 +54,36 @@ export class Console {
     this.#seats.clear();
   }
 
-  async #say({ daemon, context, send, do: what, entry }: Change): Promise<string | undefined> {
+  /** Goes where the change is to be made. FRR's words when it does not let us in. */
+  async approach({ daemon, context }: Change): Promise<string | undefined> {
     const seat = this.#seats.get(daemon) ?? (await this.#sitDown(daemon));
-    const lines = [...wayFrom(seat.path, context), send];
+    const words = await this.#run(seat, wayFrom(seat.path, context));
+    if (words === undefined) seat.path = context;
+    return words;
+  }
+
+  async #say(change: Change): Promise<string | undefined> {
+    const { daemon, context, send, do: what, entry } = change;
+    const kept = await this.approach(change);
+    const seat = this.#seats.get(daemon);
+    if (kept !== undefined || !seat) return kept;
+    const words = await this.#run(seat, [send]);
+    if (words === undefined && what === "add" && entry.context) seat.path = [...context, send];
+    return words;
+  }
+
+  async #run(seat: Seat, lines: readonly string[]): Promise<string | undefined> {
     for (const line of lines) {
       const { status, text } = await seat.vty.run(line, this.#signal);
-      if (status !== VtyStatus.success) {
-        // A line that is not known where it was said is tried further out, and leaves us there.
-        await this.#outermost(seat);
-        return frrsWords(text, status);
-      }
+      if (status === VtyStatus.success) continue;
+      // A line that is not known where it was said is tried further out, and leaves us there.
+      await this.#outermost(seat);
+      return frrsWords(text, status);
     }
-    seat.path = what === "add" && entry.context ? [...context, send] : context;
     return undefined;
   }
 
-  async #sitDown(daemon: string): Promise<{ vty: Vty; path: Path }> {
+  async #sitDown(daemon: string): Promise<Seat> {
     const vty = await this.#router.open(daemon, this.#signal);
     const seat = { vty, path: [] };
     await vty.must("configure terminal", this.#signal);
@@ -72,7 +91,7 @@ export class Console {
     return seat;
   }
 
-  async #outermost(seat: { vty: Vty; path: Path }): Promise<void> {
+  async #outermost(seat: Seat): Promise<void> {
     await seat.vty.must("end", this.#signal);
     await seat.vty.must("configure terminal", this.#signal);
     seat.path = [];

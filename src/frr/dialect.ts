@@ -10,7 +10,7 @@ export class Dialect {
   readonly daemons: readonly string[];
   readonly #major: number;
   readonly #owners: (top: string) => readonly string[];
-  readonly #read = new Map<string, { text: string; blocks: ReadonlyMap<string, Block> }>();
+  readonly #read = new Map<string, { text: string; printed: readonly string[]; blocks: readonly Block[] }>();
   readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
 
   constructor(version: Pick<FrrVersion, "major">) {
@@ -43,16 +43,20 @@ export class Dialect {
     return ConfigSet.ofBlocks(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
   }
 
-  #understood(daemon: string, text: string): Block[] {
+  #understood(daemon: string, text: string): readonly Block[] {
     const before = this.#read.get(daemon);
-    if (before?.text === text) return [...before.blocks.values()];
-    const blocks = new Map<string, Block>();
-    for (const printed of blocksOf(text)) {
-      const block = before?.blocks.get(printed) ?? new Map(entriesOf(parse(printed), () => [daemon]).map((entry) => [entry.key, entry]));
-      blocks.set(printed, block);
-    }
-    this.#read.set(daemon, { text, blocks });
-    return [...blocks.values()];
+    if (before?.text === text) return before.blocks;
+    const printed = blocksOf(text);
+    const find = lookupIn(before?.printed ?? []);
+    const blocks = printed.map((one): Block => {
+      const known = find(one);
+      return (
+        (known === undefined ? undefined : before?.blocks[known]) ??
+        new Map(entriesOf(parse(one), () => [daemon]).map((entry) => [entry.key, entry]))
+      );
+    });
+    this.#read.set(daemon, { text, printed, blocks });
+    return blocks;
   }
 
   /** On without being said: to ask for it is to ask for nothing. */
@@ -71,4 +75,21 @@ export class Dialect {
 /** What a daemon prints, cut before each line of the top level. */
 function blocksOf(text: string): string[] {
   return text.split(/\n(?=[^ !\n])(?!exit)/);
+}
+
+/** Where a block stood the last time. Mostly one is new, changed or gone and the rest stands in the same order, so that few have to be searched for. */
+function lookupIn(before: readonly string[]): (block: string) => number | undefined {
+  let at = 0;
+  let missed = false;
+  let index: ReadonlyMap<string, number> | undefined;
+  return (block) => {
+    let found = before[at] === block ? at : before[at + 1] === block ? at + 1 : undefined;
+    if (found === undefined && missed) {
+      index ??= new Map(before.map((block, at) => [block, at]));
+      found = index.get(block);
+    }
+    missed = found === undefined;
+    if (found !== undefined) at = found + 1;
+    return found;
+  };
 }
