@@ -1,3 +1,5 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
 import { KernelError } from "./error.ts";
 import { ip } from "./run.ts";
 
@@ -12,8 +14,17 @@ export interface Places {
 /** Between its name and the namespace behind it there is a moment in which it cannot be entered, so all who ask at once wait for the first. */
 const underWay = new Map<string, Promise<void>>();
 
-/** Creates a named network namespace unless it is there, its loopback up. It stays until somebody deletes it. */
+/** The file system of namespaces: `ip netns add` mounts each under its name. */
+const NSFS = 0x6e736673;
+
+/** Creates a named network namespace with its loopback up, unless it is there. It stays until somebody deletes it. */
 export async function ensureNamespace(name: string, signal: AbortSignal): Promise<void> {
+  const mounted = await statfs(join("/run/netns", name)).catch(() => undefined);
+  if (mounted?.type !== NSFS) await raiseLoopback(name, signal);
+}
+
+/** Has the loopback of a named network namespace up, and creates the namespace where it is not there. */
+export async function raiseLoopback(name: string, signal: AbortSignal): Promise<void> {
   await underWay.get(name)?.catch(() => {});
   const ensuring = ensure(name, signal).finally(() => underWay.delete(name));
   underWay.set(name, ensuring);

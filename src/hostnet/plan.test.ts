@@ -260,6 +260,22 @@ describe("what is there already", () => {
     expect(commands[1]).toContain("link add name vni100");
   });
 
+  test("VXLANs that change VNIs with each other are both gone before either is created", () => {
+    const other: WantedLink = { ...vxlan, name: "vni101", vni: 100 };
+    const liveOther = {
+      ...liveVxlan,
+      name: "vni101",
+      vxlan: { vni: 101, port: 4789, local: "10.255.0.1", device: "lound", learning: false },
+    };
+    const commands = run([{ ...vxlan, vni: 101 }, other], snapshot({ router: [lound, liveBridge, liveVxlan, liveOther] }));
+    expect(commands.flatMap((command) => /link (?:add name|del dev) \S+/.exec(command)?.[0] ?? [])).toEqual([
+      "link del dev vni100",
+      "link del dev vni101",
+      "link add name vni100",
+      "link add name vni101",
+    ]);
+  });
+
   test("a VXLAN that was taken from its bridge is a quiet port again", () => {
     expect(run([vxlan], snapshot({ router: [lound, liveBridge, looseVxlan] }))).toEqual([
       "router: ip link set dev vni100 master br-pe-100",

@@ -12,6 +12,8 @@ type Created = Exclude<WantedLink, { type: "nic" | "ovs-bridge" }>;
 /** What must be run so that the links are as wanted: nothing where they already are, and no more than what differs, since every link event makes FRR look again. */
 export function plan(want: readonly WantedLink[], have: Snapshot): Plan {
   const draft = new Draft(have);
+  // First of all, since what one link must give up another may be waiting for, such as a VNI.
+  for (const link of want) deleteUnfit(link, draft);
   for (const link of inOrder(want)) {
     if (link.type === "nic") bringNic(link, draft);
     else if (link.type === "ovs-bridge") bringOvsBridge(link, draft);
@@ -67,9 +69,14 @@ function bringCreated(want: Created, draft: Draft): void {
     if (name !== undefined && !draft.get(want.place, name))
       return draft.refuse(want.place, want.name, `Interface ${name} not present on node`);
   }
-  if (found && !fits(found, want, draft)) draft.delete(want.place, found);
-  const link = draft.get(want.place, want.name) ?? create(want, draft);
+  const link = found ?? create(want, draft);
   if (link) alter(link, want, draft);
+}
+
+function deleteUnfit(want: WantedLink, draft: Draft): void {
+  if (want.type === "nic" || want.type === "ovs-bridge") return;
+  const found = draft.get(want.place, want.name);
+  if (found && holdOf(found) === "created" && !fits(found, want, draft)) draft.delete(want.place, found);
 }
 
 /** Whether it can become what is wanted without being created anew. */
