@@ -30,6 +30,8 @@ export interface Finished {
   readonly foreign: readonly string[];
   /** What was not as it should be when all was read back. */
   readonly differed: readonly string[];
+  /** What FRR took without a word and does not have, not even after a repair. */
+  readonly lost?: readonly { readonly owner: string; readonly line: string }[];
 }
 
 const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
@@ -145,10 +147,20 @@ export class FrrPass {
         if (!(error instanceof FrrError)) throw error;
         differed.push(masked(error.message));
       });
+      this.#have = await this.#read();
     }
+    const lost = differed.length > 0 && repair ? this.#lost() : [];
     this.#console.close();
     this.#memory.keepFor(this.#instance);
-    return { foreign, differed };
+    return { foreign, differed, ...(lost.length > 0 && { lost }) };
+  }
+
+  #lost(): NonNullable<Finished["lost"]> {
+    const { missing } = this.#memory.differences(this.#have);
+    return missing.flatMap((entry) => {
+      const owners = this.#asked.ownersOf(entry).flatMap((owner) => (owner === RAW ? this.#raws().map((raw) => raw.owner) : [owner]));
+      return owners.map((owner) => ({ owner, line: describe(entry) }));
+    });
   }
 
   async #exchange(owner: string, entries: readonly Entry[]): Promise<FragmentOutcome> {

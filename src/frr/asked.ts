@@ -27,6 +27,10 @@ export class Asked {
     return [...this.#owners.values()].flatMap((entries) => entries.filter(isMeant));
   }
 
+  ownersOf({ key }: Entry): string[] {
+    return [...this.#owners].filter(([, entries]) => entries.some((entry) => entry.key === key)).map(([owner]) => owner);
+  }
+
   of(owner: string): readonly Entry[] {
     return this.#owners.get(owner) ?? [];
   }

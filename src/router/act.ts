@@ -3,7 +3,7 @@ import { createdAlias, holdOf } from "../hostnet/ownership.ts";
 import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { LastGood } from "./form.ts";
-import { type Daemons, type Ground, type Kernel, Refusal, type RefusedLine } from "./ground.ts";
+import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./ground.ts";
 import { Holdings, keyOfLink } from "./holdings.ts";
 import { linesWanted, onlyWanted } from "./lines-wanted.ts";
 import type { RouterPlan } from "./plan.ts";
@@ -94,7 +94,8 @@ class Pass {
     for (const owner of this.#retiring((owner) => !visited.has(owner))) await this.#retire(owner);
     await this.#dropLeft();
     await this.#sweep();
-    const { foreign } = await this.#daemons.finish({ repair: true });
+    const { foreign, lost = [] } = await this.#daemons.finish({ repair: true });
+    for (const [owner, lines] of Map.groupBy(lost, ({ owner }) => owner)) this.#miss(owner, lines);
     return this.#done({ foreign });
   }
 
@@ -253,11 +254,11 @@ class Pass {
 
   async #retire(owner: string): Promise<void> {
     const outcome = await this.#daemons.remove(owner);
-    if (outcome.refused) return void this.#failures.push(this.#cannotGo(owner, Refusal.ofLine(outcome.refused)));
+    if (outcome.refused) return void this.#failures.push(cannotGo(owner, Refusal.ofLine(outcome.refused)));
     const links = this.#holdings.onlyOf(owner);
     const { changed, refused } = await this.#kernel.remove(links.toReversed());
     this.#note(owner, { links: changed, lines: outcome.sent }, false);
-    if (refused) return void this.#failures.push(this.#cannotGo(owner, Refusal.of(refused)));
+    if (refused) return void this.#failures.push(cannotGo(owner, Refusal.of(refused)));
     this.#lastGood.delete(owner);
     this.#holdings.release(owner);
   }
@@ -287,17 +288,12 @@ class Pass {
     }
   }
 
-  #cannotGo(owner: string, { message }: Refusal): Failure {
-    const [kind = "", name = ""] = owner.split("/");
-    return {
-      kind,
-      name,
-      namespace: "",
-      reason: "ApplicationFailed",
-      field: "",
-      message: `It cannot be removed: ${message}`,
-      class: "Transient",
-    };
+  #miss(owner: string, lines: readonly LostLine[]): void {
+    if (!this.#lastGood.has(owner)) return;
+    this.#broken.add(owner);
+    const said = lines.slice(0, MOST_SAID).map(({ line }) => `"${line}"`);
+    const more = lines.length > said.length ? ` and ${lines.length - said.length} more` : "";
+    this.#failures.push(ofOwner(owner, `FRR took ${said.join(", ")}${more} and does not have ${lines.length === 1 ? "it" : "them"}`));
   }
 
   #note(owner: string, { links, lines }: Cost, drift: boolean): void {
@@ -319,6 +315,18 @@ interface Cost {
 function refuse({ changed, refused }: { changed: number; refused?: Error }, cost: Cost): void {
   cost.links += changed;
   if (refused) throw Refusal.of(refused);
+}
+
+/** So many lines name what is wrong well enough. */
+const MOST_SAID = 5;
+
+function ofOwner(owner: string, message: string): Failure {
+  const [kind = "", name = ""] = owner.split("/");
+  return { kind, name, namespace: "", reason: "ApplicationFailed", field: "", message, class: "Transient" };
+}
+
+function cannotGo(owner: string, { message }: Refusal): Failure {
+  return ofOwner(owner, `It cannot be removed: ${message}`);
 }
 
 function applicationFailed({ kind, name, namespace }: Step, { message }: Refusal): Failure {

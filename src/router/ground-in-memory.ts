@@ -1,6 +1,6 @@
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import type { Place, WantedLink } from "../hostnet/wanted.ts";
-import type { Daemons, Ground, Kernel } from "./ground.ts";
+import type { Daemons, Ground, Kernel, LostLine } from "./ground.ts";
 import { linesWanted } from "./lines-wanted.ts";
 
 interface HeldLink {
@@ -24,6 +24,8 @@ export class GroundInMemory implements Ground {
   readonly base: Fragment = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
   answers = true;
   foreign: string[] = [];
+  /** Lines that FRR takes, and does not have afterwards. */
+  lost: LostLine[] = [];
 
   readonly kernel: Kernel = {
     have: this.links,
@@ -45,7 +47,7 @@ export class GroundInMemory implements Ground {
       }
       return Promise.resolve({ sent: fragments.length });
     },
-    finish: () => Promise.resolve({ foreign: this.foreign.splice(0), differed: [] }),
+    finish: () => Promise.resolve({ foreign: this.foreign.splice(0), differed: [], lost: this.lost }),
   };
 
   apiAnswers(): Promise<boolean> {

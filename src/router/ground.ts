@@ -26,13 +26,25 @@ interface LineOutcome {
   readonly rebuild?: boolean;
 }
 
+export interface LostLine {
+  readonly owner: string;
+  readonly line: string;
+}
+
+interface Finished {
+  readonly foreign: readonly string[];
+  readonly differed: readonly string[];
+  /** What FRR took and does not have. */
+  readonly lost?: readonly LostLine[];
+}
+
 /** FRR's side of a pass; frr/ has the real one. */
 export interface Daemons {
   bring(fragment: Fragment): Promise<LineOutcome>;
   bringRaw(fragment: Fragment): Promise<LineOutcome>;
   remove(owner: string): Promise<LineOutcome>;
   rebuild(fragments: readonly Fragment[]): Promise<LineOutcome>;
-  finish(options: { repair?: boolean }): Promise<{ readonly foreign: readonly string[]; readonly differed: readonly string[] }>;
+  finish(options: { repair?: boolean }): Promise<Finished>;
 }
 
 /** All that a pass acts upon. */

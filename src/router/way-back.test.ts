@@ -97,6 +97,13 @@ test("an Underlay whose links cannot be put back has FRR put back all the same",
   expect(running()).toEqual(before);
 });
 
+test("a line that FRR does not keep is the failure of whoever asks for it, and it is not called live", async () => {
+  ground.lost = [{ owner: "L3VNI/red", line: "vrf red / vni 200" }];
+  const { said, live } = await pass({ underlays: [underlay()], ...vnis });
+  expect(said).toEqual(['L3VNI/red ApplicationFailed: FRR took "vrf red / vni 200" and does not have it']);
+  expect(live.has("L3VNI/red")).toBe(false);
+});
+
 test("an L3VNI whose new VRF has only an L2VNI that is refused stays in the VRF it is in", async () => {
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });

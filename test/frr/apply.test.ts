@@ -241,6 +241,14 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
+  test("a line that FRR takes and does not keep is told with its owner, also when its own script cannot help", async () => {
+    const pass = await open();
+    await pass.bring(underlay());
+    await pass.bring(fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
+    const { lost } = await pass.finish();
+    expect(lost).toEqual([{ owner: "L3Passthrough/p", line: "router bgp 64514 / neighbor 192.168.11.2 port 179" }]);
+  });
+
   describe("free text", () => {
     // FRR prints none of these lines the way they are written here.
     const extra = raw(
