@@ -5,14 +5,13 @@ import { ensureNamespace } from "../hostnet/namespaces.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { pause } from "../kube/client/pause.ts";
-import type { Runnable } from "../kube/controller/controller.ts";
-import { aborted } from "../kube/controller/ending.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { heartbeat } from "../kube/members/heartbeat.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addRouter } from "../router/controller.ts";
+import type { NodeRouter } from "../router/node-router.ts";
 import type { RouterPlaceOptions } from "./agent-options.ts";
 import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
 
@@ -28,8 +27,14 @@ export interface AgentPartsOptions {
   startFrr: boolean;
 }
 
+export interface AgentParts {
+  /** Runs the manager and, besides it, what needs no cluster: FRR, and the last good router if the cluster is `away`. */
+  run(signal: AbortSignal, options?: { away: boolean }): Promise<void>;
+}
+
 /** What runs on a node: its heartbeat and its router. */
-export function addAgentParts({ manager, client, log, node, namespace, routerNamespace, place, startFrr }: AgentPartsOptions): void {
+export function addAgentParts(options: AgentPartsOptions): AgentParts {
+  const { manager, client, log, node, namespace, routerNamespace, place, startFrr } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
   const frr = frrOf(place, log);
@@ -54,27 +59,36 @@ export function addAgentParts({ manager, client, log, node, namespace, routerNam
     budget: new WriteBudget(),
     events,
   });
-  if (startFrr) manager.add(ours);
   manager.add(events, { stage: "writers" });
-  manager.add(connections(frr), { stage: "writers" });
-}
-
-/** Open connections would keep the process from ending; they are closed when nobody needs them any more. */
-function connections({ router }: FrrInstance): Runnable {
   return {
-    name: "connections to FRR",
-    async run(signal) {
-      await aborted(signal);
-      router.close();
+    async run(signal, { away } = { away: false }) {
+      const stop = new AbortController();
+      const besides = startFrr ? [ours.run(stop.signal)] : [];
+      if (away) besides.push(restore(router, log, stop.signal));
+      try {
+        await manager.run(signal);
+      } finally {
+        stop.abort();
+        await Promise.all(besides);
+        // Open connections would keep the process from ending.
+        frr.router.close();
+      }
     },
   };
+}
+
+async function restore(router: NodeRouter, log: Log, signal: AbortSignal): Promise<void> {
+  try {
+    await router.restore(signal);
+  } catch (error) {
+    if (!signal.aborted) log.error({ error }, "what was live last cannot be set up without the API server");
+  }
 }
 
 const RETRY = { minMs: 500, maxMs: 15_000 };
 
 /** FRR's daemons, started if they do not run and started again if they die. They are left running when we end. */
-class FrrUnderUs implements Runnable {
-  readonly name = "FRR";
+class FrrUnderUs {
   readonly #instance: FrrInstance;
   readonly #netns: string;
   readonly #log: Log;

@@ -48,18 +48,20 @@ async function run({
 }: AgentOptions): Promise<void> {
   const log = createLog({ level: logLevel }).child({ node });
   const client = await connectToCluster(options);
-  await assertUsable(client, node);
+  const away = !(await answers(client, node));
   const manager = new Manager({ client, log, healthAddress });
-  addAgentParts({ manager, client, log, node, namespace, routerNamespace, place: options, startFrr: frrStart });
-  await manager.run(new AbortController().signal);
+  const agent = addAgentParts({ manager, client, log, node, namespace, routerNamespace, place: options, startFrr: frrStart });
+  await agent.run(new AbortController().signal, { away });
 }
 
-/** Says at once, in one sentence, what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
-async function assertUsable(client: KubeClient, node: string): Promise<void> {
+/** Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
+async function answers(client: KubeClient, node: string): Promise<boolean> {
   try {
     await client.resource(Node).get(node, { signal: AbortSignal.timeout(10_000) });
+    return true;
   } catch (error) {
-    if (!isKubeError(error, "Unauthorized", "Forbidden")) return;
+    if (isKubeError(error, "NotFound")) return true;
+    if (!isKubeError(error, "Unauthorized", "Forbidden")) return false;
     client.close();
     throw error;
   }

@@ -88,7 +88,7 @@ async function runParts(
     const { ROUTER_PLACE } = await import("./agent-options.ts");
     const { ensureOwnNode } = await import("./up/own-node.ts");
     const node = await ensureOwnNode(client, signal);
-    addAgentParts({
+    const agent = addAgentParts({
       manager,
       client,
       log,
@@ -98,8 +98,9 @@ async function runParts(
       place: ROUTER_PLACE,
       startFrr: true,
     });
+    return agent.run(signal);
   }
-  await manager.run(signal);
+  return manager.run(signal);
 }
 
 /** What to type to run us: in a checkout the launcher, wherever one stands. */

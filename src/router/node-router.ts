@@ -15,6 +15,7 @@ import { act, type Done } from "./act.ts";
 import { isThere, replaceFile } from "./atomic-file.ts";
 import { type Difference, differences } from "./differences.ts";
 import type { Daemons } from "./ground.ts";
+import { lastPlan } from "./last-plan.ts";
 import { MissedAddresses } from "./missed-addresses.ts";
 import { lookAt, observe, rememberNics } from "./observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
@@ -73,6 +74,7 @@ export class NodeRouter {
   readonly #file: StateFile;
   #state: RouterState | undefined;
   #namespace: number | undefined;
+  #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = new MissedAddresses();
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
@@ -93,6 +95,7 @@ export class NodeRouter {
 
   /** Observes, plans and acts once. A router that cannot be spoken to is an outcome too; only an abort is thrown. */
   async pass(view: ClusterView, hooks: PassHooks, signal: AbortSignal): Promise<PassResult> {
+    await this.#restoring?.catch(() => {});
     try {
       const state = await this.#load();
       await ensureNamespace(this.places.router, signal);
@@ -106,27 +109,58 @@ export class NodeRouter {
       const planned = plan(await this.#observe(view, state, kernel, signal));
       this.#planned = planned;
 
-      const base = baseFragment();
-      const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
-      const daemons = await this.#options.frr.open([base, ...applied], signal);
-      await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);
-      const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
-      try {
-        const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
-        const done = await act(planned, state.lastGood, ground);
-        await this.#announceMissed(kernel, signal);
-        return { outcome: outcomeOf(planned, state, done), done };
-      } finally {
-        // Also after a pass that broke off: what it did is live.
-        await this.#file.save(state);
-        const live = [...state.lastGood.values()].map(({ form }) => form.fragment);
-        if (!planned.stopped) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
-      }
+      const done = await this.#carryOut(planned, state, kernel, hooks, signal);
+      return { outcome: outcomeOf(planned, state, done), done };
     } catch (error) {
       signal.throwIfAborted();
       if (isKubeError(error)) throw error;
       const unavailable = error instanceof Error ? error.message : String(error);
       return { outcome: { ...outcomeOf(this.#planned, this.#state), unavailable }, error };
+    }
+  }
+
+  /**
+   * Sets up what was live last, without a word from the cluster: for a machine that was started anew while the API server is away. What is there already is
+   * not touched. A pass that comes meanwhile waits.
+   */
+  async restore(signal: AbortSignal): Promise<void> {
+    this.#restoring = this.#setUpLastGood(signal);
+    await this.#restoring;
+  }
+
+  async #setUpLastGood(signal: AbortSignal): Promise<void> {
+    const state = await this.#load();
+    if (state.lastGood.size === 0) return;
+    await ensureNamespace(this.places.router, signal);
+    await using kernel = await HostPass.open(this.places, signal);
+    // It was asked when the interface was moved for the first time; now it is away anyway.
+    const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
+    const { changes, failures } = await this.#carryOut(lastPlan(state.lastGood), state, kernel, hooks, signal);
+    if (changes.length > 0) this.#options.log.warn({ changes, failures }, "the API server is away; what was live last is set up again");
+  }
+
+  async #carryOut(
+    planned: RouterPlan,
+    state: RouterState,
+    kernel: HostPass,
+    hooks: Pick<PassHooks, "apiAnswers" | "onRebuild">,
+    signal: AbortSignal,
+  ): Promise<Done> {
+    const base = baseFragment();
+    const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
+    const daemons = await this.#options.frr.open([base, ...applied], signal);
+    await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);
+    const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
+    try {
+      const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
+      const done = await act(planned, state.lastGood, ground);
+      await this.#announceMissed(kernel, signal);
+      return done;
+    } finally {
+      // Also after a pass that broke off: what it did is live.
+      await this.#file.save(state);
+      const live = [...state.lastGood.values()].map(({ form }) => form.fragment);
+      if (!planned.stopped) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
     }
   }
 

@@ -189,6 +189,21 @@ test("the next agent takes over what the last one left, without touching it", as
   expect({ bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") }).toEqual(before);
 });
 
+test("a machine that was started anew sets up its last good router without the API server", async () => {
+  await node.stopAgent();
+  await node.frr.stop();
+  await run("ip", "netns", "del", node.place.routerNetns);
+  await eventually(() => node.plugIn());
+  node.startAgent({}, { away: true });
+  await eventually(async () => {
+    expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns"]));
+    expect(await node.vtysh("show running-config")).toContain("neighbor 192.168.11.2 remote-as 64512");
+  });
+  await node.stopAgent();
+  node.startAgent();
+  await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+});
+
 describe("a router that cannot be used", () => {
   test("because its directory cannot be written says so, and goes on when it can", async () => {
     const inTheWay = join(node.place.stateDirectory, "frr.candidate.conf.new", "x");

@@ -86,16 +86,16 @@ export class RouterNode {
     return run("nsenter", `--net=/run/netns/${this.place.routerNetns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
   }
 
-  /** The agent, and the controller with it, in this process. */
-  startAgent(place: Partial<RouterPlaceOptions> = {}): void {
+  /** The agent, and the controller with it, in this process; or one that finds no API server. */
+  startAgent(place: Partial<RouterPlaceOptions> = {}, { away } = { away: false }): void {
     const stop = new AbortController();
     const log = createLog({ level: "silent" });
-    const client = new KubeClient(fixedAccess(`unix:${this.#embedded.socket}`));
+    const client = new KubeClient(fixedAccess(`unix:${away ? join(this.directory, "nobody.sock") : this.#embedded.socket}`));
     const manager = new Manager({ client, log });
     const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
     addControllerParts({ ...shared, settle: () => Promise.resolve() });
-    addAgentParts({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
-    this.#agent = { stop, ended: manager.run(stop.signal) };
+    const agent = addAgentParts({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
+    this.#agent = { stop, ended: agent.run(stop.signal, { away }) };
   }
 
   async stopAgent(): Promise<void> {
