@@ -6,7 +6,7 @@ import type { Secret } from "../api/core/secret.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
-import { ensureNamespace, type Places } from "../hostnet/namespaces.ts";
+import { ensureNamespace, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
 import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -101,6 +101,7 @@ export class NodeRouter {
       await ensureNamespace(this.places.router, signal);
       await this.#compareNamespace(hooks);
       await using kernel = await HostPass.open(this.places, signal);
+      if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.places.router, signal);
       state.index = await view.index(state.index);
       state.seen = lookAt(view.objects, state.seen, view.node, new Date());
       state.nics = rememberNics(view.objects, kernel.have, state.nics);
