@@ -17,7 +17,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 
 /** For `expect.poll`: long, because a busy machine is slow, and User-Mode Linux on it slower. */
-export const EVENTUALLY = { timeout: 90_000, interval: 200 };
+export const EVENTUALLY = { timeout: 240_000, interval: 200 };
 const PING_EVERY_MS = 100;
 /** Pings that were on their way when something was looked at. */
 const SETTLE_MS = 600;
@@ -98,7 +98,12 @@ export class TestLab {
       const { items } = await resource.list({ namespace: ROUTER_NAMESPACE, signal: this.#signal });
       for (const { metadata } of items) await this.delete(kind, metadata.name);
     }
-    for (const node of NODES) await this.eventually(`${node} is empty`, async () => (await this.status(node))?.resources?.length === 0);
+    for (const node of NODES) {
+      await this.eventually(`${node} is empty`, async () => {
+        const status = await this.status(node);
+        return status !== undefined && (status.resources ?? []).length === 0;
+      });
+    }
   }
 
   async status(node: NodeName): Promise<Status | undefined> {

@@ -1,0 +1,129 @@
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
+import { Event } from "../../../src/api/core/event.ts";
+import type { Traffic } from "../../../src/cli/lab/traffic.ts";
+import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
+
+const [shop, stock] = SEGMENTS as unknown as [(typeof SEGMENTS)[number], (typeof SEGMENTS)[number]];
+
+/** What breaks around a router, and that it comes back. */
+export function faultTests(lab: () => TestLab): void {
+  let traffic: Traffic[] = [];
+
+  beforeAll(async () => {
+    await lab().clear();
+    for (const file of ["underlay.yaml", "red.yaml"]) await lab().applyExample(file);
+    await lab().ready();
+  });
+
+  async function startTraffic(): Promise<void> {
+    traffic = [
+      await lab().traffic({ segment: shop, node: "node1" }, { segment: shop, node: "node2" }),
+      await lab().traffic({ segment: shop, node: "node1" }, { segment: stock, node: "node2" }),
+    ];
+  }
+  afterEach(async () => {
+    for (const one of traffic) await one.stop();
+    traffic = [];
+  });
+
+  /** That these pings pass again, those of before aside. */
+  async function expectPassing(): Promise<void> {
+    for (const one of traffic) {
+      const before = one.answered;
+      await expect.poll(() => one.answered, EVENTUALLY).toBeGreaterThan(before + 5);
+    }
+  }
+
+  const established = (node: NodeName) => () => lab().condition(node, "SessionsEstablished");
+
+  test("an agent that is killed costs no ping, and the next one takes the router over without a reset of its session", async () => {
+    await startTraffic();
+    const since = async () =>
+      (await lab().show<Record<string, { bgpTimerUpEstablishedEpoch?: number }>>("node1", "show bgp neighbors json"))["192.168.11.2"];
+    const before = await since();
+    await lab().fault("agent-killed", "node1");
+    await expect.poll(() => lab().exec("node1", "pgrep", "-f", "main.ts agent "), EVENTUALLY).toMatchObject({ code: 0 });
+    await lab().apply("kind: L2VNI\nmetadata: { name: later }\nspec: { vrf: later, vni: 501 }\n");
+    await expect.poll(async () => (await lab().exec("node1", "ip", "-n", "perouter", "link", "show", "vni501")).code, EVENTUALLY).toBe(0);
+    expect(Math.abs(((await since())?.bgpTimerUpEstablishedEpoch ?? 0) - (before?.bgpTimerUpEstablishedEpoch ?? 0))).toBeLessThan(3);
+    await lab().delete("L2VNI", "later");
+    expect(await lab().lost(traffic)).toEqual([0, 0]);
+  });
+
+  test("a link that goes down is in the status, and traffic passes again when it is back", async () => {
+    await startTraffic();
+    await lab().fault("link-down", "node1");
+    await expect.poll(established("node1"), EVENTUALLY).toBe("False");
+    expect(await lab().condition("node1", "Ready")).toBe("True");
+    await lab().fault("link-down", "node1", "mend");
+    await expect.poll(established("node1"), EVENTUALLY).toBe("True");
+    await expectPassing();
+  });
+
+  test("a session that the tor shuts is in the status until it is back", async () => {
+    await lab().fault("session-cut", "node2");
+    await expect.poll(established("node2"), EVENTUALLY).toBe("False");
+    await lab().fault("session-cut", "node2", "mend");
+    await expect.poll(established("node2"), EVENTUALLY).toBe("True");
+  });
+
+  test("a zebra that is killed is back by itself and costs no ping", async () => {
+    await startTraffic();
+    await lab().fault("zebra-killed", "node1");
+    await expect.poll(() => lab().exec("node1", "pgrep", "-f", "/zebra .*plumbline-router"), EVENTUALLY).toMatchObject({ code: 0 });
+    await lab().ready(["node1"]);
+    await expectPassing();
+    expect(await lab().lost(traffic)).toEqual([0, 0]);
+  });
+
+  test.each(["bgpd-killed", "frr-killed", "frr-restarted"])("after %s the router is back by itself as it was", async (fault) => {
+    await startTraffic();
+    await lab().fault(fault, "node1");
+    await expect.poll(() => lab().exec("node1", "pgrep", "-f", "/bgpd .*plumbline-router"), EVENTUALLY).toMatchObject({ code: 0 });
+    await lab().ready(["node1"]);
+    await expectPassing();
+  });
+
+  test("FRR that is frozen makes the node not ready, never ready, and thaws", async () => {
+    await lab().fault("frr-frozen", "node3");
+    await expect.poll(() => lab().condition("node3", "Ready"), EVENTUALLY).toBe("False");
+    const ready = (await lab().status("node3"))?.conditions?.find(({ type }) => type === "Ready");
+    expect(ready?.reason).toBe("RouterUnavailable");
+    await lab().fault("frr-frozen", "node3", "mend");
+    await lab().ready(["node3"]);
+  });
+
+  test.each([
+    ["bridge-deleted", ["ip", "-n", "perouter", "link", "show", "br-pe-110"], ""],
+    ["address-flushed", ["ip", "-n", "perouter", "address", "show", "dev", "br-pe-110"], "10.110.0.1/24"],
+  ] as const)("after %s what a person changed is put back, and said", async (fault, look, text) => {
+    await startTraffic();
+    await lab().fault(fault, "node1");
+    await expect
+      .poll(() => lab().exec("node1", ...look), EVENTUALLY)
+      .toMatchObject({ code: 0, stdout: expect.stringContaining(text) as string });
+    await expectPassing();
+    const events = async () =>
+      (
+        await lab()
+          .client.resource(Event)
+          .list({ signal: AbortSignal.timeout(10_000) })
+      ).items.map(({ reason }) => reason);
+    await expect.poll(events, EVENTUALLY).toContainEqual(expect.stringMatching(/Drift|Repaired/));
+  });
+
+  test("a line that a person types into vtysh is taken away again", async () => {
+    await lab().fault("config-typed", "node1");
+    const running = async () => (await lab().exec("node1", "vtysh", "-N", "plumbline-router", "-c", "show running-config")).stdout;
+    expect(await running()).toContain("203.0.113.9");
+    await expect.poll(running, EVENTUALLY).not.toContain("203.0.113.9");
+  });
+
+  test("an agent that is frozen becomes Unknown, and puts its status right when it thaws", async () => {
+    await lab().fault("agent-frozen", "node2");
+    await expect.poll(() => lab().condition("node2", "Ready"), EVENTUALLY).toBe("Unknown");
+    await lab().fault("agent-frozen", "node2", "mend");
+    await expect.poll(() => lab().condition("node2", "Ready"), EVENTUALLY).toBe("True");
+  });
+}
