@@ -3,6 +3,7 @@ import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { type Family, parseAddress } from "../../ip/address.ts";
+import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
 import { vrfOf } from "../claims.ts";
 import type { Form } from "../form.ts";
@@ -25,6 +26,8 @@ export interface Fabric {
   /** Interfaces that are, or will be, in the router's namespace. */
   readonly nics: readonly string[];
   readonly neighbors: readonly string[];
+  /** Where the tunnels of all nodes end, where that is not an interface of each. */
+  readonly vteps: Prefix | undefined;
 }
 
 /** The fabric of an Underlay that nothing is wrong with. */
@@ -39,6 +42,7 @@ export function fabricOf(name: string, spec: Underlay["spec"], ground: Ground): 
     index,
     nics: spec.nics ?? [],
     neighbors: (spec.neighbors ?? []).map(({ address }) => parseAddress(address).toString()),
+    vteps: spec.evpn?.vtepcidr ? parseMaskedPrefix(spec.evpn.vtepcidr) : undefined,
   };
 }
 

@@ -39,6 +39,15 @@ test.each<[string, string, string[]]>([
   );
 });
 
+test("a passthrough among the VTEPs would be taken for one of them", () => {
+  const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
+  expect(said({ passthroughs })).toEqual([
+    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps the VTEPs 100.65.0.0/24 of Underlay fabric",
+  ]);
+  const onInterface = [underlay("fabric", { evpn: { vtepInterface: "eth1" } })];
+  expect(said({ underlays: onInterface, passthroughs })).toEqual([]);
+});
+
 test.each<[string, Partial<RouterObjects>, string[]]>([
   [
     "an L3VNI",

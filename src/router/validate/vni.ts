@@ -5,6 +5,7 @@ import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
+import type { Prefix } from "../../ip/prefix.ts";
 import { vrfOf } from "../claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
@@ -22,6 +23,8 @@ interface Surroundings {
   readonly name: string;
   readonly nics: readonly string[];
   readonly neighbors: readonly string[];
+  /** Where the tunnels of all nodes end, if that is the Underlay's to say. */
+  readonly vteps: Prefix | undefined;
 }
 
 export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground, fabric?: Surroundings): Complaint[] {
@@ -55,14 +58,20 @@ export function passthroughComplaints({ hostsession }: L3Passthrough["spec"], gr
     .flatMap(({ addresses }) => addresses.map((text) => parseInterfaceAddress(text).prefix));
   return [...sessionEnds(hostsession, ground.index ?? 0)].flatMap(([family, ends]) => {
     const { prefix } = ends.host;
+    const field = `spec.hostsession.localcidr.ipv${family}`;
+    const { name, vteps } = fabric;
+    if (vteps?.overlaps(prefix)) {
+      const message = `localcidr.ipv${family} ${prefix.toString()} overlaps the VTEPs ${vteps.toString()} of Underlay ${name}`;
+      return [{ field, message }];
+    }
     const taken = fabric.neighbors.map(parseAddress).find((neighbor) => {
       if (ends.host.address.equals(neighbor) || ends.router.address.equals(neighbor)) return true;
       return prefix.contains(neighbor) && !direct.some((network) => network.length > prefix.length && network.contains(neighbor));
     });
     return complaintIf(
       taken !== undefined,
-      `spec.hostsession.localcidr.ipv${family}`,
-      () => `localcidr.ipv${family} ${prefix.toString()} has ${taken?.toString()} in it, which is a neighbor of Underlay ${fabric.name}`,
+      field,
+      () => `localcidr.ipv${family} ${prefix.toString()} has ${taken?.toString()} in it, which is a neighbor of Underlay ${name}`,
     );
   });
 }
