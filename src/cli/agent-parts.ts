@@ -55,7 +55,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
     nodes,
     namespace: routerNamespace,
     router,
-    ask: (signal) => askFrr(frr, signal),
+    ask: (question, signal) => askFrr(frr, question, signal),
     budget: new WriteBudget(),
     events,
   });

@@ -8,7 +8,7 @@ import { knownAddresses, sessions, vnis } from "../frr/show.ts";
 import type { Places } from "../hostnet/namespaces.ts";
 import type { Log } from "../kube/log.ts";
 import { NodeRouter } from "../router/node-router.ts";
-import type { Said } from "../router/sessions.ts";
+import type { Question, Said } from "../router/sessions.ts";
 import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
 import { strayDaemons } from "./stray-daemons.ts";
 
@@ -64,18 +64,18 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
   });
 }
 
-/** How the sessions and VNIs of the router are. */
-export async function askFrr({ router }: FrrInstance, signal: AbortSignal): Promise<Said> {
-  const [bgp, evpn, ...identities] = await Promise.all([
-    sessions(router, signal),
-    vnis(router, signal),
-    ...["mgmtd", "zebra", "bgpd", "bfdd", "staticd"].map((daemon) => router.identity(daemon)),
-  ]);
+/** How the sessions of the router are, and its VNIs where they are asked for. */
+export async function askFrr({ router }: FrrInstance, question: Question, signal: AbortSignal): Promise<Said> {
+  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && vnis(router, signal)]);
+  const daemons = daemonsOf(await router.version(signal));
+  const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
   return {
     sessions: bgp.map(({ vrf, neighbor, state, sinceMs }) =>
       sinceMs === undefined ? { vrf, neighbor, state } : { vrf, neighbor, state, sinceMs },
     ),
-    vnis: evpn.map(({ vni, type, vrf = "default", state, macs, vteps }) => ({ vni, type, vrf, state, macs, vteps: vteps.length })),
+    ...(evpn && {
+      vnis: evpn.map(({ vni, type, vrf = "default", state, macs, vteps }) => ({ vni, type, vrf, state, macs, vteps: vteps.length })),
+    }),
     identity: identities.join(" "),
   };
 }

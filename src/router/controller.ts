@@ -28,7 +28,7 @@ import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./observed.ts";
 import { type Outcome, report, stampUpdate } from "./report.ts";
-import { type Said, SessionWatch } from "./sessions.ts";
+import { type Question, type Said, SessionWatch } from "./sessions.ts";
 import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./tidings.ts";
 
 export interface RouterOptions {
@@ -43,7 +43,7 @@ export interface RouterOptions {
   namespace: string;
   router: NodeRouter;
   /** How FRR's sessions and VNIs are. */
-  ask(signal: AbortSignal): Promise<Said>;
+  ask(question: Question, signal: AbortSignal): Promise<Said>;
   budget: WriteBudget;
   events: EventRecorder;
 }
@@ -88,7 +88,7 @@ export function addRouter(options: RouterOptions): void {
   const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new SessionWatch({
-    ask: (signal) => options.ask(signal),
+    ask: (question, signal) => options.ask(question, signal),
     onChange: () => agent.publish(),
     onRestart() {
       routerFrrRestarts.inc();
@@ -142,7 +142,7 @@ interface AgentOptions extends RouterOptions {
 class RouterAgent {
   readonly #options: AgentOptions;
   readonly #key: string;
-  sessions: Pick<SessionWatch, "spoken"> = { spoken: undefined };
+  sessions: Pick<SessionWatch, "spoken" | "stir"> = { spoken: undefined, stir: () => undefined };
   /** Since the last pass. */
   frrRestarted = false;
   #last: { view: ClusterView; outcome: Outcome } | undefined;
@@ -166,6 +166,7 @@ class RouterAgent {
     };
     const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.lookAgain() };
     const result = await router.pass(view, hooks, signal);
+    if (result.done && result.done.changes.length > 0) this.sessions.stir();
     show(result.outcome);
     this.#count(result);
     this.#tell(view, result, restarted);

@@ -12,11 +12,14 @@ function watchOn(first: Partial<Said> | Error) {
   const heard: string[] = [];
   let next = first;
   let asked = 0;
+  let askedForVnis = 0;
   const watch = new SessionWatch({
-    ask() {
+    ask(question) {
       asked += 1;
+      if (question.vnis) askedForVnis += 1;
       if (next instanceof Error) return Promise.reject(next);
-      return Promise.resolve({ sessions: [], vnis: [], identity: "1", ...next });
+      const { vnis = [], ...said } = next;
+      return Promise.resolve({ sessions: [], identity: "1", ...said, ...(question.vnis && { vnis }) });
     },
     onChange: () => heard.push("change"),
     onRestart: () => heard.push("restart"),
@@ -27,6 +30,7 @@ function watchOn(first: Partial<Said> | Error) {
     watch,
     heard,
     asked: () => asked,
+    askedForVnis: () => askedForVnis,
     async say(said: Partial<Said> | Error, ms = 1_200) {
       next = said;
       await vi.advanceTimersByTimeAsync(ms);
@@ -48,6 +52,24 @@ test("asks every second, and rings only when a state changes", async () => {
   expect(stage.asked()).toBeGreaterThan(27);
   await stage.say({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }], vnis: [vni(1)] });
   await stage.say({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }], vnis: [vni(1, "Down")] });
+  expect(stage.heard).toEqual(["change", "change", "change"]);
+  await stage.stop();
+});
+
+test("VNIs are asked for less often once nothing happens, and at once when something does", async () => {
+  const stage = watchOn({ vnis: [vni(1)] });
+  await vi.advanceTimersByTimeAsync(20_000);
+  const [asked, before] = [stage.asked(), stage.askedForVnis()];
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(stage.askedForVnis() - before).toBeGreaterThanOrEqual(10);
+  expect(stage.askedForVnis() - before).toBeLessThanOrEqual(Math.ceil((stage.asked() - asked) / 5));
+  expect(stage.watch.spoken?.vnis).toEqual([vni(1)]);
+
+  await stage.say({ vnis: [vni(1, "Down")] }, 6_000);
+  expect(stage.heard).toEqual(["change", "change"]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  stage.watch.stir();
+  await stage.say({ vnis: [vni(1)] });
   expect(stage.heard).toEqual(["change", "change", "change"]);
   await stage.stop();
 });

@@ -9,13 +9,19 @@ import type { SessionReport, Spoken, VniReport } from "./report.ts";
 /** What FRR says of itself at one moment. */
 export interface Said {
   readonly sessions: readonly (Omit<SessionReport, "since"> & { readonly sinceMs?: number })[];
-  readonly vnis: readonly VniReport[];
+  /** Only where they were asked for. */
+  readonly vnis?: readonly VniReport[];
   /** Another one after a daemon was started anew. */
   readonly identity: string;
 }
 
+/** Whether the VNIs are asked for, too. */
+export interface Question {
+  readonly vnis: boolean;
+}
+
 export interface SessionWatchOptions {
-  ask(signal: AbortSignal): Promise<Said>;
+  ask(question: Question, signal: AbortSignal): Promise<Said>;
   /** The state of a session or VNI has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
   /** A daemon was started anew, so that it may have forgotten its configuration; or FRR does not answer. */
@@ -25,12 +31,18 @@ export interface SessionWatchOptions {
 const EVERY_MS = 1_000;
 const SILENT = { minMs: 500, maxMs: 5_000 };
 
-/** Asks FRR every second how its sessions and VNIs are. */
+/** VNIs are many and seldom change: of each so many questions only one is for them too, unless something has just changed. */
+const VNIS_EVERY = 5;
+const VNIS_AFTER_CHANGE = 10;
+
+/** Asks FRR every second how its sessions are, and its VNIs when something has changed and every five seconds. */
 export class SessionWatch implements Runnable {
   readonly name = "router sessions";
   readonly #options: SessionWatchOptions;
   #spoken: Spoken | undefined;
   #identity: string | undefined;
+  #asked = 0;
+  #vnisUntil = VNIS_AFTER_CHANGE;
 
   constructor(options: SessionWatchOptions) {
     this.#options = options;
@@ -41,11 +53,16 @@ export class SessionWatch implements Runnable {
     return this.#spoken;
   }
 
+  /** Something was changed, so that VNIs may follow. */
+  stir(): void {
+    this.#vnisUntil = this.#asked + VNIS_AFTER_CHANGE;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        this.#hear(await this.#options.ask(signal), new Date());
+        this.#hear(await this.#options.ask(this.#question(), signal), new Date());
         routerPolls.inc({ outcome: "ok" });
         failures = 0;
       } catch (error) {
@@ -58,14 +75,23 @@ export class SessionWatch implements Runnable {
     }
   }
 
+  #question(): Question {
+    this.#asked += 1;
+    return { vnis: !this.#spoken || this.#asked <= this.#vnisUntil || this.#asked % VNIS_EVERY === 0 };
+  }
+
   #hear(said: Said, now: Date): void {
-    const spoken: Spoken = { sessions: this.#dated(said.sessions, now), vnis: said.vnis };
+    const spoken: Spoken = { sessions: this.#dated(said.sessions, now), vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
     const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
     const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
     this.#spoken = spoken;
     this.#identity = said.identity;
-    if (restarted) this.#options.onRestart();
+    if (restarted) {
+      this.stir();
+      this.#options.onRestart();
+    }
     if (!changed) return;
+    this.stir();
     count(spoken.sessions);
     this.#options.onChange();
   }
@@ -73,6 +99,7 @@ export class SessionWatch implements Runnable {
   #lose(): void {
     if (!this.#spoken) return;
     this.#spoken = undefined;
+    this.stir();
     count([]);
     this.#options.onRestart();
     this.#options.onChange();
