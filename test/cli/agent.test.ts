@@ -1,0 +1,73 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { LAUNCHER, plumbline } from "../support/command-line.ts";
+import { run } from "../support/frr.ts";
+
+/** A machine of its own for an API server on TCP and an agent that speaks to it, both as processes. */
+const MACHINE = `
+set -eu
+mount --make-rprivate /
+mount -t tmpfs plumbline /run
+mkdir -p /run/netns /run/frr /run/lock /var/lib/plumbline
+mount -t tmpfs plumbline /var/lib/plumbline
+ip link set lo up
+ip link add eth1 type veth peer name fabric
+ip addr add 192.168.11.3/24 dev eth1
+export TERM=dumb
+"$PLUMBLINE" up --dir "$SITE" --listen 127.0.0.1:7443 >"$SITE.log" 2>&1 &
+up=$!
+agent=
+trap 'kill -KILL $up $agent 2>/dev/null; "$PLUMBLINE" router clean --yes >/dev/null' EXIT
+for attempt in $(seq 300); do grep -q KUBECONFIG= "$SITE.log" && break; sleep 0.1; done
+kubeconfig=$(sed -n 's/.*KUBECONFIG=//p' "$SITE.log")
+"$PLUMBLINE" agent --node n1 --kubeconfig "$kubeconfig" --frr-start --health-address 127.0.0.1:7081 >"$SITE.agent.log" 2>&1 &
+agent=$!
+for attempt in $(seq 600); do
+  if "$PLUMBLINE" get rncs -A --dir "$SITE" 2>/dev/null | grep -q ' True  *False '; then break; fi
+  sleep 0.1
+done
+exec 3<>/dev/tcp/127.0.0.1/7081
+printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3
+grep -o '^plumbline_router_unavailable .*' <&3
+exec 3<&-
+kill -TERM $agent
+wait $agent && echo "agent ended with 0"
+vtysh --vty_socket /run/frr/plumbline-router -c 'show running-config' 2>/dev/null | grep 'router bgp'
+"$PLUMBLINE" router clean --yes >/dev/null
+kill -TERM $up
+wait $up
+trap - EXIT
+`;
+
+const SITE = `
+apiVersion: v1
+kind: Node
+metadata: { name: n1 }
+---
+apiVersion: openpe.openperouter.github.io/v1alpha1
+kind: Underlay
+metadata: { name: fabric, namespace: openperouter-system }
+spec:
+  asn: 64514
+  nics: [eth1]
+  neighbors: [{ asn: 64512, address: 192.168.11.2 }]
+`;
+
+test("an agent speaks to its API server, reports, and ends without touching the router", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-agent-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await mkdir(join(directory, "site"));
+  await writeFile(join(directory, "site", "router.yaml"), SITE);
+  const environment = [`PLUMBLINE=${LAUNCHER}`, `SITE=${join(directory, "site")}`];
+  expect(await run("unshare", "-n", "-m", "env", ...environment, "bash", "-c", MACHINE)).toBe(
+    "plumbline_router_unavailable 0\nagent ended with 0\nrouter bgp 64514\n",
+  );
+});
+
+test("an agent without anyone to speak to says so", async () => {
+  const { code, stderr } = await plumbline(["agent", "--kubeconfig", "/nowhere/config"]);
+  expect(code).toBe(3);
+  expect(stderr).toContain("/nowhere/config");
+});
