@@ -82,7 +82,8 @@ export class FrrInstance {
     await keepRunning(
       {
         daemons: daemonsOf(await this.version(signal)),
-        alive: async (daemon) => this.router.isConnected(daemon) || (await this.#pid(daemon)) !== undefined,
+        connection: (daemon) => this.router.connection(daemon),
+        alive: async (daemon) => (await this.#pid(daemon)) !== undefined,
         answers: (daemon) => this.#answers(daemon, signal),
         restart: (daemon, cause) => this.#restart(daemon, cause, signal),
       },

@@ -46,9 +46,10 @@ export class FrrRouter {
     return identity;
   }
 
-  /** Whether there is a connection to it, which would not outlive it. */
-  isConnected(daemon: string): boolean {
-    return this.#connected.get(daemon)?.vty.open === true;
+  /** The connection to it, if there is one: it does not outlive the daemon. */
+  connection(daemon: string): Vty | undefined {
+    const vty = this.#connected.get(daemon)?.vty;
+    return vty?.open ? vty : undefined;
   }
 
   /** The connection for reading, shared by all who ask. Configuration mode is not for this one: see `open`. */

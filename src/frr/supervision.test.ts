@@ -14,12 +14,21 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
   const start = performance.now();
   const dead = new Set<Daemon>();
   const silent = new Set<Daemon>();
+  const looks: Daemon[] = [];
+  const connected = new Map<Daemon, Set<() => void>>();
   const restarts: { daemon: Daemon; cause: RestartCause; second: number }[] = [];
   const stop = new AbortController();
   const done = keepRunning(
     {
       daemons: names,
-      alive: (daemon) => Promise.resolve(!dead.has(daemon)),
+      connection(daemon) {
+        const told = connected.get(daemon);
+        return told && { onLoss: (tell) => (told.add(tell), () => told.delete(tell)) };
+      },
+      alive(daemon) {
+        looks.push(daemon);
+        return Promise.resolve(!dead.has(daemon));
+      },
       answers: (daemon) => Promise.resolve(!silent.has(daemon)),
       restart(daemon, cause) {
         restarts.push({ daemon, cause, second: Math.round((performance.now() - start) / 1000) });
@@ -31,7 +40,12 @@ function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {
     },
     stop.signal,
   );
-  return { dead, silent, restarts, stop: () => (stop.abort(), done) };
+  const lose = (daemon: Daemon) => {
+    const told = connected.get(daemon) ?? [];
+    connected.delete(daemon);
+    for (const tell of told) tell();
+  };
+  return { dead, silent, looks, connected, lose, restarts, stop: () => (stop.abort(), done) };
 }
 
 test("one that dies is started anew within two seconds, and the others are left alone", async () => {
@@ -43,6 +57,21 @@ test("one that dies is started anew within two seconds, and the others are left 
   expect(restarts).toMatchObject([{ daemon: "bgpd", cause: "dead" }]);
   await vi.advanceTimersByTimeAsync(600_000);
   expect(restarts).toHaveLength(1);
+  await stop();
+});
+
+test("one that we are connected to is not looked at, and started anew as soon as it dies", async () => {
+  const { dead, looks, connected, lose, restarts, stop } = daemons(["bgpd"]);
+  connected.set("bgpd", new Set());
+  await vi.advanceTimersByTimeAsync(2_000);
+  looks.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(looks).toEqual([]);
+  expect(connected.get("bgpd")?.size).toBe(1);
+  dead.add("bgpd");
+  lose("bgpd");
+  await vi.advanceTimersByTimeAsync(1);
+  expect(restarts).toMatchObject([{ daemon: "bgpd", cause: "dead" }]);
   await stop();
 });
 

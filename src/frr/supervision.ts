@@ -8,6 +8,8 @@ export type RestartCause =
 
 export interface Supervised {
   readonly daemons: readonly Daemon[];
+  /** While there is one, the daemon lives, and the loss of it tells that it may be dead. */
+  connection(daemon: Daemon): { onLoss(tell: () => void): () => void } | undefined;
   alive(daemon: Daemon): Promise<boolean>;
   /** Whether it answers, in a few seconds. */
   answers(daemon: Daemon): Promise<boolean>;
@@ -35,7 +37,7 @@ async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: Ab
   let askedAt = performance.now();
 
   const complaint = async (): Promise<RestartCause | undefined> => {
-    if (!(await supervised.alive(daemon))) return "dead";
+    if (!supervised.connection(daemon) && !(await supervised.alive(daemon))) return "dead";
     if (performance.now() - askedAt < ASK_EVERY_MS) return undefined;
     askedAt = performance.now();
     if (await supervised.answers(daemon)) answeredAt = performance.now();
@@ -52,7 +54,9 @@ async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: Ab
       restartedAt = answeredAt = askedAt = performance.now();
       await pause(backoffMs(failures), signal);
     }
-    await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
+    const connection = supervised.connection(daemon);
+    if (connection) await pause(ASK_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
+    else await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
   }
 }
 
@@ -61,15 +65,18 @@ function backoffMs(failures: number): number {
   return Math.min(BACKOFF.maxMs, BACKOFF.minMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Ends early when aborted, or when woken. */
+function pause(ms: number, signal: AbortSignal, onWake: (wake: () => void) => () => void = () => () => {}): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", done);
+      letSleep();
       resolve();
     };
     const timer = setTimeout(done, ms);
     signal.addEventListener("abort", done, { once: true });
+    const letSleep = onWake(done);
   });
 }

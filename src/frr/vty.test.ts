@@ -287,21 +287,25 @@ describe("a router", () => {
 
   test("knows by its connection that a daemon still runs, and that another has come", async () => {
     const router = new FrrRouter({ directory });
-    expect(router.isConnected("bgpd")).toBe(false);
+    expect(router.connection("bgpd")).toBeUndefined();
     const first = await bgpd(() => {});
     const vty = await router.vty("bgpd", never);
     const before = await router.identity("bgpd");
     expect(before).toBeDefined();
     await rm(join(directory, "bgpd.vty"));
-    expect([router.isConnected("bgpd"), await router.identity("bgpd")]).toEqual([true, before]);
+    expect([router.connection("bgpd"), await router.identity("bgpd")]).toEqual([vty, before]);
 
+    const lost = new Promise<void>((resolve) => vty.onLoss(resolve));
+    const unheard = vi.fn<() => void>();
+    vty.onLoss(unheard)();
     await first.stop();
-    await expect(vty.run("show", never)).rejects.toMatchObject({ code: "Closed" });
-    expect(router.isConnected("bgpd")).toBe(false);
+    await lost;
+    expect(unheard).not.toHaveBeenCalled();
+    expect(router.connection("bgpd")).toBeUndefined();
     expect(await router.identity("bgpd")).toBeUndefined();
     await bgpd(() => {});
     await router.vty("bgpd", never);
-    expect(router.isConnected("bgpd")).toBe(true);
+    expect(router.connection("bgpd")).toBeDefined();
     expect(await router.identity("bgpd")).not.toBe(before);
     router.close();
   });

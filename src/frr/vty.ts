@@ -44,6 +44,7 @@ export class Vty {
   #underway: { request: Request; stop: () => void; again?: NodeJS.Timeout; busy?: string } | undefined;
   #received: Buffer[] = [];
   #lost: { code: VtyErrorCode; text: string; cause?: unknown } | undefined;
+  readonly #onLoss = new Set<() => void>();
 
   private constructor(socket: Socket, daemon: string, deadlineMs: number) {
     this.daemon = daemon;
@@ -69,6 +70,12 @@ export class Vty {
 
   get open(): boolean {
     return this.#lost === undefined;
+  }
+
+  /** Tells once, when the connection is lost. Gives what takes that back. */
+  onLoss(tell: () => void): () => void {
+    this.#onLoss.add(tell);
+    return () => this.#onLoss.delete(tell);
   }
 
   /** Sends a line. A refusal is an answer like any other. */
@@ -189,6 +196,8 @@ export class Vty {
     this.#underway = undefined;
     underway?.request.reject(this.#lossOf(underway.request.line));
     this.#next();
+    for (const tell of this.#onLoss) tell();
+    this.#onLoss.clear();
   }
 
   #lossOf(line: string): VtyError {
