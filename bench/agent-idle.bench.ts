@@ -10,6 +10,7 @@ import { ROUTER_NAMESPACE } from "../src/cli/lab/api.ts";
 import { type RouterLab, startRouterLab } from "../src/cli/lab/router-lab.ts";
 import { createLog } from "../src/kube/log.ts";
 import { build } from "../tools/build.ts";
+import { HostShare } from "./agent-idle/host-share.ts";
 import { Watched } from "./agent-idle/in-the-lab.ts";
 import { VRFS, writeManifests } from "./agent-idle/router.ts";
 import { Written } from "./agent-idle/written.ts";
@@ -92,13 +93,14 @@ interface Figures {
 async function idle(lab: RouterLab, agent: Watched, node: readonly string[]): Promise<Figures> {
   await using bare = await Watched.start(lab.host(NODE), [...node, "-e", "setInterval(() => {}, 1e6)"]);
   using written = new Written(await addressOf(lab));
+  const share = await HostShare.begin(lab.directory);
   const [before, begin] = [await agent.cpuMs(), performance.now()];
   await sleep(IDLE_MS);
   const [after, end] = [await agent.cpuMs(), performance.now()];
   return {
     writes: written.statuses,
     leases: written.leases,
-    cpuMs: ((after - before) / (end - begin)) * 1_000,
+    cpuMs: ((after - before) / (end - begin)) * 1_000 * (await share.sinceThen()),
     rss: await agent.residentMiB(),
     bareRss: await bare.residentMiB(),
   };
