@@ -228,8 +228,9 @@ describe("the Underlay", () => {
 
   test("with another AS number is a rebuild that is announced, and everything comes back", async () => {
     await pass(underlay(), l2vni("red", 100));
-    const { failures } = await pass(underlay(64999, "eth1", "u", { generation: 2 }), l2vni("red", 100));
+    const { failures, changes } = await pass(underlay(64999, "eth1", "u", { generation: 2 }), l2vni("red", 100));
     expect(failures).toEqual([]);
+    expect(changes.filter(({ drift }) => drift)).toEqual([]);
     expect(ground.rebuilt).toEqual([new Set(["Underlay/u", "L2VNI/red"])]);
     expect([...ground.fragments.keys()]).toEqual(["Router/base", "Underlay/u", "L2VNI/red"]);
   });

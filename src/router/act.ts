@@ -57,6 +57,8 @@ class Pass {
   readonly #planned: ReadonlySet<string>;
   /** Let go by one step while another, still to come, may want them. */
   readonly #left: Named[] = [];
+  /** FRR was emptied in this pass, so that nothing of it is there as it was applied. */
+  #rebuilt = false;
 
   constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground) {
     this.#plan = plan;
@@ -94,7 +96,8 @@ class Pass {
     for (const owner of this.#retiring((owner) => !visited.has(owner))) await this.#retire(owner);
     await this.#dropLeft();
     await this.#sweep();
-    const { foreign, lost = [] } = await this.#daemons.finish({ repair: true });
+    const { foreign, restored = [], lost = [] } = await this.#daemons.finish({ repair: true });
+    for (const [owner, lines] of Map.groupBy(restored, ({ owner }) => owner)) this.#note(owner, { links: 0, lines: lines.length }, true);
     for (const [owner, lines] of Map.groupBy(lost, ({ owner }) => owner)) this.#miss(owner, lines);
     return this.#done({ foreign });
   }
@@ -134,7 +137,7 @@ class Pass {
       if (!before) return "no";
       return unchanged ? "asked" : "previous";
     } finally {
-      this.#note(owner, cost, unchanged);
+      this.#note(owner, cost, unchanged && !this.#rebuilt);
     }
 
     this.#lastGood.set(owner, { uid, generation, spec, form });
@@ -190,6 +193,7 @@ class Pass {
   /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
   async #rebuild(step: Step, cost: Cost): Promise<void> {
     this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
+    this.#rebuilt = true;
     const outcome = await this.#daemons.rebuild([this.#ground.base, step.form.fragment]);
     cost.lines += outcome.sent;
     if (!outcome.refused) return;
