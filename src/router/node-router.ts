@@ -65,6 +65,8 @@ export interface PassResult {
   readonly done?: Done;
   /** Why not. */
   readonly error?: unknown;
+  /** What was remembered was damaged, and could not be used. */
+  readonly stateLost?: string;
 }
 
 /** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
@@ -73,6 +75,8 @@ export class NodeRouter {
   readonly #options: NodeRouterOptions;
   readonly #file: StateFile;
   #state: RouterState | undefined;
+  /** Until it has been told. */
+  #stateLost: string | undefined;
   #namespace: number | undefined;
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
@@ -89,6 +93,7 @@ export class NodeRouter {
     if (this.#state) return this.#state;
     const { state, setAside } = await this.#file.load();
     if (setAside !== undefined) this.#options.log.error({ why: setAside }, "what was remembered of the router is lost");
+    this.#stateLost = setAside;
     this.#state = state;
     return state;
   }
@@ -111,7 +116,9 @@ export class NodeRouter {
       this.#planned = planned;
 
       const done = await this.#carryOut(planned, state, kernel, hooks, signal);
-      return { outcome: outcomeOf(planned, state, done), done };
+      const stateLost = this.#stateLost;
+      this.#stateLost = undefined;
+      return { outcome: outcomeOf(planned, state, done), done, ...(stateLost !== undefined && { stateLost }) };
     } catch (error) {
       signal.throwIfAborted();
       if (isKubeError(error)) throw error;

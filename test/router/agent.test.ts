@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -187,6 +187,25 @@ test("the next agent takes over what the last one left, without touching it", as
   await create(RawFRRConfig, "after", { rawConfig: "ip prefix-list later seq 5 permit 198.51.100.0/24" });
   await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/after": "Applied", "L3Passthrough/pt": "Applied" }));
   expect({ bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") }).toEqual(before);
+});
+
+test("an interface that a person flushes has its addresses again, also after the agent was away", async () => {
+  await node.router("addr", "flush", "dev", "eth1", "scope", "global");
+  await eventually(async () => expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24"));
+  await node.stopAgent();
+  await node.router("addr", "flush", "dev", "eth1", "scope", "global");
+  node.startAgent();
+  await eventually(async () => expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24"));
+});
+
+test("an agent that finds its memory damaged says so, and takes over what is there", async () => {
+  await node.stopAgent();
+  const links = await node.router("-j", "link", "show", "dev", "pt-ns");
+  await writeFile(join(node.place.stateDirectory, "router.json"), "{");
+  node.startAgent();
+  await eventually(async () => expect(await events()).toContain("StateLost"));
+  await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);
 });
 
 test("a machine that was started anew sets up its last good router without the API server", async () => {
