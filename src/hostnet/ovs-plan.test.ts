@@ -52,6 +52,14 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
+  test("does not go on listing a leg that was deleted with the other one", () => {
+    const have = snapshot({ host: [liveBridge, liveLeg], router: [farLeg], ovs: [{ ...ours, owner: undefined }] });
+    expect(typedCommands(planRemoval([{ place: "router", name: "pe-100" }, leg], have))).toEqual([
+      "host: ovs-vsctl --if-exists del-port host-100",
+      "router: ip link del dev pe-100",
+    ]);
+  });
+
   test("loses a leg that is wanted elsewhere", () => {
     const have = snapshot({ host: [liveBridge, liveLeg, link("br0", "bridge")], router: [farLeg], ovs: [ours] });
     expect(typedCommands(plan([{ ...leg, master: "br0" }], have))).toEqual([

@@ -25,15 +25,17 @@ export function plan(want: readonly WantedLink[], have: Snapshot): Plan {
 /** What must be run so that links are gone, or, moved ones, back where they came from. What is not ours stays. */
 export function planRemoval(links: readonly { readonly place: Place; readonly name: string }[], have: Snapshot): Plan {
   const draft = new Draft(have);
+  // Before any is deleted: a leg goes with the other one of its pair, and Open vSwitch would list it for ever.
+  for (const { place, name } of links) {
+    const link = draft.get(place, name);
+    if (link && holdOf(link) === "created") detachFromOvs(link, draft);
+  }
   for (const { place, name } of links) {
     const link = draft.get(place, name);
     if (place === "host" && have.ovs?.some((bridge) => bridge.name === name)) removeOvsBridge(name, draft);
     else if (link === undefined) continue;
     else if (holdOf(link) === "moved") returnNic(place, link, draft);
-    else if (holdOf(link) === "created") {
-      detachFromOvs(link, draft);
-      draft.delete(place, link);
-    }
+    else if (holdOf(link) === "created") draft.delete(place, link);
   }
   return draft.plan();
 }
