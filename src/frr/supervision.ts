@@ -56,7 +56,8 @@ async function keepOneRunning(daemon: Daemon, supervised: Supervised, signal: Ab
     }
     const connection = supervised.connection(daemon);
     if (connection) await pause(ASK_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
-    else await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
+    // Whoever ended it on purpose is given the time to start it.
+    if (!supervised.connection(daemon)) await pause(LOOK_EVERY_MS * (0.9 + Math.random() / 5), signal);
   }
 }
 
