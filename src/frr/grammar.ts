@@ -35,15 +35,13 @@ export function isBare(path: Path, line: string): boolean {
   return path.length === 0 ? /^(vrf|interface) /.test(line) : line.startsWith("address-family ");
 }
 
-/** Lines that FRR says of itself, or of the machine: never ours to remove. */
+/** Lines that FRR says of itself, or of the machine, and a banner, which cannot be taken back: never ours to remove. */
 export function isFrrsOwn(path: Path, line: string): boolean {
-  return (
-    path.length === 0 &&
-    /^(frr (version|defaults) |(no )?(ip|ipv6) forwarding$|hostname |service integrated-vtysh-config$|Building configuration|Current configuration)/.test(
-      line,
-    )
-  );
+  return path.length === 0 && ITS_OWN.test(line);
 }
+
+const ITS_OWN =
+  /^(frr (version|defaults) |(no )?(ip|ipv6) forwarding$|hostname |(no )?banner |service integrated-vtysh-config$|Building configuration|Current configuration)/;
 
 /** What was there before: the other lines of a slot cannot stay once the new one is there. */
 export interface Slot {

@@ -1,5 +1,5 @@
 import { Asked } from "./asked.ts";
-import type { Block, ConfigSet } from "./config-set.ts";
+import { ConfigSet, type Block } from "./config-set.ts";
 import { Dialect } from "./dialect.ts";
 import type { Entry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
@@ -17,8 +17,11 @@ export class Memory {
   /** What FRR made of free text. */
   settled: { readonly text: string; readonly entries: readonly Entry[] } | undefined;
   readonly #version: string;
+  #differed = "";
   /** What FRR had when all that was asked for was there, and nothing else. */
   #clean: ReadonlyMap<string, Block> | undefined;
+  /** Of the daemons that have that still, as far as we know. */
+  #identity: string | undefined;
 
   private constructor(version: FrrVersion) {
     this.#version = version.text;
@@ -64,9 +67,27 @@ export class Memory {
   }
 
   /** All that is asked for is there now, and nothing else. */
-  isClean(have: ConfigSet): void {
+  isClean(have: ConfigSet, identity: string): void {
     this.#clean = have.blocks;
+    this.#identity = identity;
     this.asked.touched.clear();
+  }
+
+  /** Whether this differs in other ways than the last time that a repair was tried: once is enough. */
+  isNew(differed: readonly string[]): boolean {
+    const before = this.#differed;
+    this.#differed = differed.join("\n");
+    return this.#differed !== "" && this.#differed !== before;
+  }
+
+  /** FRR was left otherwise: the next pass has to look for itself. */
+  isInDoubt(): void {
+    this.#identity = undefined;
+  }
+
+  /** What FRR had then, if it is still the same daemons. */
+  lastSeen(identity: string): ConfigSet | undefined {
+    return this.#clean && this.#identity === identity ? ConfigSet.ofBlocks(this.#clean.values()) : undefined;
   }
 
   /** The fragment, or its equal that is known already. */
@@ -84,7 +105,7 @@ export class Memory {
   }
 }
 
-export interface Differences {
+interface Differences {
   readonly stray: readonly Entry[];
   readonly missing: readonly Entry[];
 }

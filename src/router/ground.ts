@@ -34,6 +34,8 @@ export interface LostLine {
 interface Finished {
   readonly foreign: readonly string[];
   readonly differed: readonly string[];
+  /** What someone else had taken away, and was put back. */
+  readonly restored?: readonly LostLine[];
   /** What FRR took and does not have. */
   readonly lost?: readonly LostLine[];
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { FrrPass } from "../../src/frr/apply.ts";
-import { parse } from "../../src/frr/config.ts";
+import { parse, print } from "../../src/frr/config.ts";
 import type { Fragment } from "../../src/frr/fragment.ts";
 import { FrrInstance } from "../../src/frr/instance.ts";
 import { reloadDifference } from "../../src/frr/reload.ts";
@@ -153,9 +153,13 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     await configured(underlay(), l3vni("red", 100));
     await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9");
     const pass = await open(underlay(), l3vni("red", 100));
-    expect((await pass.bring(underlay())).lines).toEqual(["router bgp 64514 / neighbor 192.168.11.2 timers 3 9"]);
-    expect(await pass.bring(l3vni("red", 100))).toEqual({ sent: 0, lines: [] });
-    expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
+    for (const one of [underlay(), l3vni("red", 100)]) expect(await pass.bring(one)).toEqual({ sent: 0, lines: [] });
+    expect(await pass.finish()).toEqual({
+      foreign: [],
+      restored: [{ owner: "Underlay/u", line: "router bgp 64514 / neighbor 192.168.11.2 timers 3 9" }],
+      differed: [],
+    });
+    expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 3 9\n");
   });
 
   describe("another AS of the default instance", () => {
@@ -221,32 +225,70 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       await configured(underlay());
       await typed("router bgp 64514", "bgp router-id 10.6.6.6");
       const pass = await open(underlay());
-      expect((await pass.bring(underlay())).lines).toEqual(["router bgp 64514 / bgp router-id 10.0.0.1"]);
-      expect(await pass.finish({ repair: false })).toEqual({ foreign: ["router bgp 64514 / bgp router-id 10.6.6.6"], differed: [] });
+      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect(await pass.finish({ repair: false })).toEqual({
+        foreign: ["router bgp 64514 / bgp router-id 10.6.6.6"],
+        restored: [{ owner: "Underlay/u", line: "router bgp 64514 / bgp router-id 10.0.0.1" }],
+        differed: [],
+      });
     });
 
-    test("during the pass is found when all is read back, and repaired by FRR's own script", async () => {
+    test("during the pass is found when all is read back", async () => {
       const pass = await open();
       await pass.bring(underlay());
       await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9", "neighbor 10.7.7.7 remote-as 64700");
-      const { differed } = await pass.finish();
-      expect(differed.toSorted()).toEqual([
-        "router bgp 64514 / neighbor 10.7.7.7 remote-as 64700",
-        "router bgp 64514 / neighbor 192.168.11.2 timers 3 9",
-      ]);
-
-      const next = await open(underlay());
-      expect(await next.bring(underlay())).toEqual({ sent: 0, lines: [] });
-      expect(await next.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
+      expect(await pass.finish()).toEqual({
+        foreign: ["router bgp 64514 / neighbor 10.7.7.7 remote-as 64700"],
+        restored: [{ owner: "Underlay/u", line: "router bgp 64514 / neighbor 192.168.11.2 timers 3 9" }],
+        differed: [],
+      });
     });
+
+    test("does not make a resource fail that it stands in the way of", async () => {
+      await configured(underlay());
+      await typed("router bgp 64514", "no neighbor 192.168.11.2 remote-as 64512");
+      const pass = await open(underlay());
+      const edited = parse(print(underlay().lines).replace("timers 3 9", "timers 10 30"));
+      expect((await pass.bring({ owner: "Underlay/u", lines: edited })).refused).toBeUndefined();
+      expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
+      expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 10 30\n");
+    });
+
+    test("as another router altogether asks for a rebuild", async () => {
+      await configured(underlay());
+      await typed("no router bgp 64514", "router bgp 64999");
+      const pass = await open(underlay());
+      expect(await pass.bring(underlay())).toEqual({ sent: 0, lines: [] });
+      expect((await pass.bring(underlay(64514, " neighbor 192.168.11.2 timers connect 5\n"))).rebuild).toBe(true);
+      expect((await pass.rebuild([underlay()])).refused).toBeUndefined();
+      expect(await pass.finish()).toMatchObject({ foreign: ["router bgp 64999"], differed: [] });
+    });
+  });
+
+  test("daemons that were started anew are looked at before anything is sent", async () => {
+    await configured(underlay());
+    const instance = new FrrInstance(frr.options);
+    const first = await FrrPass.open(instance, [underlay()], signal);
+    await first.bring(underlay());
+    await first.finish();
+    await instance.stop();
+    await instance.start(signal);
+    const pass = await FrrPass.open(instance, [underlay()], signal);
+    expect((await pass.bring(underlay())).sent).toBeGreaterThan(5);
+    expect(await pass.finish()).toEqual({ foreign: [], differed: [] });
+    instance.router.close();
   });
 
   test("a line that FRR takes and does not keep is told with its owner, also when its own script cannot help", async () => {
     const pass = await open();
     await pass.bring(underlay());
     await pass.bring(fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
-    const { lost } = await pass.finish();
-    expect(lost).toEqual([{ owner: "L3Passthrough/p", line: "router bgp 64514 / neighbor 192.168.11.2 port 179" }]);
+    const hidden = "router bgp 64514 / neighbor 192.168.11.2 port 179";
+    const lost = [{ owner: "L3Passthrough/p", line: hidden }];
+    expect(await pass.finish()).toEqual({ foreign: [], differed: [hidden], lost });
+    // It is said again, and the script that could not help is not asked again.
+    const again = await open(underlay(), fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
+    expect(await again.finish()).toEqual({ foreign: [], differed: [hidden], lost });
   });
 
   describe("free text", () => {
