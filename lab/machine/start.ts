@@ -16,6 +16,8 @@ export interface StartedMachine {
   readonly machine: Machine;
   readonly kernel: Kernel;
   readonly network: LabNetwork;
+  /** Settles when it has ended, by itself or because it was told to; with the last lines of its console. */
+  readonly gone: Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -111,7 +113,7 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
     await child.kill();
     machine.close();
   };
-  return { machine, kernel, network, stop };
+  return { machine, kernel, network, gone: child.ended.then(() => child.logTail()).catch(() => ""), stop };
 }
 
 function umlCommand(script: string, env: Readonly<Record<string, string>>): string[] {

@@ -33,6 +33,8 @@ export interface RouterLab {
   readonly agents: ReadonlyMap<string, Agent>;
   /** Logs of the agents and the console of User-Mode Linux; gone with the lab. */
   readonly directory: string;
+  /** As the machine's. */
+  readonly gone: Promise<string>;
   host(name: string): LabHost;
   stop(): Promise<void>;
 }
@@ -72,7 +74,16 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     started.defer(() => agent.stop());
   }
   const running = started.move();
-  return { api, kernel: machine.kernel, net, agents, directory, host: (name) => hostOf(net, name), stop: () => running.disposeAsync() };
+  return {
+    api,
+    kernel: machine.kernel,
+    net,
+    agents,
+    directory,
+    gone: machine.gone,
+    host: (name) => hostOf(net, name),
+    stop: () => running.disposeAsync(),
+  };
 }
 
 async function createNode(client: KubeClient, node: NodeName, address: string, signal: AbortSignal): Promise<void> {

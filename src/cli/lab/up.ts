@@ -80,7 +80,8 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   ending.defer(await background.record(described(lab)));
   const { embedded, manifests } = lab.api;
   if (embedded && manifests !== undefined) ending.defer(recordUp({ directory: manifests, socket: embedded.socket }));
-  await whileUp(lab, asked);
+  await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
+  if (!abort.signal.aborted) throw new CliError(`The lab's machine ended by itself:\n${await lab.gone}`, EXIT.unknown);
 }
 
 /** Between the hosts of every two neighbouring nodes, and between the two segments of the first two. */
