@@ -22,7 +22,7 @@ export interface StartedMachine {
 }
 
 /** The /24 that the starter, the machine and the nodes' management interfaces share. */
-export class LabNetwork {
+class LabNetwork {
   readonly #third: number;
 
   constructor(third: number) {

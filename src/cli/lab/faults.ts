@@ -6,7 +6,7 @@ import { isKubeError } from "../../kube/client/error.ts";
 import { ROUTER_NAMESPACE } from "./api.ts";
 
 /** What a fault is done to. */
-export interface FaultGround {
+interface FaultGround {
   readonly node: NodeName;
   readonly host: (name: string) => LabHost;
   readonly client: KubeClient;
