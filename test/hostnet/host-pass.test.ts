@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KernelError } from "../../src/hostnet/error.ts";
 import { HostPass } from "../../src/hostnet/host-pass.ts";
-import { ensureNamespace, type Places } from "../../src/hostnet/namespaces.ts";
+import { ensureNamespace, raiseLoopback, type Places } from "../../src/hostnet/namespaces.ts";
 import { routeTo } from "../../src/hostnet/route-to.ts";
 import type { WantedLink } from "../../src/hostnet/wanted.ts";
 import { createNamespaces, ip, shown, type TestNamespaces } from "../support/namespaces.ts";
@@ -194,6 +194,27 @@ describe("a namespace", () => {
       await Promise.all([ensureNamespace(name, signal), ensureNamespace(name, signal)]);
       await ensureNamespace(name, signal);
       expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+    } finally {
+      execFileSync("ip", ["netns", "del", name]);
+    }
+  });
+
+  test("that is there already has its loopback raised when asked, and settings of its own under an old name", async () => {
+    const name = `${router}l`;
+    const wanted = { "net/ipv4/conf/all/arp_accept": "1" };
+    const settings = async () => {
+      await using pass = await HostPass.open({ host, router: name }, signal);
+      return (await pass.sysctls(wanted, "router")).changed;
+    };
+    try {
+      for (const round of [1, 2]) {
+        execFileSync("ip", ["netns", "add", name]);
+        await ensureNamespace(name, signal);
+        await raiseLoopback(name, signal);
+        expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+        expect([await settings(), await settings()]).toEqual([Object.keys(wanted), []]);
+        if (round === 1) execFileSync("ip", ["netns", "del", name]);
+      }
     } finally {
       execFileSync("ip", ["netns", "del", name]);
     }
