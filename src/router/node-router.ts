@@ -69,6 +69,8 @@ export interface PassResult {
   readonly stateLost?: string;
 }
 
+const LIFE_LINE_MS = 600_000;
+
 /** The router of one node: the kernel's links in two namespaces, FRR in one of them, and what is remembered of both. */
 export class NodeRouter {
   readonly places: Places;
@@ -78,6 +80,7 @@ export class NodeRouter {
   /** Until it has been told. */
   #stateLost: string | undefined;
   #namespace: number | undefined;
+  #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = new MissedAddresses();
@@ -199,12 +202,21 @@ export class NodeRouter {
 
   async #observe(view: ClusterView, state: RouterState, kernel: HostPass, signal: AbortSignal): Promise<Observed> {
     const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
-    const [towardsApi, ovs] = await Promise.all([this.#towardsApi(signal), asksForOvs && ovsAnswers(signal)]);
+    const mayMove = view.objects.underlays.some(({ spec }) => spec.nics?.some((nic) => kernel.have.host.has(nic)));
+    const [towardsApi, ovs] = await Promise.all([this.#towardsApi(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
     return observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
   }
 
-  /** The interfaces that lead to the API server, by every address of it that is known. */
-  async #towardsApi(signal: AbortSignal): Promise<Set<string>> {
+  /** The interfaces that lead to the API server, by every address of it that is known. Where nothing depends on it, as it was some minutes ago. */
+  async #towardsApi(asItIsNow: boolean, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const now = performance.now();
+    if (asItIsNow || !this.#lifeLine || now - this.#lifeLine.at > LIFE_LINE_MS) {
+      this.#lifeLine = { at: now, links: await this.#linksTowardsApi(signal) };
+    }
+    return this.#lifeLine.links;
+  }
+
+  async #linksTowardsApi(signal: AbortSignal): Promise<Set<string>> {
     const { apiServer } = this.#options;
     if (apiServer.startsWith("unix:")) return new Set();
     const host = new URL(apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
