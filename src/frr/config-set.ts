@@ -136,17 +136,29 @@ class Slots {
   add(entry: Entry): void {
     if (!reachesFar(entry)) return;
     this.daemons.add(entry.daemon);
-    for (const { name } of slotsOf(entry.path, entry.line)) {
-      const holders = this.#holders.get(`${entry.daemon}\n${name}`);
+    for (const name of slotNames(entry)) {
+      const holders = this.#holders.get(name);
       if (holders) holders.add(entry);
-      else this.#holders.set(`${entry.daemon}\n${name}`, new Set([entry]));
+      else this.#holders.set(name, new Set([entry]));
     }
   }
 
   delete(entry: Entry): void {
     if (!reachesFar(entry)) return;
-    for (const { name } of slotsOf(entry.path, entry.line)) this.#holders.get(`${entry.daemon}\n${name}`)?.delete(entry);
+    for (const name of slotNames(entry)) this.#holders.get(name)?.delete(entry);
   }
+}
+
+/** Entries outlive the sets that they are in. */
+const namesOf = new WeakMap<Entry, readonly string[]>();
+
+function slotNames(entry: Entry): readonly string[] {
+  let names = namesOf.get(entry);
+  if (!names) {
+    names = slotsOf(entry.path, entry.line).map(({ name }) => `${entry.daemon}\n${name}`);
+    namesOf.set(entry, names);
+  }
+  return names;
 }
 
 /** A line of the top level, or of a VRF: its rivals may stand in other contexts than its own. */

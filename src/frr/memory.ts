@@ -110,12 +110,14 @@ interface Differences {
   readonly missing: readonly Entry[];
 }
 
+/** Asked of every fragment in every pass. */
 function areSame(these: readonly ConfigLine[], those: readonly ConfigLine[]): boolean {
   if (these === those) return true;
   if (these.length !== those.length) return false;
-  return these.every(({ line, inside }, at) => {
-    const other = those[at];
-    if (line !== other?.line) return false;
-    return inside && other.inside ? areSame(inside, other.inside) : inside === other.inside;
-  });
+  for (let at = 0; at < these.length; at++) {
+    const [one, other] = [these[at] as ConfigLine, those[at] as ConfigLine];
+    if (one.line !== other.line) return false;
+    if (one.inside && other.inside ? !areSame(one.inside, other.inside) : one.inside !== other.inside) return false;
+  }
+  return true;
 }
