@@ -26,9 +26,18 @@ class Traversal {
   /** The L3VNIs that are live as asked, with the subnets that each was told to announce. */
   readonly #announced = new Map<Step, string>();
   readonly #failures: Failure[] = [];
+  readonly #l2vnis: readonly Step[];
+  readonly #l3vnis: ReadonlyMap<string | undefined, Step>;
+  /** Who has now what a step asks for, and is to leave it. */
+  readonly #awaited: ReadonlyMap<Step, readonly Step[]>;
 
   constructor(steps: readonly Step[]) {
     this.#steps = steps;
+    this.#awaited = leaversOf(steps);
+    const leavers = new Set([...this.#awaited.values()].flat());
+    const l2vnis = this.#of("L2VNI");
+    this.#l2vnis = [...l2vnis.filter((step) => leavers.has(step)), ...l2vnis.filter((step) => !leavers.has(step))];
+    this.#l3vnis = new Map(this.#of("L3VNI").map((step) => [step.vrf, step]));
     const places = this.#of("L2VNI").flatMap((step) => [...new Set([step.vrf, step.previous?.vrf])].map((vrf) => ({ vrf, step })));
     const inVrf = Map.groupBy(places, ({ vrf }) => vrf);
     this.#inVrf = new Map([...inVrf].map(([vrf, found]) => [vrf, found.map(({ step }) => step)]));
@@ -36,27 +45,40 @@ class Traversal {
 
   *walk(underlay: Step | undefined): Walk<Failure[]> {
     if (underlay && (yield underlay) !== "asked") return [];
-    const l3vnis = new Map(this.#of("L3VNI").map((step) => [step.vrf, step]));
-
-    for (const l2vni of leaversFirst(this.#of("L2VNI"), this.#steps)) {
-      yield* this.#take(l2vni);
-      const presence = this.#presence(l2vni);
-      const l3vni = presence && l3vnis.get(presence.vrf);
-      if (l3vni && !this.#outcomes.has(l3vni)) yield* this.#take(l3vni);
+    for (let taken = -1; taken < this.#outcomes.size;) {
+      taken = this.#outcomes.size;
+      yield* this.#round((step) => this.#awaited.get(step)?.every((leaver) => this.#outcomes.has(leaver)) ?? true);
     }
-    for (const step of l3vnis.values()) {
-      if (this.#outcomes.has(step)) continue;
-      if (!step.otherwise) yield* this.#take(step);
-      else {
-        this.#failures.push(step.otherwise);
-        if (this.#canStay(step)) this.#note(step, (yield previousOf(step)) === "no" ? "no" : "previous");
-      }
-    }
+    // Those that are left wait for each other.
+    yield* this.#round(() => true);
     for (const [step, told] of this.#announced) {
       if (told !== this.#subnets(step).join(" ")) yield this.#announcing(step);
     }
-    for (const step of this.#steps) if (step.kind === "L3Passthrough" || step.kind === "RawFRRConfig") yield* this.#take(step);
+    for (const step of this.#of("RawFRRConfig")) yield* this.#take(step);
     return this.#failures;
+  }
+
+  /** Takes what has its turn and has not been taken. Whoever is to have what another leaves comes after that one: it may not be able to leave. */
+  *#round(hasItsTurn: (step: Step) => boolean): Walk<void> {
+    const isDue = (step: Step) => !this.#outcomes.has(step) && hasItsTurn(step);
+    for (const l2vni of this.#l2vnis) {
+      if (isDue(l2vni)) yield* this.#take(l2vni);
+      const presence = this.#outcomes.has(l2vni) ? this.#presence(l2vni) : undefined;
+      const l3vni = presence && this.#l3vnis.get(presence.vrf);
+      if (l3vni && isDue(l3vni)) yield* this.#take(l3vni);
+    }
+    for (const step of this.#l3vnis.values()) {
+      if (!isDue(step)) continue;
+      if (!step.otherwise || this.#isThere(step.vrf)) yield* this.#take(step);
+      else if ((this.#inVrf.get(step.vrf) ?? []).every((l2vni) => this.#outcomes.has(l2vni))) yield* this.#strand(step, step.otherwise);
+    }
+    for (const step of this.#of("L3Passthrough")) if (isDue(step)) yield* this.#take(step);
+  }
+
+  *#strand(step: Step, failure: Failure): Walk<void> {
+    this.#failures.push(failure);
+    const stays = this.#canStay(step) && (yield previousOf(step)) !== "no";
+    this.#note(step, stays ? "previous" : "no");
   }
 
   *#take(step: Step): Walk<void> {
@@ -76,9 +98,13 @@ class Traversal {
   #canStay({ previous, ...step }: Step): boolean {
     if (!previous) return false;
     const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
-    const l2vnis = (this.#inVrf.get(previous.vrf) ?? []).filter((l2vni) => this.#presence(l2vni)?.vrf === previous.vrf);
     const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "asked");
-    return (hostsession !== undefined || l2vnis.length > 0) && !given.some(([other]) => inTheWay({ previous }, other));
+    return (hostsession !== undefined || this.#isThere(previous.vrf)) && !given.some(([other]) => inTheWay({ previous }, other));
+  }
+
+  /** Whether an L2VNI is live in the VRF. */
+  #isThere(vrf: string | undefined): boolean {
+    return (this.#inVrf.get(vrf) ?? []).some((l2vni) => this.#outcomes.has(l2vni) && this.#presence(l2vni)?.vrf === vrf);
   }
 
   #note(step: Step, live: Live): void {
@@ -116,15 +142,17 @@ function previousOf({ previous, otherwise: _, ...step }: Step): Step {
   return { ...step, ...previous, generation, spec, form, state: "kept", previous };
 }
 
-/** Whoever gives up a value that another takes goes before the other. */
-function leaversFirst(steps: readonly Step[], all: readonly Step[]): Step[] {
-  const asked = Map.groupBy(
-    all.flatMap((step) => (step.claims ?? []).map((claim) => ({ step, claim }))),
+/** For whoever asks for a value that another gives up: the others. */
+function leaversOf(steps: readonly Step[]): Map<Step, Step[]> {
+  const held = Map.groupBy(
+    steps.flatMap((step) => (step.previous?.claims ?? []).map((claim) => ({ step, claim }))),
     ({ claim }) => claim.key,
   );
-  const isTaken = (by: Step, held: Claim) => asked.get(held.key)?.some(({ step, claim }) => step !== by && meet(held, claim)) ?? false;
-  const leaves = (step: Step) => step.previous?.claims?.some((held) => isTaken(step, held)) ?? false;
-  return [...steps.filter(leaves), ...steps.filter((step) => !leaves(step))];
+  const leavers = steps.map((step): [Step, Step[]] => {
+    const met = (step.claims ?? []).flatMap((asked) => (held.get(asked.key) ?? []).filter(({ claim }) => meet(claim, asked)));
+    return [step, [...new Set(met.map((one) => one.step))].filter((other) => other !== step)];
+  });
+  return new Map(leavers.filter(([, others]) => others.length > 0));
 }
 
 /** Whether the other could not be what it asks while this one is as it was before. */

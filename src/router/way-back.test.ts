@@ -116,14 +116,18 @@ test("an L3VNI whose new VRF has only an L2VNI that is refused stays in the VRF 
   expect(ground.fragments.get("L3VNI/x")).toEqual(before);
 });
 
-test("it does not stay where another has taken its place", async () => {
+test("whoever was to have its place waits until it can leave", async () => {
   const blue = l2vni("blue", { vni: 101, vrf: "blue" });
   await pass({ underlays: [underlay()], l2vnis: vnis.l2vnis, l3vnis: [l3vni("x", { vni: 200, vrf: "red" })] });
   ground.refused.add("router/vni101");
   const l3vnis = [l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 }), l3vni("y", { vni: 201, vrf: "red" }, { hour: 1 })];
-  const { live } = await pass({ underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis });
-  expect([...live.keys()].sort()).toEqual(["L2VNI/red", "L3VNI/y", "Underlay/fabric"]);
-  expect(ground.fragments.has("L3VNI/x")).toBe(false);
+  const objects = { underlays: [underlay()], l2vnis: [...vnis.l2vnis, blue], l3vnis };
+  const { live, said } = await pass(objects);
+  expect([...live.keys()].sort()).toEqual(["L2VNI/red", "L3VNI/x", "Underlay/fabric"]);
+  expect(said).toContain("L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x, which could not leave it");
+  ground.refused.clear();
+  const then = { "Underlay/fabric": 1, "L2VNI/red": 1, "L2VNI/blue": 1, "L3VNI/x": 2, "L3VNI/y": 1 };
+  expect(Object.fromEntries((await pass(objects)).live)).toEqual(then);
 });
 
 test("of two L2VNIs that swap their VNIs, one that is refused takes nothing from the one that got what it asked for", async () => {
