@@ -168,4 +168,73 @@ spec:
     await expectEverywhere([]);
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
+
+  test("a route target that is none, and one that another VRF exports, each fail their own L3VNI", async () => {
+    await lab().apply(l3vni("garbled", `{ vrf: garbled, vni: 461, exportRTs: ["64514:x"], ${SESSION} }`));
+    await lab().apply(l3vni("greedy", `{ vrf: greedy, vni: 462, exportRTs: ["64514:100"], ${SESSION.replace("20.0", "21.0")} }`));
+    for (const node of NODES) {
+      await expect
+        .poll(failuresOf(node), EVENTUALLY)
+        .toEqual([
+          expect.stringMatching(/^L3VNI garbled ValidationFailed: .*64514:x/),
+          expect.stringMatching(/^L3VNI greedy ValidationFailed: .*64514:100 .*L3VNI red/),
+        ]);
+    }
+    await lab().delete("L3VNI", "garbled");
+    await lab().delete("L3VNI", "greedy");
+    await expectEverywhere([]);
+    expect(await lab().lost(traffic)).toEqual(NONE);
+  });
+
+  test("an L3VNI is carried by the second L2VNI of its VRF where the first one fails", async () => {
+    await lab().apply(l2vni("first", "{ vrf: pair, vni: 471, hostmaster: { type: linux-bridge, linuxBridge: { name: br-none } } }"));
+    await lab().apply(l2vni("second", "{ vrf: pair, vni: 472 }"));
+    await lab().apply(l3vni("pair", "{ vrf: pair, vni: 473 }"));
+    await expect.poll(() => lab().state("node1", "L3VNI", "pair"), EVENTUALLY).toBe("Applied");
+    await expectEverywhere(["L2VNI first ValidationFailed: Interface br-none not present on node"]);
+    for (const name of ["first", "second"]) await lab().delete("L2VNI", name);
+    await lab().delete("L3VNI", "pair");
+    await expectEverywhere([]);
+    expect(await lab().lost(traffic)).toEqual(NONE);
+  });
+
+  test("a resource fails only on the nodes that it selects", async () => {
+    const select = "nodeSelector: { matchLabels: { kubernetes.io/hostname: node3 } }";
+    await lab().apply(l2vni("elsewhere", `{ vrf: elsewhere, vni: 100, ${select} }`));
+    await expect.poll(failuresOf("node3"), EVENTUALLY).toEqual(["L2VNI elsewhere ValidationFailed: VNI 100 conflicts with L3VNI red"]);
+    expect(await lab().failures("node1")).toEqual([]);
+    expect(await lab().condition("node1", "Ready")).toBe("True");
+    await lab().delete("L2VNI", "elsewhere");
+    await expectEverywhere([]);
+    expect(await lab().lost(traffic)).toEqual(NONE);
+  });
+
+  test("a resource that is kept in its last good form is kept across a restart of the agent", async () => {
+    await lab().apply(l2vni("kept", "{ vrf: kept, vni: 481 }"));
+    await expect.poll(() => lab().state("node1", "L2VNI", "kept"), EVENTUALLY).toBe("Applied");
+    await lab().apply(l2vni("kept", "{ vrf: kept, vni: 100 }"));
+    await expect.poll(() => lab().state("node1", "L2VNI", "kept"), EVENTUALLY).toBe("KeptPrevious");
+    const pid = async () => (await lab().exec("node1", "pgrep", "-f", "main.ts agent ")).stdout.trim();
+    const before = await pid();
+    await lab().fault("agent-killed", "node1");
+    await expect.poll(async () => ["", before].includes(await pid()), EVENTUALLY).toBe(false);
+    // Something new shows that the new agent is at work.
+    await lab().apply(l2vni("sign", "{ vrf: sign, vni: 482 }"));
+    await expect.poll(() => lab().state("node1", "L2VNI", "sign"), EVENTUALLY).toBe("Applied");
+    expect(await lab().state("node1", "L2VNI", "kept")).toBe("KeptPrevious");
+    expect((await lab().exec("node1", "ip", "-n", "perouter", "link", "show", "vni481")).code).toBe(0);
+    await lab().delete("L2VNI", "kept");
+    await lab().delete("L2VNI", "sign");
+    await expectEverywhere([]);
+    await expect
+      .poll(async () => (await lab().exec("node1", "ip", "-n", "perouter", "link", "show", "vni481")).code, EVENTUALLY)
+      .not.toBe(0);
+    expect(await lab().lost(traffic)).toEqual(NONE);
+  });
+
+  test("a status that somebody deletes is there again", async () => {
+    for (const node of NODES) await lab().delete("RouterNodeConfigurationStatus", node);
+    for (const node of NODES) await expect.poll(() => lab().condition(node, "Ready"), EVENTUALLY).toBe("True");
+    expect(await lab().lost(traffic)).toEqual(NONE);
+  });
 }
