@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { Node } from "../api/core/node.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -17,6 +18,9 @@ interface AgentOptions extends ClusterOptions, RouterPlaceOptions {
   healthAddress: string;
   logLevel: LogLevel;
 }
+
+/** It is on every node and idle nearly always: a smaller heap, and no compiler that takes 10 MiB to make a pass some milliseconds faster. */
+const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
 
 export function configure(command: Command): void {
   withLogLevel(withRouterPlace(withNode(withCluster(command))))
@@ -46,6 +50,7 @@ async function run({
   frrStart = false,
   ...options
 }: AgentOptions): Promise<void> {
+  for (const flag of FRUGAL) setFlagsFromString(flag);
   const log = createLog({ level: logLevel }).child({ node });
   const client = await connectToCluster(options);
   const away = !(await answers(client, node));
