@@ -118,6 +118,14 @@ class Machine {
     return { failing, done, stopped: planned.stopped !== undefined || done.stopped !== undefined };
   }
 
+  /** What another agent would remember; lines in FRR that it does not know of are nobody's to it. */
+  recall(remembered: readonly [string, LastGood][]): void {
+    this.lastGood.clear();
+    for (const [owner, good] of remembered) this.lastGood.set(owner, good);
+    const { fragments, base } = this.ground;
+    for (const owner of fragments.keys()) if (owner !== base.owner && !this.lastGood.has(owner)) fragments.delete(owner);
+  }
+
   /** All that is live, in the kernel, in FRR and by our own account, but for the order. */
   get picture(): object {
     const { links, fragments } = this.ground;
@@ -197,4 +205,30 @@ test("an edit that fails changes nothing at all, and is told; once it is mended 
   );
   expect(failed).toBeGreaterThan(30);
   expect(refused).toBeGreaterThan(30);
+}, 120_000);
+
+test("a pass that breaks off anywhere, with all it knew or as if killed, costs nothing but time", async () => {
+  let broken = 0;
+  await fc.assert(
+    fc.asyncProperty(site, fc.array(edit, { maxLength: 3 }), fc.nat(25), fc.boolean(), async (asked, edits, breaksAfter, isKilled) => {
+      const objects = objectsOf(asked);
+      const next = edits.reduce(
+        (sofar, { kind, nth, spec }) => (sofar[LISTS[kind]].length > 0 ? edited(sofar, kind, nth, spec).objects : sofar),
+        objects,
+      );
+      const [lucky, unlucky] = [new Machine(), new Machine()];
+      for (const machine of [lucky, unlucky]) for (let nth = 0; nth < 2; nth++) await machine.pass(objects);
+      for (let nth = 0; nth < 2; nth++) await lucky.pass(next);
+
+      const remembered = [...unlucky.lastGood];
+      unlucky.ground.breaksAfter = breaksAfter;
+      await unlucky.pass(next).catch(() => (broken += 1));
+      unlucky.ground.breaksAfter = Infinity;
+      if (isKilled) unlucky.recall(remembered);
+      for (let nth = 0; nth < 2; nth++) await unlucky.pass(next);
+      expect(unlucky.picture).toEqual(lucky.picture);
+    }),
+    { seed: 9, numRuns: 300 },
+  );
+  expect(broken).toBeGreaterThan(30);
 }, 120_000);

@@ -23,32 +23,40 @@ export class GroundInMemory implements Ground {
   readonly rebuilt: ReadonlySet<string>[] = [];
   readonly base: Fragment = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
   answers = true;
+  /** After so many calls the next one fails, as if FRR or the namespace had gone. */
+  breaksAfter = Infinity;
   foreign: string[] = [];
   /** Lines that FRR takes, and does not have afterwards. */
   lost: LostLine[] = [];
 
   readonly kernel: Kernel = {
     have: this.links,
-    bring: (links) => Promise.resolve(this.#bring(links)),
-    remove: (links) => Promise.resolve(this.#remove(links)),
+    bring: (links) => this.#answer(() => this.#bring(links)),
+    remove: (links) => this.#answer(() => this.#remove(links)),
     sysctls: () => Promise.resolve({ changed: [] }),
   };
 
   readonly daemons: Daemons = {
-    bring: (fragment) => Promise.resolve(this.#configure(fragment)),
-    bringRaw: (fragment) => Promise.resolve(this.#configure(fragment)),
-    remove: (owner) => Promise.resolve(this.#forget(owner)),
-    rebuild: (fragments) => {
-      this.log.push("rebuild");
-      this.fragments.clear();
-      for (const fragment of fragments) {
-        const outcome = this.#configure(fragment, true);
-        if (outcome.refused) return Promise.resolve(outcome);
-      }
-      return Promise.resolve({ sent: fragments.length });
-    },
+    bring: (fragment) => this.#answer(() => this.#configure(fragment)),
+    bringRaw: (fragment) => this.#answer(() => this.#configure(fragment)),
+    remove: (owner) => this.#answer(() => this.#forget(owner)),
+    rebuild: (fragments) =>
+      this.#answer(() => {
+        this.log.push("rebuild");
+        this.fragments.clear();
+        for (const fragment of fragments) {
+          const outcome = this.#configure(fragment, true);
+          if (outcome.refused) return outcome;
+        }
+        return { sent: fragments.length };
+      }),
     finish: () => Promise.resolve({ foreign: this.foreign.splice(0), differed: [], lost: this.lost }),
   };
+
+  #answer<T>(work: () => T): Promise<T> {
+    this.breaksAfter -= 1;
+    return this.breaksAfter === -1 ? Promise.reject(new Error("zebra is gone")) : Promise.resolve(work());
+  }
 
   apiAnswers(): Promise<boolean> {
     this.log.push("asked the API");
@@ -75,7 +83,7 @@ export class GroundInMemory implements Ground {
       changed += 1;
       this.log.push(`link ${place}/${name}`);
       if (type === "nic" && !held) this.links.host.delete(name);
-      this.links[place].set(name, { name, alias: type === "nic" ? "" : `plumbline:${owner}`, type, as: JSON.stringify(link) });
+      this.links[place].set(name, { name, alias: `plumbline:${owner}${type === "nic" ? " moved" : ""}`, type, as: JSON.stringify(link) });
     }
     return { changed };
   }
@@ -88,7 +96,7 @@ export class GroundInMemory implements Ground {
       changed += 1;
       this.log.push(`unlink ${place}/${name}`);
       this.links[place].delete(name);
-      if (held.type === "nic") this.links.host.set(name, { ...held, as: "" });
+      if (held.type === "nic") this.links.host.set(name, { ...held, alias: "", as: "" });
     }
     return { changed };
   }
