@@ -2,6 +2,7 @@ import { diff } from "../frr/diff.ts";
 import { describe } from "../frr/entry.ts";
 import { merge } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
+import { holdOf } from "../hostnet/ownership.ts";
 import { plan as planLinks, planRemoval } from "../hostnet/plan.ts";
 import type { Snapshot } from "../hostnet/snapshot.ts";
 import type { Place, WantedLink } from "../hostnet/wanted.ts";
@@ -59,7 +60,7 @@ function formsOf(planned: RouterPlan): Map<string, Form> {
 
 function marked(links: Snapshot): { place: Place; name: string }[] {
   return (["host", "router"] as const).flatMap((place) =>
-    [...links[place].values()].filter(({ alias }) => alias.startsWith("plumbline:")).map(({ name }) => ({ place, name })),
+    [...links[place].values()].filter((link) => holdOf(link) !== "foreign").map(({ name }) => ({ place, name })),
   );
 }
 
