@@ -26,6 +26,12 @@ export interface RecordedPart {
   readonly since: number;
 }
 
+/** Whether two who ask for these are in each other's way. */
+export function meet(a: Claim, b: Claim): boolean {
+  if (a.key !== b.key) return false;
+  return !a.range || !b.range || a.range.overlaps(b.range);
+}
+
 /** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. */
 export function claimText(key: string, range?: Range): string {
   return range ? `${key}/${range.first.toString()}-${range.last.toString()}` : key;

@@ -22,6 +22,7 @@ import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
 import type { Outcome } from "./report.ts";
+import { type Refusals, refusalsAfter } from "./refusals.ts";
 import { type RouterState, StateError, StateFile } from "./state.ts";
 
 /** What the cluster says about this node's router. */
@@ -77,6 +78,7 @@ export class NodeRouter {
   readonly #options: NodeRouterOptions;
   readonly #file: StateFile;
   #state: RouterState | undefined;
+  #refusals: Refusals = new Map();
   /** Until it has been told. */
   #stateLost: string | undefined;
   #namespace: number | undefined;
@@ -119,6 +121,7 @@ export class NodeRouter {
       this.#planned = planned;
 
       const done = await this.#carryOut(planned, state, kernel, hooks, signal);
+      if (!done.stopped) this.#refusals = refusalsAfter(this.#refusals, planned, done, state.lastGood);
       const stateLost = this.#stateLost;
       this.#stateLost = undefined;
       return { outcome: outcomeOf(planned, state, done), done, ...(stateLost !== undefined && { stateLost }) };
@@ -204,7 +207,8 @@ export class NodeRouter {
     const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
     const mayMove = view.objects.underlays.some(({ spec }) => spec.nics?.some((nic) => kernel.have.host.has(nic)));
     const [towardsApi, ovs] = await Promise.all([this.#towardsApi(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
-    return observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
+    const seen = observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
+    return { ...seen, refusals: this.#refusals };
   }
 
   /** The interfaces that lead to the API server, by every address of it that is known. Where nothing depends on it, as it was some minutes ago. */

@@ -4,6 +4,7 @@ import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { LastGood } from "./form.ts";
+import type { Refusals } from "./refusals.ts";
 
 /** Everything that the plan for one node depends on. */
 export interface Observed {
@@ -26,6 +27,8 @@ export interface Observed {
   readonly ovs: boolean;
   /** By owner, `L2VNI/red`. */
   readonly lastGood: ReadonlyMap<string, LastGood>;
+  /** What has been refused as it is written now, by owner. */
+  readonly refusals?: Refusals;
   /** When an object that existed before began to select this node, where the agent saw it happen; by owner. */
   readonly newlySelectedAt: ReadonlyMap<string, Date>;
   readonly now: Date;

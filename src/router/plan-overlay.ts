@@ -2,7 +2,7 @@ import type { L2VNI } from "../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import { parseInterfaceAddress } from "../ip/interface-address.ts";
-import type { Claim } from "../resilience/claim.ts";
+import { type Claim, meet } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { settle, type Settled } from "../resilience/settle.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from "./claims.ts";
@@ -26,15 +26,16 @@ interface Root {
 /** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
 export function planOverlay(asked: readonly Overlay[], root: Root, observed: Observed): { steps: Step[]; failures: Failure[] } {
   const overlay = new OverlayPlan(root, observed);
-  const without = new Set<Overlay>();
+  const without = new Map<Overlay, Failure>();
   for (;;) {
     const settled = overlay.settle(asked, without);
-    const stranded = overlay.stranded(settled.effective).filter((candidate) => !without.has(candidate));
-    if (stranded.length === 0) {
+    const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
+    const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
+    if (found.length === 0) {
       const missing = settled.effective.flatMap(({ contender }) => overlay.missing(contender));
       return { steps: settled.effective.flatMap((one) => overlay.steps(one)), failures: [...settled.failures, ...missing] };
     }
-    for (const candidate of stranded) without.add(candidate);
+    for (const [candidate, failure] of found) without.set(candidate, failure);
   }
 }
 
@@ -49,12 +50,12 @@ class OverlayPlan {
     this.#observed = observed;
   }
 
-  settle(asked: readonly Overlay[], without: ReadonlySet<Overlay>) {
+  settle(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
     return settle<Spec, Overlay>(asked, {
-      check: (spec, candidate) => [
-        ...failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#complaints(spec, candidate)]),
-        ...(without.has(candidate) ? [noL2VNI(candidate)] : []),
-      ],
+      check: (spec, candidate) => {
+        const failure = without.get(candidate);
+        return [...this.#faults(spec, candidate), ...(failure ? [failure] : [])];
+      },
       claims: (spec, candidate) => this.#claims(spec, candidate),
       kindOrder,
       now: this.#observed.now,
@@ -71,6 +72,28 @@ class OverlayPlan {
       .filter(({ form, spec, contender }) => form === "current" && !stands(contender, spec))
       .map(({ contender }) => contender)
       .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
+  }
+
+  /** Those that were refused as they are, and keep others from what they ask for: these may have it, since the older ones cannot. */
+  yielding(asked: readonly Overlay[], effective: readonly Settled<Spec, Overlay>[]): [Overlay, Failure][] {
+    const refused = effective.flatMap(({ contender, form }) => {
+      const failure = form === "current" && !contender.lastGood ? this.#refusalOf(contender) : undefined;
+      return failure ? [[contender, failure] as [Overlay, Failure]] : [];
+    });
+    if (refused.length === 0) return [];
+    const chosen = new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender));
+    const waiting = asked.filter((one) => !chosen.has(one) && !this.#refusalOf(one) && this.#faults(one.spec, one).length === 0);
+    const wanted = waiting.flatMap((one) => this.#claims(one.spec, one));
+    return refused.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => meet(claim, other))));
+  }
+
+  #refusalOf({ owner, uid, generation }: Overlay): Failure | undefined {
+    const refused = this.#observed.refusals?.get(owner);
+    return refused?.uid === uid && refused.generation === generation ? refused.failure : undefined;
+  }
+
+  #faults(spec: Spec, candidate: Overlay): Failure[] {
+    return failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#complaints(spec, candidate)]);
   }
 
   /** What a resource misses of the Underlay. */

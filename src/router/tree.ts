@@ -1,5 +1,5 @@
 import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { Claim } from "../resilience/claim.ts";
+import { meet } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
 import { announcing } from "./forms/fragments.ts";
@@ -164,9 +164,4 @@ function conflict({ kind, name, namespace, claims = [] }: Step, holder: Step): F
   const claim = claims.find((asked) => holder.previous?.claims?.some((held) => meet(held, asked)));
   const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which could not leave it`;
   return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
-}
-
-function meet(a: Claim, b: Claim): boolean {
-  if (a.key !== b.key) return false;
-  return !a.range || !b.range || a.range.overlaps(b.range);
 }

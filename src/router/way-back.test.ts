@@ -5,13 +5,16 @@ import type { LastGood } from "./form.ts";
 import { GroundInMemory } from "./ground-in-memory.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan } from "./plan.ts";
+import { type Refusals, refusalsAfter } from "./refusals.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "./specimen.ts";
 
 // Plan and act together: a change that fails, and what is left of what worked before.
 
 let ground: GroundInMemory;
 let lastGood: Map<string, LastGood>;
+let refusals: Refusals;
 beforeEach(() => {
+  refusals = new Map();
   ground = new GroundInMemory();
   for (const name of ["eth1", "eth2"]) ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
   lastGood = new Map();
@@ -25,9 +28,10 @@ const interfaces: Observed["interfaces"] = {
   router: [],
 };
 
-async function pass(objects: Partial<RouterObjects>): Promise<Done & { said: string[] }> {
-  const planned = plan(observed(objects, { lastGood, interfaces }));
+async function pass(objects: Partial<RouterObjects>, more: Partial<Observed> = {}): Promise<Done & { said: string[] }> {
+  const planned = plan(observed(objects, { lastGood, interfaces, refusals, ...more }));
   const done = await act(planned, lastGood, ground);
+  refusals = refusalsAfter(refusals, planned, done, lastGood);
   const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
   return { ...done, said };
 }
@@ -139,4 +143,24 @@ test("of two L2VNIs that swap their VNIs, one that is refused takes nothing from
   expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 2 });
   expect(ground.links.router.get("vni200")?.alias).toBe("plumbline:L2VNI/a");
   expect(ground.links.router.has("b")).toBe(false);
+});
+
+test("an older resource that is refused does not cost a younger one the value that it has", async () => {
+  const named = { hostmaster: { type: "linux-bridge" as const, linuxBridge: { name: "br7", autoCreate: false } } };
+  const [older, younger] = [l2vni("older", { vni: 100, ...named }), l2vni("younger", { vni: 100 }, { hour: 1 })];
+  const objects = { underlays: [underlay()], l2vnis: [older, younger] };
+  expect([...(await pass(objects)).live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
+
+  const withBridge = { interfaces: { ...interfaces, host: [...interfaces.host, { name: "br7", addresses: [], kind: "bridge" }] } };
+  ground.refused.add("router/older");
+  await pass(objects, withBridge);
+  for (let nth = 0; nth < 3; nth++) {
+    const { said, live } = await pass(objects, withBridge);
+    expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
+    expect(said).toEqual(["L2VNI/older ApplicationFailed: older: RTNETLINK answers: Operation not supported"]);
+  }
+
+  ground.refused.clear();
+  const edited = l2vni("older", { vni: 100, ...named }, { generation: 2 });
+  expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
 });
