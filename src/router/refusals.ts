@@ -4,7 +4,7 @@ import type { LastGood } from "./form.ts";
 import type { RouterPlan } from "./plan.ts";
 
 /** A form that the kernel or FRR has refused, of a resource of which nothing is live. */
-export interface Refused {
+interface Refused {
   readonly uid: string;
   readonly generation: number;
   readonly failure: Failure;
