@@ -14,7 +14,7 @@ import {
   underlayAddress,
   UNDERLAY_LENGTH,
 } from "./topology.ts";
-import { speakerAddress, speakerConfig } from "./speaker.ts";
+import { SPEAKER_WATCH, speakerAddress, speakerConfig } from "./speaker.ts";
 import { torConfig } from "./tor.ts";
 
 /** The hosts of the lab, by name: tor, the nodes, client. */
@@ -92,6 +92,7 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
   for (const node of NODES) {
     await at(node).ip([`address add ${speakerAddress(node)}/32 dev lo`]);
     await startPlainFrr(at(node), { name: "speaker", config: speakerConfig(node) });
+    at(node).start(["sh", "-c", SPEAKER_WATCH]);
   }
   return net;
 }

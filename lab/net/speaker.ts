@@ -1,5 +1,8 @@
 import { type NodeName, numberOf, ROUTER_ASN } from "./topology.ts";
 
+/** The node's end of blue's HostSession. */
+const LINK = "host-200";
+
 /** Of the lab's HostSessions: the L3VNI blue says so too. */
 const HOST_ASN = 64515;
 const ROUTER_END = "192.169.10.1";
@@ -26,3 +29,11 @@ export function speakerConfig(node: NodeName): string[] {
     "exit",
   ];
 }
+
+/** zebra 8.4 at times forgets the address of a link that has just come; the kernel is then made to tell of it once more. */
+export const SPEAKER_WATCH = `
+while sleep 5; do
+  address=$(ip -4 -o address show dev ${LINK} 2>/dev/null | awk '{ print $4 }')
+  [ -z "$address" ] || vtysh -N speaker -c "show interface ${LINK}" | grep -q "inet $address" || ip address replace "$address" dev ${LINK}
+done
+`;
