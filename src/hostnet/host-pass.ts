@@ -1,4 +1,5 @@
-import { Batch } from "./batch.ts";
+import type { AddressModes } from "./address-modes.ts";
+import { type Answer, Batch } from "./batch.ts";
 import { elsewhere, type Command } from "./command.ts";
 import { KernelError } from "./error.ts";
 import type { Places } from "./namespaces.ts";
@@ -37,20 +38,23 @@ export class HostPass implements AsyncDisposable {
   readonly #places: Places;
   readonly #signal: AbortSignal;
   readonly #batches: Readonly<Record<Place, Batch>>;
+  readonly #modes: AddressModes | undefined;
   readonly #links: Record<Place, Map<string, Link>> = { host: new Map(), router: new Map() };
   readonly #routes = new Map<string, readonly Route[]>();
   /** What interfaces had when this pass moved them. Should only a part of it arrive, all of it goes back with them. */
   readonly #carried = new Map<string, readonly LinkAddress[]>();
   #ovs: readonly OvsBridge[] | undefined;
 
-  private constructor(places: Places, signal: AbortSignal) {
+  private constructor(places: Places, signal: AbortSignal, modes: AddressModes | undefined) {
     this.#places = places;
+    this.#modes = modes;
     this.#signal = signal;
     this.#batches = { host: new Batch(places.host, signal), router: new Batch(places.router, signal) };
   }
 
-  static async open(places: Places, signal: AbortSignal): Promise<HostPass> {
-    const pass = new HostPass(places, signal);
+  /** `modes` is what earlier passes know, for whoever takes one after the other. */
+  static async open(places: Places, signal: AbortSignal, modes?: AddressModes): Promise<HostPass> {
+    const pass = new HostPass(places, signal, modes);
     await pass.#look();
     return pass;
   }
@@ -119,12 +123,23 @@ export class HostPass implements AsyncDisposable {
   async #readLinks(place: Place): Promise<Map<string, Link>> {
     for (let attempt = 1; ; attempt++) {
       const batch = new Batch(this.#places[place], this.#signal);
-      const { replies, failed } = await batch.run([], [["addr"], ["link"]]);
+      const { links, failed } = await this.#dump(place, batch);
       await batch[Symbol.asyncDispose]();
       if (failed) throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
       // On a busy node something is always coming or going; then a later pass sees it.
-      if (!batch.interrupted || attempt === MOST_READS) return parseLinks(replies[0], replies[1]);
+      if (!batch.interrupted || attempt === MOST_READS) return links;
     }
+  }
+
+  async #dump(place: Place, batch: Batch): Promise<{ links: Map<string, Link>; failed?: Answer["failed"] }> {
+    const { replies, failed } = await batch.run([], [["addr"]]);
+    if (failed) return { links: new Map(), failed };
+    const known = await this.#modes?.of(this.#places[place], replies[0]);
+    if (known) return { links: parseLinks(replies[0], known) };
+    const details = await batch.run([], [["link"]]);
+    if (details.failed) return { links: new Map(), failed: details.failed };
+    await this.#modes?.learn(this.#places[place], details.replies[0]);
+    return { links: parseLinks(replies[0], details.replies[0]) };
   }
 
   async #prepare(links: readonly WantedLink[]): Promise<void> {
@@ -179,6 +194,7 @@ export class HostPass implements AsyncDisposable {
   }
 
   async #run({ commands, touches }: Plan): Promise<void> {
+    this.#modes?.forget();
     const order = segments(commands);
     for (const place of PLACES) this.#foresee(place, touches[place]);
     const unread = new Map(PLACES.map((place) => [place, [...touches[place]].flatMap(([name, link]) => (link ? [name] : []))]));

@@ -5,6 +5,7 @@ import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
+import { AddressModes } from "../hostnet/address-modes.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
 import { ensureNamespace, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
@@ -82,6 +83,7 @@ export class NodeRouter {
   /** Until it has been told. */
   #stateLost: string | undefined;
   #namespace: number | undefined;
+  readonly #modes = new AddressModes();
   #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
@@ -110,7 +112,7 @@ export class NodeRouter {
       const state = await this.#load();
       await ensureNamespace(this.places.router, signal);
       await this.#compareNamespace(hooks);
-      await using kernel = await HostPass.open(this.places, signal);
+      await using kernel = await HostPass.open(this.places, signal, this.#modes);
       if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.places.router, signal);
       state.index = await view.index(state.index);
       state.seen = lookAt(view.objects, state.seen, view.node, new Date());

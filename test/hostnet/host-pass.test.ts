@@ -2,6 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KernelError } from "../../src/hostnet/error.ts";
 import { HostPass } from "../../src/hostnet/host-pass.ts";
+import { AddressModes } from "../../src/hostnet/address-modes.ts";
 import { ensureNamespace, raiseLoopback, type Places } from "../../src/hostnet/namespaces.ts";
 import { routeTo } from "../../src/hostnet/route-to.ts";
 import type { WantedLink } from "../../src/hostnet/wanted.ts";
@@ -256,6 +257,28 @@ describe("a namespace", () => {
     );
     await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Refused" });
   });
+});
+
+test("how links make their addresses is read again once there is a new link, or we have changed anything", async () => {
+  const modes = new AddressModes();
+  const modeOf = async (link: string) => {
+    await using pass = await HostPass.open(places, signal, modes);
+    return pass.have.router.get(link)?.addrGenMode;
+  };
+  ip(router, "link add br-a type bridge");
+  expect(await modeOf("br-a")).toBe("eui64");
+  ip(router, "link set br-a addrgenmode none");
+  expect(await modeOf("br-a")).toBe("eui64");
+  ip(router, "link add br-b type bridge");
+  expect([await modeOf("br-a"), await modeOf("br-b")]).toEqual(["none", "eui64"]);
+
+  ip(router, "link set br-a addrgenmode eui64");
+  {
+    await using pass = await HostPass.open(places, signal, modes);
+    expect(pass.have.router.get("br-a")?.addrGenMode).toBe("none");
+    await pass.bring([{ type: "bridge", place: "router", name: "br-c", owner: "L2VNI/c" }]);
+  }
+  expect(await modeOf("br-a")).toBe("eui64");
 });
 
 test("the way to an address is told by the interface that carries it", async () => {

@@ -1,0 +1,50 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What is read of `ip -d -j link` for this alone. */
+interface Mode {
+  readonly ifindex?: number;
+  readonly ifname?: string;
+  readonly inet6_addr_gen_mode?: string;
+}
+
+const LOOK_AGAIN_AFTER_MS = 600_000;
+
+/**
+ * How links make their IPv6 addresses, kept from one pass to the next: nothing but `ip link` tells it, as one word in a second dump as large as that of the addresses. It is forgotten
+ * when we change anything, when a link is there that was not, and after ten minutes.
+ */
+export class AddressModes {
+  readonly #known = new Map<string, { readonly at: number; readonly modes: readonly Mode[]; readonly links: ReadonlySet<string> }>();
+
+  /** For the links of such a dump, if it is known for all of them. */
+  async of(namespace: string | undefined, links: unknown): Promise<readonly Mode[] | undefined> {
+    const known = this.#known.get(await identityOf(namespace));
+    if (!known || performance.now() - known.at > LOOK_AGAIN_AFTER_MS) return undefined;
+    const isKnown = (link: Mode) => link.ifindex === undefined || known.links.has(nameOf(link));
+    return (links as readonly Mode[]).every(isKnown) ? known.modes : undefined;
+  }
+
+  async learn(namespace: string | undefined, links: unknown): Promise<void> {
+    const modes = (links as readonly Mode[]).map(({ ifindex, ifname, inet6_addr_gen_mode }) => ({
+      ...(ifindex !== undefined && { ifindex }),
+      ...(ifname !== undefined && { ifname }),
+      ...(inet6_addr_gen_mode !== undefined && { inet6_addr_gen_mode }),
+    }));
+    this.#known.set(await identityOf(namespace), { at: performance.now(), modes, links: new Set(modes.map(nameOf)) });
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+function nameOf({ ifindex, ifname }: Mode): string {
+  return `${ifindex} ${ifname}`;
+}
+
+/** One that was deleted and made anew is another. */
+async function identityOf(namespace: string | undefined): Promise<string> {
+  const file = namespace === undefined ? "/proc/self/ns/net" : join("/run/netns", namespace);
+  return `${namespace ?? ""} ${(await stat(file).catch(() => undefined))?.ino}`;
+}
