@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { routers } from "./arbitraries.ts";
 import { ConfigSet } from "./config-set.ts";
 import { merge, parse } from "./config.ts";
-import { diff, type Change } from "./diff.ts";
+import { changes, diff, type Change } from "./diff.ts";
 import { entriesOf } from "./entry.ts";
 import type { ConfigLine } from "./fragment.ts";
 
@@ -193,6 +193,15 @@ exit
       "vrf red / vni 100",
     ]);
   });
+});
+
+test("what takes a place from another owner does not bring back what stood there, until that owner asks anew", () => {
+  const set = new ConfigSet(entriesOf(parse("router bgp 1 vrf red\n bgp router-id 1.1.1.1\nexit\n"), () => ["frr"]));
+  const add = entriesOf(parse("router bgp 2 vrf red\nexit\n"), () => ["frr"]);
+  expect(changes(set, { remove: [], add, wanted: () => true }).map(({ send }) => send)).toEqual([
+    "no router bgp 1 vrf red",
+    "router bgp 2 vrf red",
+  ]);
 });
 
 /** FRR as far as the differ has to know it: what is sent, what goes with it, and what FRR would refuse or answer with a reset. */

@@ -265,6 +265,21 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
+  test("a daemon that has a line of another's as well may keep or lose it", async () => {
+    const kernel = version === "10" ? "mgmtd" : "zebra";
+    const type = async (line: string) => {
+      const vty = await frr.instance.router.open(kernel, signal);
+      await vty.configure([line], signal);
+      vty.close();
+    };
+    await configured(underlay());
+    await type("route-map allowall permit 1");
+    expect(await (await open(underlay())).finish()).toEqual({ foreign: [], differed: [] });
+    await type("no route-map allowall permit 1");
+    expect(await (await open(underlay())).finish()).toEqual({ foreign: [], differed: [] });
+    expect(await frr.instance.router.runningConfig(kernel, signal)).not.toContain("route-map");
+  });
+
   test("daemons that were started anew are looked at before anything is sent", async () => {
     await configured(underlay());
     const instance = new FrrInstance(frr.options);
@@ -286,9 +301,13 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     const hidden = "router bgp 64514 / neighbor 192.168.11.2 port 179";
     const lost = [{ owner: "L3Passthrough/p", line: hidden }];
     expect(await pass.finish()).toEqual({ foreign: [], differed: [hidden], lost });
-    // It is said again, and the script that could not help is not asked again.
+
+    const script = vi.spyOn(frr.instance.jail, "run");
     const again = await open(underlay(), fragment("L3Passthrough/p", "router bgp 64514\n neighbor 192.168.11.2 port 179\nexit\n"));
+    expect(await again.bring(underlay())).toEqual({ sent: 0, lines: [] });
     expect(await again.finish()).toEqual({ foreign: [], differed: [hidden], lost });
+    expect(script).not.toHaveBeenCalled();
+    script.mockRestore();
   });
 
   describe("free text", () => {
