@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 /** What is read of `ip -d -j link` for this alone. */
 interface Mode {
-  readonly ifindex?: number;
-  readonly ifname?: string;
-  readonly inet6_addr_gen_mode?: string;
+  readonly ifindex: number | undefined;
+  readonly ifname: string | undefined;
+  readonly inet6_addr_gen_mode: string | undefined;
 }
 
 const LOOK_AGAIN_AFTER_MS = 600_000;
@@ -26,11 +26,8 @@ export class AddressModes {
   }
 
   async learn(namespace: string | undefined, links: unknown): Promise<void> {
-    const modes = (links as readonly Mode[]).map(({ ifindex, ifname, inet6_addr_gen_mode }) => ({
-      ...(ifindex !== undefined && { ifindex }),
-      ...(ifname !== undefined && { ifname }),
-      ...(inet6_addr_gen_mode !== undefined && { inet6_addr_gen_mode }),
-    }));
+    // Only these words, and not the rest of the dump, are worth keeping.
+    const modes = (links as readonly Mode[]).map(({ ifindex, ifname, inet6_addr_gen_mode }) => ({ ifindex, ifname, inet6_addr_gen_mode }));
     this.#known.set(await identityOf(namespace), { at: performance.now(), modes, links: new Set(modes.map(nameOf)) });
   }
 
