@@ -337,10 +337,14 @@ test("a status that a person deletes is written anew, and one whose Node is dele
   const { metadata, status } = await nodes.get("node2", { signal });
   await nodes.delete({ name: "node2" }, { signal });
   await eventually(() => uid("node2")).toBeUndefined();
+  await lab.apply(object("L2VNI", "late", "vni: 551"));
+  await expectStates("node1", { "L2VNI late": "Applied" });
+  expect(await uid("node2")).toBeUndefined();
   const { labels, annotations } = metadata;
   const again = { name: "node2", ...(labels && { labels }), ...(annotations && { annotations }) };
   await nodes.create({ apiVersion: "v1", kind: "Node", metadata: again, spec: {} }, { signal });
   await nodes.patchStatus({ name: "node2" }, { status }, { signal });
+  await expectStates("node2", { "L2VNI late": "Applied" });
   await lab.ready(["node2"]);
   // The router went on all the while.
   expect(await lab.lost(traffic)).toEqual(lostBefore);
