@@ -20,7 +20,7 @@ import { ALL, compare, type Bench } from "./measure.ts";
 const NODE: NodeName = "node1";
 const RUNS = 5;
 const IDLE_MS = 60_000;
-const WARM_MS = 60_000;
+const WARM_MS = 30_000;
 const READY_WITHIN_MS = 300_000;
 /** One percent of a core. */
 const ALLOWED_MS_PER_SECOND = 10;
@@ -48,9 +48,9 @@ export const bench: Bench = {
     const figures: Figures[] = [];
     for (let run = 0; run < RUNS; run++) {
       figures.push(await idle(lab, agent, flags));
-      const { writes, leases, cpuMs, rss, bareRss } = figures[run] as Figures;
+      const { writes, leases, chargedMs, share, rss, bareRss } = figures[run] as Figures;
       say(
-        `${writes} writes (and ${leases} of Leases), ${cpuMs.toFixed(1)} ms of CPU a second, ${rss.toFixed(1)} MiB; bare ${bareRss.toFixed(1)}`,
+        `${writes} writes (and ${leases} of Leases), ${chargedMs.toFixed(1)} ms of CPU a second charged, times ${share.toFixed(2)}, ${rss.toFixed(1)} MiB; bare ${bareRss.toFixed(1)}`,
       );
     }
     const measure = (what: string, goal: number, unit: string, ours: (figures: Figures) => number, peer: (figures: Figures) => number) =>
@@ -67,7 +67,7 @@ export const bench: Bench = {
         "CPU for each second (the peer: 1 % of a core)",
         1,
         "ms",
-        ({ cpuMs }) => cpuMs,
+        ({ chargedMs, share }) => chargedMs * share,
         () => ALLOWED_MS_PER_SECOND,
       ),
       measure(
@@ -84,8 +84,10 @@ export const bench: Bench = {
 interface Figures {
   readonly writes: number;
   readonly leases: number;
-  /** For each second. */
-  readonly cpuMs: number;
+  /** For each second, as the machine inside counts it. */
+  readonly chargedMs: number;
+  /** The part of it in which this machine really let User-Mode Linux run. */
+  readonly share: number;
   readonly rss: number;
   readonly bareRss: number;
 }
@@ -100,7 +102,8 @@ async function idle(lab: RouterLab, agent: Watched, node: readonly string[]): Pr
   return {
     writes: written.statuses,
     leases: written.leases,
-    cpuMs: ((after - before) / (end - begin)) * 1_000 * (await share.sinceThen()),
+    chargedMs: ((after - before) / (end - begin)) * 1_000,
+    share: await share.sinceThen(),
     rss: await agent.residentMiB(),
     bareRss: await bare.residentMiB(),
   };
