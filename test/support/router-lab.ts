@@ -132,15 +132,29 @@ export class TestLab {
     return found?.generation === metadata.generation ? found?.state : undefined;
   }
 
-  /** Until these nodes are ready and all their sessions are up. */
+  /** Until everything that is for all nodes is live on these as it is written now, and all their sessions are up. */
   async ready(nodes: readonly NodeName[] = NODES): Promise<void> {
     for (const node of nodes) {
       await this.eventually(`${node} is ready`, async () => {
-        const { conditions = [] } = (await this.status(node)) ?? {};
+        const { conditions = [], resources = [] } = (await this.status(node)) ?? {};
         const is = (type: string, status: string) => conditions.some((condition) => condition.type === type && condition.status === status);
-        return is("Ready", "True") && is("SessionsEstablished", "True");
+        const live = new Set(resources.map(({ kind, name, generation, state }) => `${kind} ${name} ${generation} ${state}`));
+        const wanted = await this.#written();
+        return is("Ready", "True") && is("SessionsEstablished", "True") && wanted.every((one) => live.has(one));
       });
     }
+  }
+
+  async #written(): Promise<string[]> {
+    const kinds = ["Underlay", "L2VNI", "L3VNI"];
+    const lists = await Promise.all(
+      kinds.map(async (kind) => {
+        const { items } = await this.#lab.api.client.resource(kindOf(kind)).list({ namespace: ROUTER_NAMESPACE, signal: this.#signal });
+        const forAll = items.filter((item) => !("nodeSelector" in ((item as { spec?: object }).spec ?? {})));
+        return forAll.map(({ metadata }) => `${kind} ${metadata.name} ${metadata.generation} Applied`);
+      }),
+    );
+    return lists.flat();
   }
 
   /** Whether one ping from a network namespace of a node is answered. */

@@ -47,20 +47,22 @@ export function trafficTests(lab: () => TestLab): void {
     );
   }
 
+  /** `node1 L2VNI shop Applied`, of all nodes. */
+  async function states(): Promise<string[]> {
+    const every = NODES.map(async (node) =>
+      ((await lab().status(node))?.resources ?? []).map(({ kind, name, state }) => `${node} ${kind} ${name} ${state}`),
+    );
+    return (await Promise.all(every)).flat().toSorted();
+  }
+
   test("every node is ready, with its session to the tor", async () => {
+    const resources = ["L2VNI shop", "L2VNI stock", "L3VNI blue", "L3VNI red", "Underlay underlay"];
+    await expect.poll(states, EVENTUALLY).toEqual(NODES.flatMap((node) => resources.map((resource) => `${node} ${resource} Applied`)));
     for (const node of NODES) {
-      await expect.poll(() => lab().condition(node, "Ready"), EVENTUALLY).toBe("True");
+      expect(await lab().condition(node, "Ready")).toBe("True");
       const sessions = async () => ((await lab().status(node))?.sessions ?? []).map(({ neighbor, state }) => `${neighbor} ${state}`);
       await expect.poll(sessions, EVENTUALLY).toContain("192.168.11.2 Established");
     }
-    const resources = (await lab().status("node1"))?.resources ?? [];
-    expect(resources.map(({ kind, name, state }) => `${kind} ${name} ${state}`).toSorted()).toEqual([
-      "L2VNI shop Applied",
-      "L2VNI stock Applied",
-      "L3VNI blue Applied",
-      "L3VNI red Applied",
-      "Underlay underlay Applied",
-    ]);
   });
 
   test.each([
