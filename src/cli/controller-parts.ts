@@ -22,8 +22,8 @@ import { janitor, reportedNodes, type ReportedKind } from "../kube/members/janit
 import { MembersError, membersName, parseMembers } from "../kube/members/members.ts";
 import { membersPublisher } from "../kube/members/members-publisher.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
-import { claimsRecorder } from "../router/claims-recorder.ts";
-import { carriedIndex, nodeIndexWriter } from "../router/node-index.ts";
+import { claimsRecorder } from "../router/claims/claims-recorder.ts";
+import { carriedIndex, nodeIndexWriter } from "../router/indexes/node-index.ts";
 import { silentRouter } from "../router/silent.ts";
 
 export interface ControllerPartsOptions {

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { createLog } from "../kube/log.ts";
-import type { Difference } from "../router/differences.ts";
-import { readCluster } from "../router/read-cluster.ts";
+import type { Difference } from "../router/planning/differences.ts";
+import { readCluster } from "../router/observing/read-cluster.ts";
 import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
 import { type ConnectionOptions, connect, withConnection } from "./connection.ts";
 import { EXIT } from "./exit.ts";

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { imagine, nodeNamed, routerObjects } from "./routing/imagine.ts";
 import { kernelPlan } from "./routing/kernel-plan.ts";
 import { readRouter, sayFailure } from "./routing/read-router.ts";
-import { rendering } from "../router/rendering.ts";
+import { rendering } from "../router/planning/rendering.ts";
 import { printItems } from "./printing/items.ts";
 
 interface RenderOptions {

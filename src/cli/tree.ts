@@ -10,7 +10,7 @@ import type { Kind, KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { RouterObjects } from "../router/observed.ts";
-import { rendering } from "../router/rendering.ts";
+import { rendering } from "../router/planning/rendering.ts";
 import { plan } from "../router/plan.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";

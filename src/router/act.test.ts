@@ -4,7 +4,7 @@ import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { act } from "./act.ts";
 import type { LastGood } from "./form.ts";
-import { GroundInMemory } from "./ground-in-memory.ts";
+import { GroundInMemory } from "./acting/ground-in-memory.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { RouterKind, Step } from "./step.ts";
 

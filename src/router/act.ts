@@ -3,9 +3,11 @@ import { createdAlias, holdOf } from "../hostnet/ownership.ts";
 import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { LastGood } from "./form.ts";
-import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./ground.ts";
-import { Holdings, keyOfLink } from "./holdings.ts";
-import { linesWanted, onlyWanted } from "./lines-wanted.ts";
+import { applicationFailed, cannotGo, doesNotLast } from "./acting/failures.ts";
+import { FORWARDING } from "./acting/forwarding.ts";
+import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./acting/ground.ts";
+import { Holdings, keyOfLink } from "./acting/holdings.ts";
+import { linesWanted, onlyWanted } from "./acting/lines-wanted.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { Live, Step } from "./step.ts";
 import { traverse } from "./tree.ts";
@@ -295,9 +297,7 @@ class Pass {
   #miss(owner: string, lines: readonly LostLine[]): void {
     if (!this.#lastGood.has(owner)) return;
     this.#broken.add(owner);
-    const said = lines.slice(0, MOST_SAID).map(({ line }) => `"${line}"`);
-    const more = lines.length > said.length ? ` and ${lines.length - said.length} more` : "";
-    this.#failures.push(ofOwner(owner, `FRR took ${said.join(", ")}${more} and does not have ${lines.length === 1 ? "it" : "them"}`));
+    this.#failures.push(doesNotLast(owner, lines));
   }
 
   #note(owner: string, { links, lines }: Cost, drift: boolean): void {
@@ -320,29 +320,3 @@ function refuse({ changed, refused }: { changed: number; refused?: Error }, cost
   cost.links += changed;
   if (refused) throw Refusal.of(refused);
 }
-
-/** So many lines name what is wrong well enough. */
-const MOST_SAID = 5;
-
-function ofOwner(owner: string, message: string): Failure {
-  const [kind = "", name = ""] = owner.split("/");
-  return { kind, name, namespace: "", reason: "ApplicationFailed", field: "", message, class: "Transient" };
-}
-
-function cannotGo(owner: string, { message }: Refusal): Failure {
-  return ofOwner(owner, `It cannot be removed: ${message}`);
-}
-
-function applicationFailed({ kind, name, namespace }: Step, { message }: Refusal): Failure {
-  return { kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Transient" };
-}
-
-/** A router forwards, and learns neighbours from what they say of themselves. */
-const FORWARDING: Readonly<Record<string, string>> = {
-  "net/ipv4/conf/all/forwarding": "1",
-  "net/ipv6/conf/all/forwarding": "1",
-  "net/ipv4/conf/all/arp_accept": "1",
-  "net/ipv4/conf/default/arp_accept": "1",
-  "net/ipv6/conf/all/accept_untracked_na": "1",
-  "net/ipv6/conf/default/accept_untracked_na": "1",
-};

@@ -6,7 +6,7 @@ import type { Places } from "../hostnet/namespaces.ts";
 import { holdOf } from "../hostnet/ownership.ts";
 import { ip } from "../hostnet/run.ts";
 import type { Place } from "../hostnet/wanted.ts";
-import { StateFile } from "./state.ts";
+import { StateFile } from "./memory/state.ts";
 
 /** What is taken away at once from a node that is a router no longer. */
 export interface Removal {

@@ -13,18 +13,18 @@ import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Done } from "./act.ts";
-import { isThere, replaceFile } from "./atomic-file.ts";
-import { type Difference, differences } from "./differences.ts";
-import type { Daemons } from "./ground.ts";
-import { lastPlan } from "./last-plan.ts";
-import { MissedAddresses } from "./missed-addresses.ts";
-import { lookAt, observe, rememberNics } from "./observe.ts";
+import { isThere, replaceFile } from "./memory/atomic-file.ts";
+import { type Difference, differences } from "./planning/differences.ts";
+import type { Daemons } from "./acting/ground.ts";
+import { lastPlan } from "./memory/last-plan.ts";
+import { MissedAddresses } from "./acting/missed-addresses.ts";
+import { lookAt, observe, rememberNics } from "./observing/observe.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
 import type { Outcome } from "./report.ts";
-import { type Refusals, refusalsAfter } from "./refusals.ts";
-import { type RouterState, StateError, StateFile } from "./state.ts";
+import { type Refusals, refusalsAfter } from "./acting/refusals.ts";
+import { type RouterState, StateError, StateFile } from "./memory/state.ts";
 
 /** What the cluster says about this node's router. */
 export interface ClusterView {

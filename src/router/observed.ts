@@ -4,7 +4,7 @@ import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
 import type { LastGood } from "./form.ts";
-import type { Refusals } from "./refusals.ts";
+import type { Refusals } from "./acting/refusals.ts";
 
 /** Everything that the plan for one node depends on. */
 export interface Observed {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rendering } from "./rendering.ts";
+import { rendering } from "./planning/rendering.ts";
 import { CASES } from "./testdata/cases.ts";
 
 test.each(Object.entries(CASES))("the FRR configuration of the router %s is as on file", async (name, observed) => {

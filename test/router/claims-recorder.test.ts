@@ -14,7 +14,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { settle } from "../../src/resilience/settle.ts";
-import { kindOrder, l2vniClaims } from "../../src/router/claims.ts";
+import { kindOrder, l2vniClaims } from "../../src/router/claims/claims.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
 const { signal } = new AbortController();

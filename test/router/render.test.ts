@@ -6,7 +6,7 @@ import { merge, parse } from "../../src/frr/config.ts";
 import type { ConfigLine } from "../../src/frr/fragment.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
 import { reloadDifference } from "../../src/frr/reload.ts";
-import { rendering } from "../../src/router/rendering.ts";
+import { rendering } from "../../src/router/planning/rendering.ts";
 import { CASES } from "../../src/router/testdata/cases.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrRelease, run } from "../support/frr.ts";
 

@@ -6,7 +6,7 @@ import { parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-import { vrfOf } from "../claims.ts";
+import { vrfOf } from "../claims/claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
 import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";

@@ -1,0 +1,23 @@
+import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
+
+/** Every line of these fragments, each with its contexts. */
+export function linesWanted(fragments: readonly Fragment[]): Set<string> {
+  const paths = new Set<string>();
+  const collect = (lines: readonly ConfigLine[], path: string) => {
+    for (const { line, inside } of lines) {
+      paths.add(`${path}\n${line}`);
+      if (inside) collect(inside, `${path}\n${line}`);
+    }
+  };
+  for (const { lines } of fragments) collect(lines, "");
+  return paths;
+}
+
+/** What is left of the lines when only wanted ones may stay. */
+export function onlyWanted(lines: readonly ConfigLine[], wanted: ReadonlySet<string>, path = ""): ConfigLine[] {
+  return lines.flatMap(({ line, inside }) => {
+    const here = `${path}\n${line}`;
+    if (!wanted.has(here)) return [];
+    return [inside ? { line, inside: onlyWanted(inside, wanted, here) } : { line }];
+  });
+}

@@ -1,0 +1,112 @@
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { IpError } from "../../ip/error.ts";
+import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
+import type { Claim } from "../../resilience/claim.ts";
+
+type HostSession = L3Passthrough["spec"]["hostsession"];
+
+/** Of two that ask for the same value since the same moment, the kind named first has it. */
+export const kindOrder = ["Underlay", "L3VNI", "L2VNI", "L3Passthrough"] as const;
+
+/** An object that asks for values which only one object on a node may have. */
+export type Claimant =
+  | { readonly kind: "Underlay"; readonly object: Underlay }
+  | { readonly kind: "L2VNI"; readonly object: L2VNI }
+  | { readonly kind: "L3VNI"; readonly object: L3VNI }
+  | { readonly kind: "L3Passthrough"; readonly object: L3Passthrough };
+
+/** `asn` is that of the node's Underlay. */
+export function claimsOf({ kind, object }: Claimant, asn: number | undefined): Claim[] {
+  if (kind === "L2VNI") return l2vniClaims(object.metadata.name, object.spec);
+  if (kind === "L3VNI") return l3vniClaims(object.spec, asn);
+  return kind === "L3Passthrough" ? passthroughClaims(object.spec) : underlayClaims();
+}
+
+export function underlayClaims(): Claim[] {
+  return [{ key: "underlay", field: "spec.nodeSelector", words: "A second Underlay on the node" }];
+}
+
+export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim[] {
+  return [
+    { key: "passthrough", field: "spec.nodeSelector", words: "A second L3Passthrough on the node" },
+    ...localPrefixes(hostsession).map(sessionClaim),
+  ];
+}
+
+export function l2vniClaims(name: string, spec: L2VNI["spec"]): Claim[] {
+  const vrf = vrfOf(name, spec);
+  const gateways = (spec.l2gatewayips ?? []).flatMap((text) => prefixes(text, "spec.l2gatewayips"));
+  return [vniClaim(spec.vni), ...gateways.map((gateway) => subnetClaim(vrf, gateway))];
+}
+
+/** `asn` is that of the node's Underlay, which the VRF has unless a session gives it another. Without it there is no automatic route target yet. */
+export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [] }: L3VNI["spec"], asn: number | undefined): Claim[] {
+  const local = hostsession ? localPrefixes(hostsession) : [];
+  return [
+    vniClaim(vni),
+    { key: `vrf/${vrf}`, field: "spec.vrf", words: `VRF ${vrf}` },
+    ...(exportRTs.length > 0 ? exportRTs.flatMap(explicitRouteTarget) : automaticRouteTarget(hostsession?.asn ?? asn, vni)),
+    ...local.map(sessionClaim),
+    ...local.map((subnet) => subnetClaim(vrf, subnet)),
+  ];
+}
+
+/** The VRF that an L2VNI belongs to. */
+export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
+  return vrf || name;
+}
+
+function vniClaim(vni: number): Claim {
+  return { key: `vni/${vni}`, field: "spec.vni", words: `VNI ${vni}` };
+}
+
+function explicitRouteTarget(text: string): Claim[] {
+  const claim = routeTargetClaim(text, "spec.exportRTs");
+  return claim ? [claim] : [];
+}
+
+/** As FRR derives it: an AS number of four bytes is cut to its lower two. */
+function automaticRouteTarget(asn: number | undefined, vni: number): Claim[] {
+  const claim = asn === undefined ? undefined : routeTargetClaim(`${asn % 65_536}:${vni}`, "spec.vni");
+  return claim ? [{ ...claim, follows: vniClaim(vni).key }] : [];
+}
+
+/** Numbers are compared as numbers: 064514:100 is 64514:100. */
+function routeTargetClaim(text: string, field: string): Claim | undefined {
+  const [, left = "", right = ""] = /^([0-9.]+):([0-9]+)$/.exec(text) ?? [];
+  if (right === "") return undefined;
+  const target = `${left.includes(".") ? left : Number(left)}:${Number(right)}`;
+  return { key: `rt/${target}`, field, words: `Route target ${target}` };
+}
+
+interface Asked {
+  readonly prefix: Prefix;
+  readonly field: string;
+}
+
+function subnetClaim(vrf: string, { prefix, field }: Asked): Claim {
+  return { key: `subnet/${vrf}`, range: prefix, field, words: `Subnet ${prefix.toString()} of VRF ${vrf}` };
+}
+
+/** The host's end of every session is in one routing table, whatever VRF the router's end is in. */
+function sessionClaim({ prefix, field }: Asked): Claim {
+  return { key: "session", range: prefix, field, words: `Session prefix ${prefix.toString()}` };
+}
+
+function localPrefixes({ localcidr: { ipv4, ipv6 } }: HostSession): Asked[] {
+  const field = "spec.hostsession.localcidr";
+  return [...prefixes(ipv4, `${field}.ipv4`), ...prefixes(ipv6, `${field}.ipv6`)];
+}
+
+/** What cannot be read asks for nothing; that it cannot be read is said elsewhere. */
+function prefixes(text: string | undefined, field: string): Asked[] {
+  try {
+    return text ? [{ prefix: parseMaskedPrefix(text), field }] : [];
+  } catch (error) {
+    if (error instanceof IpError) return [];
+    throw error;
+  }
+}

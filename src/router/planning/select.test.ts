@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import { selectorComplaints, selects } from "./select.ts";
+
+const labels = { rack: "a", "kubernetes.io/hostname": "worker-1", empty: "" };
+
+test.each<[LabelSelector | undefined, boolean]>([
+  [undefined, true],
+  [{}, true],
+  [{ matchLabels: {}, matchExpressions: [] }, true],
+  [{ matchLabels: { rack: "a" } }, true],
+  [{ matchLabels: { rack: "b" } }, false],
+  [{ matchLabels: { rack: "a", zone: "1" } }, false],
+  [{ matchLabels: { empty: "" } }, true],
+  [{ matchLabels: { missing: "" } }, false],
+  [{ matchLabels: { constructor: "a" } }, false],
+  [{ matchExpressions: [{ key: "rack", operator: "In", values: ["b", "a"] }] }, true],
+  [{ matchExpressions: [{ key: "zone", operator: "In", values: ["b"] }] }, false],
+  [{ matchExpressions: [{ key: "rack", operator: "NotIn", values: ["b"] }] }, true],
+  [{ matchExpressions: [{ key: "rack", operator: "NotIn", values: ["a"] }] }, false],
+  [{ matchExpressions: [{ key: "zone", operator: "NotIn", values: ["a"] }] }, true],
+  [{ matchExpressions: [{ key: "rack", operator: "Exists" }] }, true],
+  [{ matchExpressions: [{ key: "zone", operator: "Exists" }] }, false],
+  [{ matchExpressions: [{ key: "zone", operator: "DoesNotExist" }] }, true],
+  [{ matchExpressions: [{ key: "rack", operator: "DoesNotExist" }] }, false],
+  [{ matchLabels: { rack: "a" }, matchExpressions: [{ key: "rack", operator: "DoesNotExist" }] }, false],
+])("%j says %s", (selector, answer) => {
+  expect(selects(selector, labels)).toBe(answer);
+  expect(selectorComplaints(selector)).toEqual([]);
+});
+
+test.each<[LabelSelector, string, string]>([
+  [{ matchLabels: { "not a key": "x" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: "not a key" is no label'],
+  [{ matchLabels: { rack: "a b" } }, "spec.nodeSelector.matchLabels", 'nodeSelector: label "rack" can never have the value "a b"'],
+  [
+    { matchExpressions: [{ key: "rack", operator: "Like", values: ["a"] }] },
+    "spec.nodeSelector.matchExpressions[0].operator",
+    'nodeSelector: "Like" is no operator; there are In, NotIn, Exists and DoesNotExist',
+  ],
+  [
+    { matchExpressions: [{ key: "rack", operator: "In" }] },
+    "spec.nodeSelector.matchExpressions[0].values",
+    "nodeSelector: operator In needs values",
+  ],
+  [
+    { matchExpressions: [{ key: "rack", operator: "Exists", values: ["a"] }] },
+    "spec.nodeSelector.matchExpressions[0].values",
+    "nodeSelector: operator Exists takes no values",
+  ],
+  [{ matchExpressions: [{ key: "/", operator: "Exists" }] }, "spec.nodeSelector.matchExpressions[0].key", 'nodeSelector: "/" is no label'],
+])("%j is unusable", (selector, field, message) => {
+  expect(selectorComplaints(selector)).toEqual([{ field, message }]);
+});
