@@ -102,7 +102,7 @@ export class Controller implements Runnable {
     let timer: NodeJS.Timeout | undefined;
     const resync = () => {
       // Each once: an idle worker has the first already, and would be sent again for the second.
-      const keys = new Set(watches.flatMap((source) => [...(source.keys?.() ?? [])]));
+      const keys = new Set(watches.flatMap((source) => Array.from(source.keys?.() ?? [])));
       for (const key of keys) queue.add(key, { priority: "low" });
       planResync();
     };

@@ -24,7 +24,7 @@ export function changesOf<T extends KubeObject>(
         const objects = change.type === "updated" ? [change.old, change.object] : [change.object];
         const priority = change.type === "added" && change.initial ? ({ priority: "low" } as const) : undefined;
         // Each once: an idle worker has the first already, and would be sent again for the second.
-        for (const key of new Set(objects.flatMap((object) => [...keys(object)]))) enqueue(key, priority);
+        for (const key of new Set(objects.flatMap((object) => Array.from(keys(object))))) enqueue(key, priority);
       }),
     ready: (signal) => cache.waitForSync(signal),
     keys: () => cache.list().values().flatMap(keys),
