@@ -91,9 +91,9 @@ export class TestLab {
     await this.#lab.api.client.resource(kindOf(kind)).delete({ name, namespace: ROUTER_NAMESPACE }, { signal: this.#signal });
   }
 
-  /** Removes every configuration of the router and waits until the nodes are empty again. */
+  /** Removes what stands on the Underlay, and waits until the nodes have nothing else. */
   async clear(): Promise<void> {
-    for (const kind of ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI", "Underlay"]) {
+    for (const kind of ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI"]) {
       const resource = this.#lab.api.client.resource(kindOf(kind));
       const { items } = await resource.list({ namespace: ROUTER_NAMESPACE, signal: this.#signal });
       for (const { metadata } of items) await this.delete(kind, metadata.name);
@@ -101,7 +101,7 @@ export class TestLab {
     for (const node of NODES) {
       await this.eventually(`${node} is empty`, async () => {
         const status = await this.status(node);
-        return status !== undefined && (status.resources ?? []).length === 0;
+        return status !== undefined && (status.resources ?? []).every(({ kind }) => kind === "Underlay");
       });
     }
   }
