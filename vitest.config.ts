@@ -1,4 +1,14 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** What boots a lab. One at a time and alone: a stalled machine drops BGP sessions, which is no fault of ours. */
+const LAB = [
+  "test/router/e2e*.test.ts",
+  "test/lab/router-lab.test.ts",
+  "test/lab/machine.test.ts",
+  "test/hostnet/vrf.test.ts",
+  "test/cli/up-router.test.ts",
+];
+const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
@@ -11,9 +21,19 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...LAB],
           globalSetup: ["test/support/global-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...patience,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "lab",
+          include: LAB,
+          ...patience,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
