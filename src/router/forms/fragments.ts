@@ -20,6 +20,8 @@ export function baseFragment(): Fragment {
     owner: "Router/base",
     lines: [
       { line: "log timestamp precision 3" },
+      // zebra goes on believing in nexthop objects that went away with an interface, and routes through the one that came back are then refused.
+      { line: "no zebra nexthop kernel enable" },
       { line: "ip nht resolve-via-default" },
       { line: "ipv6 nht resolve-via-default" },
       { line: "route-map allowall permit 1", inside: [] },
@@ -77,12 +79,14 @@ export function l3vniFragment(
     ...hostRoute(ends.get(family)),
     ...hosts.flatMap((host) => [{ line: `neighbor ${host} activate` }, ...allowAll(host)]),
   ];
+  const own = hostsession?.asn ?? asn;
+  const automatic = `${own % 65_536}:${vni}`;
   return {
     owner,
     lines: [
       { line: `vrf ${vrf}`, inside: [{ line: `vni ${vni}` }] },
       {
-        line: `router bgp ${hostsession?.asn ?? asn} vrf ${vrf}`,
+        line: `router bgp ${own} vrf ${vrf}`,
         inside: [
           ...instance(routerId),
           ...hosts.map((host) => ({ line: `neighbor ${host} remote-as ${hostsession?.hostasn}` })),
@@ -91,8 +95,8 @@ export function l3vniFragment(
           ...addressFamily("l2vpn evpn", [
             { line: "advertise ipv4 unicast" },
             { line: "advertise ipv6 unicast" },
-            ...targets("import", importRTs),
-            ...targets("export", exportRTs),
+            ...targets("import", automatic, importRTs),
+            ...targets("export", automatic, exportRTs),
           ]),
         ],
       },
@@ -159,9 +163,15 @@ function allowAll(neighbor: string): ConfigLine[] {
   return [{ line: `neighbor ${neighbor} route-map allowall in` }, { line: `neighbor ${neighbor} route-map allowall out` }];
 }
 
-function targets(way: "import" | "export", texts: readonly string[] = []): ConfigLine[] {
+/**
+ * The one that FRR derives by itself comes last: while no other is listed FRR takes no notice of it, and the first other then takes its place. Alone it is what holds
+ * anyway.
+ */
+function targets(way: "import" | "export", automatic: string, texts: readonly string[] = []): ConfigLine[] {
   const unique = new Set(texts.flatMap((text) => routeTarget(text) ?? []));
-  return [...unique].map((target) => ({ line: `route-target ${way} ${target}` }));
+  const listed = unique.delete(automatic);
+  const ordered = unique.size > 0 && listed ? [...unique, automatic] : [...unique];
+  return ordered.map((target) => ({ line: `route-target ${way} ${target}` }));
 }
 
 function network(prefix: string): ConfigLine {
