@@ -324,6 +324,18 @@ test("the AS number changes and changes back: FRR is rebuilt, and everything is 
   }
 });
 
+test("an Underlay that is deleted gives its interface back, and created anew it brings everything back", async () => {
+  await lab.delete("Underlay", "underlay");
+  for (const node of NODES) await expectStates(node, { "L2VNI shop": "Failed", "L3VNI red": "Failed" });
+  await eventually(() => at("node1").linkNames()).toEqual(expect.arrayContaining(["eth1"]));
+  await lab.apply(underlay(64514));
+  await lab.ready();
+  for (const one of traffic) {
+    const { answered } = one;
+    await eventually(() => one.answered).toBeGreaterThan(answered + 5);
+  }
+});
+
 test("a status that a person deletes is written anew, and one whose Node is deleted goes until the Node is back", async () => {
   const statuses = lab.client.resource(RouterNodeConfigurationStatus);
   const uid = async (node: NodeName) =>
