@@ -149,7 +149,7 @@ function objectKeywords(schema: ObjectSchema): StructuralSchema {
     ...(schema.atomic && { "x-kubernetes-map-type": "atomic" }),
     ...(schema.preserveUnknownFields && { "x-kubernetes-preserve-unknown-fields": true }),
     ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(fields.map(([name, field]) => [name, structuralSchema(field)])),
+    ...(fields.length > 0 && { properties: Object.fromEntries(fields.map(([name, field]) => [name, structuralSchema(field)])) }),
   };
 }
 

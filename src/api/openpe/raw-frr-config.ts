@@ -22,5 +22,11 @@ export const RawFRRConfig = defineKind({
     },
     { doc: "What is wanted." },
   ),
+  status: s.object(
+    {},
+    {
+      doc: "Empty: it asks for nothing that another could have. What became of it stands in the RouterNodeConfigurationStatus of each node.",
+    },
+  ),
 });
 export type RawFRRConfig = Stored<typeof RawFRRConfig>;
