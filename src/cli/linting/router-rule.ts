@@ -2,7 +2,7 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { RouterObjects } from "../../router/observed.ts";
 import { rendering } from "../../router/planning/rendering.ts";
-import { selectorComplaints } from "../../router/planning/select.ts";
+import { selectorComplaints } from "../../router/validate/selector.ts";
 import { type ImaginedNode, imagine, nodeNamed, nodesOf, routerObjects } from "../routing/imagine.ts";
 import type { Failure, LintContext } from "./rules.ts";
 

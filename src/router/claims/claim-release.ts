@@ -1,9 +1,10 @@
+import { selects } from "../../api/core/label-selector.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Claim, RecordedClaim } from "../../resilience/claim.ts";
 import { leftValues } from "../../resilience/record.ts";
 import { type Contender, settle } from "../../resilience/settle.ts";
 import { type Claimant, claimsOf, kindOrder } from "./claims.ts";
-import { selectorComplaints, selects } from "../planning/select.ts";
+import { selectorComplaints } from "../validate/selector.ts";
 
 type Labels = Readonly<Record<string, string>>;
 

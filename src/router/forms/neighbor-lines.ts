@@ -1,6 +1,6 @@
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { parseAddress } from "../../ip/address.ts";
-import { seconds } from "../validate/duration.ts";
+import { seconds } from "../../api/duration.ts";
 import type { Neighbor } from "../validate/neighbors.ts";
 
 /** What a neighbor in the fabric needs of the instance as a whole. */

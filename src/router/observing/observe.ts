@@ -1,11 +1,11 @@
-import type { LabelSelector } from "../../api/core/label-selector.ts";
+import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Secret } from "../../api/core/secret.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Link, Links, Snapshot } from "../../hostnet/snapshot.ts";
 import { guard } from "./guard.ts";
 import type { InterfaceSeen, Observed, Password, RouterObjects } from "../observed.ts";
-import { selectorComplaints, selects } from "../planning/select.ts";
+import { selectorComplaints } from "../validate/selector.ts";
 import type { RouterState, Seen } from "../memory/state.ts";
 
 /** What was read from the cluster, the kernel and the disk. */

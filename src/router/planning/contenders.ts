@@ -1,3 +1,4 @@
+import { selects } from "../../api/core/label-selector.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
@@ -5,7 +6,7 @@ import type { Failure } from "../../resilience/failure.ts";
 import type { Contender } from "../../resilience/settle.ts";
 import type { LastGood } from "../form.ts";
 import type { Observed } from "../observed.ts";
-import { selectorComplaints, selects } from "./select.ts";
+import { selectorComplaints } from "../validate/selector.ts";
 import type { RouterKind } from "../step.ts";
 import type { Complaint } from "../validate/complaint.ts";
 

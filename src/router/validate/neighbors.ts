@@ -1,6 +1,6 @@
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Observed, Password } from "../observed.ts";
-import { seconds } from "./duration.ts";
+import { seconds } from "../../api/duration.ts";
 import { quote } from "../../ip/error.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { readAddress, unusable } from "./networks.ts";

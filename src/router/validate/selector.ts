@@ -1,28 +1,12 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { quote } from "../../ip/error.ts";
-import type { Complaint } from "../validate/complaint.ts";
-
-type Labels = Readonly<Record<string, string>>;
+import type { Complaint } from "./complaint.ts";
 
 const word = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 const KEY = new RegExp(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${word}$`);
 const VALUE = new RegExp(`^(${word})?$`);
 const WITH_VALUES = ["In", "NotIn"];
 const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
-
-/** Whether an object with this selector is for a node with these labels. No selector, and an empty one, is for every node. */
-export function selects({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}, labels: Labels): boolean {
-  const valueOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
-  return (
-    Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = valueOf(key);
-      if (operator === "Exists") return value !== undefined;
-      if (operator === "DoesNotExist") return value === undefined;
-      return (value !== undefined && values.includes(value)) === (operator === "In");
-    })
-  );
-}
 
 /** What makes a selector unusable. Which nodes it is for cannot be told then. */
 export function selectorComplaints({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Complaint[] {

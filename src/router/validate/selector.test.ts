@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LabelSelector } from "../../api/core/label-selector.ts";
-import { selectorComplaints, selects } from "./select.ts";
+import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
+import { selectorComplaints } from "./selector.ts";
 
 const labels = { rack: "a", "kubernetes.io/hostname": "worker-1", empty: "" };
 

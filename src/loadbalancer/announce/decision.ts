@@ -1,0 +1,39 @@
+import type { Address } from "../../ip/address.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+
+/** Why a node does not announce a Service. The first that holds, in this order. */
+export type NotAnnounced =
+  | "noIPAllocated"
+  | "ipNotAllowed"
+  | "notOwner"
+  | "noMatchingAdvertisement"
+  | "conflictingAdvertisements"
+  | "sharedIPWithServiceSelector"
+  | "nodeNetworkUnavailable"
+  | "nodeLabeledExcludeBalancers"
+  | "noLocalEndpoints"
+  | "noEndpoints";
+
+/** One prefix of a Service as one advertisement has it announced. */
+export interface Advertised {
+  readonly prefix: Prefix;
+  readonly advertisement: string;
+  readonly localPref?: number;
+  readonly communities: readonly string[];
+  /** undefined: to all. */
+  readonly peers?: ReadonlySet<string>;
+}
+
+export type BgpDecision = { readonly announce: readonly Advertised[] } | { readonly not: NotAnnounced };
+
+export type L2Decision =
+  | {
+      /** The node that is to answer for the addresses. */
+      readonly node: string;
+      readonly addresses: readonly Address[];
+      /** Of that node; undefined: all. */
+      readonly interfaces?: readonly string[];
+      /** In the order in which they would take over; the first is `node`. */
+      readonly candidates: readonly string[];
+    }
+  | { readonly not: NotAnnounced };
