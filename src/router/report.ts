@@ -1,5 +1,6 @@
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import type { ConditionReport } from "../kube/status/conditions.ts";
+import { cutLine, fitting } from "../kube/status/room.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterKind } from "./step.ts";
@@ -32,7 +33,7 @@ export interface Spoken {
 }
 
 const KINDS: readonly string[] = ["Underlay", "L2VNI", "L3VNI", "L3Passthrough", "RawFRRConfig"];
-/** In bytes. An API server stores no object of more than 1.5 MB, and beside every entry of a set it stores who wrote it. */
+/** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
 const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 /** All messages together. */
@@ -102,15 +103,15 @@ function verdict(outcome: Outcome, unlisted: number): ConditionReport[] {
 
 function conditions(reason: string, notReady: string, degraded: string): ConditionReport[] {
   return [
-    { type: "Ready", status: "False", reason, message: cut(notReady, LONGEST.condition) },
-    { type: "Degraded", status: "True", reason, message: cut(degraded, LONGEST.condition) },
+    { type: "Ready", status: "False", reason, message: cutLine(notReady, LONGEST.condition) },
+    { type: "Degraded", status: "True", reason, message: cutLine(degraded, LONGEST.condition) },
   ];
 }
 
 function sessionsEstablished({ unavailable }: Outcome, spoken: Spoken | undefined): ConditionReport {
   const type = "SessionsEstablished";
   if (!spoken) {
-    const message = cut(unavailable ?? "FRR has not said yet which sessions there are", LONGEST.condition);
+    const message = cutLine(unavailable ?? "FRR has not said yet which sessions there are", LONGEST.condition);
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
   const { sessions } = spoken;
@@ -138,22 +139,10 @@ function failed(failures: readonly Failure[]): FailedResource[] {
   const longest = Math.max(100, Math.min(LONGEST.message, Math.floor(MESSAGES / failures.length)));
   return failures
     .map(({ kind, name, reason, message, field }): FailedResource => {
-      const entry = { kind: kind as RouterKind, name, reason, message: cut(message, longest) };
-      return field === "" ? entry : { ...entry, field: cut(field, LONGEST.field) };
+      const entry = { kind: kind as RouterKind, name, reason, message: cutLine(message, longest) };
+      return field === "" ? entry : { ...entry, field: cutLine(field, LONGEST.field) };
     })
     .sort((a, b) => byKindAndName(a, b) || compare(a.field ?? "", b.field ?? "") || compare(a.message ?? "", b.message ?? ""));
-}
-
-/** As many as there is room for, in their order; where there is not enough, those that matter before the others. */
-function fitting<T>(entries: readonly T[], room: number, matters: (entry: T) => boolean = () => true): T[] {
-  let left = room;
-  const fits = new Set<T>();
-  for (const entry of [...entries.filter(matters), ...entries.filter((entry) => !matters(entry))]) {
-    left -= Buffer.byteLength(JSON.stringify(entry)) + 1;
-    if (left < 0) break;
-    fits.add(entry);
-  }
-  return entries.filter((entry) => fits.has(entry));
 }
 
 interface Named {
@@ -171,12 +160,4 @@ function byKindAndName(a: Named, b: Named): number {
 
 function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
-}
-
-/** In one line, and as long as the schema allows, which counts characters and not UTF-16 units. */
-function cut(text: string, longest: number): string {
-  const line = text.replace(/\s*[\p{Cc}]+\s*/gu, " ").trim();
-  if (line.length <= longest) return line;
-  const characters = Array.from(line);
-  return characters.length <= longest ? line : `${characters.slice(0, longest - 1).join("")}…`;
 }
