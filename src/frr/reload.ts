@@ -43,11 +43,13 @@ function withHostname(text: string): string {
   return /^hostname /m.test(text) ? text : `hostname ${hostname()}\n${text}`;
 }
 
-/** What went wrong, out of all that the script says. */
+/** What went wrong, out of all that the script says: FRR's own words, with the line that they are about, each once. */
 function wordsOf(output: string): string {
-  const lines = stripVTControlCharacters(output)
-    .split("\n")
-    .map((line) => line.replace(/^\S+ \S+\s+(\w+): /, "$1: ").trim())
-    .filter((line) => line !== "" && !line.startsWith("INFO: ") && !line.startsWith("% Can't open configuration file"));
-  return lines.join("; ").slice(0, 1000);
+  // The script prints what vtysh said as Python prints bytes.
+  const text = stripVTControlCharacters(output).replaceAll(String.raw`\n`, "\n");
+  const words = text.matchAll(/% (?!Can't open configuration file)(.+)(?:\nline \d+: Failure to communicate\S* to \w+, line: +(.+))?/g);
+  const said = new Set(
+    words.map(([, words = "", line]) => (line === undefined ? words : `${line.trim()}: ${words}`).replaceAll(/ {2,}/g, " ").trim()),
+  );
+  return (said.size > 0 ? [...said].join("; ") : text.trim().split("\n").slice(-5).join("; ")).slice(0, 1000);
 }

@@ -43,7 +43,11 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
     await expect(reload(frr.instance, mistaken, signal)).rejects.toMatchObject({
       name: "FrrError",
       code: "ReloadFailed",
-      message: expect.stringContaining("neighbor 192.0.2.2 remote-ass 64513") as string,
+      message: "frr-reload.py --reload: Unknown command: neighbor 192.0.2.2 remote-ass 64513",
+    });
+    const early = WANTED.replace(/^( +)neighbor 192\.0\.2\.2 remote-as .*$/m, "$1neighbor 192.0.2.2 port 3");
+    await expect(reload(frr.instance, early, signal)).rejects.toMatchObject({
+      message: "frr-reload.py --reload: neighbor 192.0.2.2 port 3: Specify remote-as or peer-group commands first",
     });
     expect(await readdir(frr.instance.stateDirectory)).toEqual(["frr.conf", "log"]);
   });

@@ -77,6 +77,7 @@ export class Refusal extends Error {
   }
 
   static ofLine({ line, daemon, words }: RefusedLine): Refusal {
-    return new Refusal(`${daemon} refused "${masked(line)}": ${masked(words)}`);
+    // Text that a person wrote is refused as a whole, and the words tell which of its lines it was.
+    return new Refusal(line === "" ? `FRR refused it: ${masked(words)}` : `${daemon} refused "${masked(line)}": ${masked(words)}`);
   }
 }
