@@ -1,0 +1,37 @@
+import type { Config, Peer } from "../config/config.ts";
+import type { Advertised } from "./decision.ts";
+
+interface ReachedPeers {
+  readonly IPv4: string[];
+  readonly IPv6: string[];
+  readonly all: string[];
+  /** Those by which anything reaches anyone. */
+  readonly advertisements: string[];
+}
+
+/** To whom what is advertised goes, all of it sorted. Whether their sessions are up does not matter here. */
+export function peersOf(advertised: readonly Advertised[], peers: Config["peers"]): ReachedPeers {
+  const reached = { IPv4: new Set<string>(), IPv6: new Set<string>(), advertisements: new Set<string>() };
+  for (const one of advertised) {
+    const of = reached[familyOf(one)];
+    for (const peer of peers.values()) {
+      if (!goesTo(one, peer)) continue;
+      of.add(peer.name);
+      reached.advertisements.add(one.advertisement);
+    }
+  }
+  return {
+    IPv4: [...reached.IPv4].sort(),
+    IPv6: [...reached.IPv6].sort(),
+    all: [...reached.IPv4.union(reached.IPv6)].sort(),
+    advertisements: [...reached.advertisements].sort(),
+  };
+}
+
+export function goesTo(advertised: Advertised, { name, families }: Peer): boolean {
+  return (advertised.peers?.has(name) ?? true) && families.includes(familyOf(advertised));
+}
+
+function familyOf({ prefix }: Advertised): "IPv4" | "IPv6" {
+  return prefix.first.family === 4 ? "IPv4" : "IPv6";
+}
