@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { joinedName, labelValue, prefixedName } from "./names.ts";
+
+const nobodyElse = () => false;
+
+test("names are readable, as the spec's examples are", () => {
+  expect(joinedName("worker0", "peer1", nobodyElse)).toBe("worker0-peer1");
+  expect(joinedName("kind-worker", "tor-1", nobodyElse)).toBe("kind-worker-tor-1");
+  expect(prefixedName("speaker-", "kind-worker")).toBe("speaker-kind-worker");
+  expect(labelValue("kind-worker")).toBe("kind-worker");
+});
+
+test("two pairs that join to the same both get a hash, and different ones", () => {
+  const pairs = new Set(["a-b/c", "a/b-c"]);
+  const exists = (first: string, second: string) => pairs.has(`${first}/${second}`);
+  const names = [joinedName("a-b", "c", exists), joinedName("a", "b-c", exists)];
+  expect(names[0]).toMatch(/^a-b-c-[0-9a-f]{10}$/);
+  expect(names[1]).toMatch(/^a-b-c-[0-9a-f]{10}$/);
+  expect(names[0]).not.toBe(names[1]);
+});
+
+test("a pair is not ambiguous by being there itself", () => {
+  expect(joinedName("a-b", "c", (first, second) => first === "a-b" && second === "c")).toBe("a-b-c");
+});
+
+test("what is too long is cut and hashed, and stays a name", () => {
+  const node = `${"n".repeat(240)}.example`;
+  expect(joinedName(node, "peer", nobodyElse)).toHaveLength(253);
+  expect(joinedName(node, "peer", nobodyElse)).not.toBe(joinedName(node, "other", nobodyElse));
+  expect(prefixedName("speaker-", node)).toMatch(/^speaker-n+-[0-9a-f]{10}$/);
+  expect(labelValue("n".repeat(64))).toMatch(/^n{52}-[0-9a-f]{10}$/);
+  expect(labelValue(`${"n".repeat(51)}.${"m".repeat(30)}`)).toMatch(/^n{51}-[0-9a-f]{10}$/);
+});
+
+const part = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,6}[a-z0-9])?(\.[a-z0-9]{1,4})?$/);
+
+test("among any pairs, no two have the same name", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.tuple(part, part), { selector: ([a, b]) => `${a}/${b}`, maxLength: 12 }), (pairs) => {
+      const known = new Set(pairs.map(([first, second]) => `${first}/${second}`));
+      const exists = (first: string, second: string) => known.has(`${first}/${second}`);
+      const names = pairs.map(([first, second]) => joinedName(first, second, exists));
+      expect(new Set(names).size).toBe(pairs.length);
+    }),
+    { seed: 3, numRuns: 500 },
+  );
+});

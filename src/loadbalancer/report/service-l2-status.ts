@@ -1,0 +1,92 @@
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { Address } from "../../ip/address.ts";
+import type { ConditionReport } from "../../kube/status/conditions.ts";
+import type { Picture } from "../../kube/status/plan.ts";
+import { cutLine } from "../../kube/status/room.ts";
+import type { L2Decision } from "../announce/decision.ts";
+import { type ReportedService, serviceReportMetadata } from "./service-bgp-status.ts";
+
+/** How it stands with one address on the elected node. */
+export type AddressState =
+  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[] }
+  | { readonly is: "probing" }
+  | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
+  | { readonly is: "refused"; readonly words: string }
+  | { readonly is: "standby" };
+
+export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
+
+type Elected = Exclude<L2Decision, { not: unknown }>;
+
+/** What the schema allows. */
+const MOST = { nodes: 64, interfaces: 256 };
+const LONGEST = 32_768;
+
+/** What the elected node says of the addresses that it answers for. */
+export function serviceL2Status(
+  service: ReportedService,
+  { node, interfaces, candidates, addresses }: Elected,
+  stateOf: (address: Address) => AddressState,
+  protection: Protection,
+): Picture<ServiceL2Status> {
+  return {
+    status: {
+      node,
+      service: service.name,
+      ...(interfaces && {
+        interfaces: [...interfaces]
+          .sort()
+          .slice(0, MOST.interfaces)
+          .map((name) => ({ name })),
+      }),
+      eligibleNodes: candidates.slice(0, MOST.nodes),
+      conditions: [announced(addresses, stateOf), hostProtected(protection)],
+    },
+    create: { metadata: serviceReportMetadata(service, node) },
+  };
+}
+
+/** The worst of its addresses speaks first. */
+const ORDER: readonly AddressState["is"][] = ["refused", "in-use", "probing", "standby", "holding"];
+
+function announced(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport {
+  const states = addresses.map((address) => ({ address, state: stateOf(address) }));
+  const worst = ORDER.find((is) => states.some(({ state }) => state.is === is)) ?? "standby";
+  const said = states.filter(({ state }) => state.is === worst).map(({ address, state }) => words(address, state));
+  return {
+    type: "Announced",
+    status: worst === "holding" ? "True" : "False",
+    reason: REASONS[worst],
+    message: cutLine(said.join("; "), LONGEST),
+  };
+}
+
+const REASONS: Readonly<Record<AddressState["is"], string>> = {
+  holding: "Announcing",
+  probing: "Probing",
+  "in-use": "AddressInUse",
+  refused: "Refused",
+  standby: "Waiting",
+};
+
+function words(address: Address, state: AddressState): string {
+  switch (state.is) {
+    case "holding":
+      return `The node answers for ${address}`;
+    case "probing":
+      return `The node asks whether someone else answers for ${address}`;
+    case "in-use":
+      return `${state.mac} on ${state.interface} answers for ${address}; the node takes the address when that stops`;
+    case "refused":
+      return `${address} cannot be held: ${state.words}`;
+    case "standby":
+      return `The node has not begun to answer for ${address}`;
+  }
+}
+
+function hostProtected(protection: Protection): ConditionReport {
+  const type = "HostProtected";
+  return protection.is === "on"
+    ? { type, status: "True", reason: "Filtered", message: "Connections to the addresses reach no service of the node itself" }
+    : { type, status: "False", reason: "NotFiltered", message: cutLine(protection.why, LONGEST) };
+}

@@ -1,0 +1,50 @@
+import type { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import type { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import { type Address, parseAddress } from "../../ip/address.ts";
+import { IpError } from "../../ip/error.ts";
+import type { ServiceView } from "./service-view.ts";
+
+/** Both are read; the first wins. */
+const SHARING = ["metallb.io/allow-shared-ip", "metallb.universe.tf/allow-shared-ip"];
+
+/** What announcing looks at. `slices` are those of the Service. */
+export function readService(service: Service, slices: Iterable<EndpointSlice>): ServiceView {
+  const { metadata, spec, status } = service;
+  const sharingKey = SHARING.map((annotation) => metadata.annotations?.[annotation]).find((value) => value !== undefined && value !== "");
+  return {
+    key: keyOf(service),
+    uid: metadata.uid ?? "",
+    labels: metadata.labels ?? {},
+    addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => readAddress(ip)),
+    local: spec.externalTrafficPolicy === "Local",
+    ...(sharingKey !== undefined && { sharingKey }),
+    endpoints: usable(slices),
+  };
+}
+
+/** An IPv4 address in IPv6 notation is that IPv4 address, as it is for the API server. */
+function readAddress(ip: string | undefined): Address[] {
+  if (ip === undefined) return [];
+  try {
+    const address = parseAddress(ip);
+    return [address.mappedIPv4 ?? address];
+  } catch (error) {
+    if (error instanceof IpError) return [];
+    throw error;
+  }
+}
+
+/** Ready ones, and those that still serve while they end. */
+function usable(slices: Iterable<EndpointSlice>): ServiceView["endpoints"] {
+  const nodes = new Set<string>();
+  let any = false;
+  for (const { endpoints } of slices) {
+    for (const { addresses, conditions = {}, nodeName } of endpoints ?? []) {
+      if (addresses.length === 0 || (conditions.ready === false && conditions.serving !== true)) continue;
+      any = true;
+      if (nodeName !== undefined) nodes.add(nodeName);
+    }
+  }
+  return { any, nodes };
+}
