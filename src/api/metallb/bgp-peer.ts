@@ -6,8 +6,11 @@ import { s } from "../schema.ts";
 
 const AS_NUMBERS = { minimum: 0, maximum: 4_294_967_295 };
 
-const connectTime = s.duration({
+const connectTime = s.string({
   doc: "How long to wait between two attempts to connect: 1s to 65535s, whole seconds.",
+  maxLength: 64,
+  // Short enough that no sum of them is too long for the rules.
+  pattern: "^([0-9]{1,5}(\\.[0-9]{0,9})?(ms|s|m|h)){1,3}$",
   rules: [
     rule<string>({
       cel: "duration(self).getSeconds() >= 1 && duration(self).getSeconds() <= 65535",
