@@ -15,7 +15,8 @@ export function fitting<T>(entries: readonly T[], room: number, matters: (entry:
 /** As long as the schema allows, which counts characters and not UTF-16 units. */
 export function cut(text: string, longest: number): string {
   if (text.length <= longest) return text;
-  const characters = Array.from(text);
+  // No character is longer than two units.
+  const characters = Array.from(text.slice(0, 2 * longest + 2));
   return characters.length <= longest ? text : `${characters.slice(0, longest - 1).join("")}…`;
 }
 

@@ -70,12 +70,13 @@ function found(component: Component, { failures, resources }: Finding, impairmen
   const sorted = failures.toSorted(
     (a, b) => compare(a.kind, b.kind) || compare(a.name, b.name) || compare(a.field, b.field) || compare(a.message, b.message),
   );
-  const lastError = sorted.map(({ message }) => PREFIX[component.type] + message).join("\n");
+  // Each is a character at least.
+  const texts = sorted.slice(0, LONGEST.lastError).map(({ message }) => PREFIX[component.type] + cut(message, LONGEST.lastError));
   const failedResources = fitting(listFailures(sorted), ROOM.failedResources).slice(0, 4096);
   const listed = listResources(resources);
   return {
     result: failures.length === 0 ? "Valid" : "Invalid",
-    lastError: cut(lastError, LONGEST.lastError),
+    lastError: cut(texts.join("\n"), LONGEST.lastError),
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
     conditions: [verdict(failures, failures.length - failedResources.length, impairment)],

@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import type { Condition } from "../../api/kind.ts";
+import { plan, type Picture } from "../../kube/status/plan.ts";
+import type { ConfigFailure } from "../config/load.ts";
+import { configurationState, configurationStateName, type Component, type Finding } from "./configuration-state.ts";
+
+const speaker: Component = { type: "speaker", node: "kind-worker", nodeUid: "u1" };
+const now = new Date("2026-11-15T10:00:00Z");
+
+const refused = (name: string, message: string, more: Partial<ConfigFailure> = {}): ConfigFailure => ({
+  kind: "BGPPeer",
+  name,
+  namespace: "metallb-system",
+  reason: "DependencyFailed",
+  field: "spec.bfdProfile",
+  message,
+  class: "Transient",
+  rule: "T2",
+  generation: 3,
+  ...more,
+});
+
+const noProfile = refused("peer1", "peer peer1 referencing non existing bfd profile my-bfd-profile");
+const wrongSecret = refused(
+  "peer-with-secret",
+  'parsing peer peer-with-secret secret type mismatch on "metallb-system"/"bgp-password", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer peer-with-secret password secret',
+  { reason: "ValidationFailed", field: "spec.passwordSecret", class: "Permanent", rule: "V1" },
+);
+
+function shown(picture: Picture<ConfigurationState>, held?: NonNullable<ConfigurationState["status"]>): ConfigurationState["status"] {
+  const metadata = { name: "x", namespace: "metallb-system", resourceVersion: "1", ...picture.create?.metadata };
+  const step = plan("metallb-system/x", picture, { metadata, ...(held && { status: held }) }, { kind: ConfigurationState }, now);
+  return step?.do === "patch-status" ? step.next : held;
+}
+
+test("names, labels and owner are as the spec has them", () => {
+  expect(configurationStateName({ type: "controller" })).toBe("controller");
+  expect(configurationStateName(speaker)).toBe("speaker-kind-worker");
+  expect(configurationState({ type: "controller" }).create).toEqual({
+    metadata: { labels: { "metallb.io/component-type": "controller" } },
+  });
+  expect(configurationState(speaker).create).toEqual({
+    metadata: {
+      labels: { "metallb.io/component-type": "speaker", "metallb.io/node-name": "kind-worker" },
+      annotations: { "plumbline.dev/node": "kind-worker" },
+      ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "kind-worker", uid: "u1" }],
+    },
+  });
+});
+
+test("a configuration without failures is Valid, with an empty error", () => {
+  const finding: Finding = { failures: [], resources: [{ kind: "BGPPeer", name: "peer1", generation: 2, state: "Applied" }] };
+  expect(shown(configurationState(speaker, finding))).toEqual({
+    result: "Valid",
+    lastError: "",
+    resources: [{ kind: "BGPPeer", name: "peer1", observedGeneration: 2, state: "Applied" }],
+    conditions: [
+      {
+        type: "Valid",
+        status: "True",
+        reason: "ConfigurationValid",
+        message: "All of the configuration is in effect",
+        lastTransitionTime: "2026-11-15T10:00:00Z",
+      },
+    ],
+  });
+});
+
+test("all errors stand in lastError, sorted and literally, and each in failedResources", () => {
+  const status = shown(configurationState(speaker, { failures: [noProfile, wrongSecret], resources: [] }));
+  expect(status?.result).toBe("Invalid");
+  expect(status?.lastError).toBe(`${wrongSecret.message}\n${noProfile.message}`);
+  expect(status?.failedResources).toEqual([
+    {
+      kind: "BGPPeer",
+      name: "peer-with-secret",
+      namespace: "metallb-system",
+      reason: "ValidationFailed",
+      field: "spec.passwordSecret",
+      message: wrongSecret.message,
+      class: "Permanent",
+      observedGeneration: 3,
+    },
+    {
+      kind: "BGPPeer",
+      name: "peer1",
+      namespace: "metallb-system",
+      reason: "DependencyFailed",
+      field: "spec.bfdProfile",
+      message: noProfile.message,
+      class: "Transient",
+      observedGeneration: 3,
+    },
+  ]);
+  expect(status?.conditions?.[0]).toMatchObject({ status: "False", message: "2 resources are not in effect as written" });
+});
+
+test("the controller's errors have the prefix of the spec's example", () => {
+  const message = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
+  const finding = { failures: [refused("client2-pool", message, { kind: "IPAddressPool" })], resources: [] };
+  expect(shown(configurationState({ type: "controller" }, finding))?.lastError).toBe(`failed to parse configuration: ${message}`);
+});
+
+test("at start it is Unknown, but what an earlier run found stays until there is something new", () => {
+  const unknown = shown(configurationState(speaker));
+  expect(unknown).toMatchObject({ result: "Unknown", conditions: [{ type: "Valid", status: "Unknown", reason: "Starting" }] });
+  const earlier = shown(configurationState(speaker, { failures: [noProfile], resources: [] }));
+  expect(shown(configurationState(speaker), earlier)).toBe(earlier);
+});
+
+test("what keeps the API or FRR from answering does not change the result, and the condition says why it is old", () => {
+  const impairment = { reason: "ConfigurationOutdated", message: "bgppeers cannot be read since 10:00" };
+  const invalid = shown(configurationState(speaker, { failures: [noProfile], resources: [] }, impairment));
+  expect(invalid).toMatchObject({ result: "Invalid", lastError: noProfile.message });
+  expect(invalid?.conditions as Condition[]).toMatchObject([{ type: "Valid", status: "False", reason: "ConfigurationOutdated" }]);
+  const valid = shown(configurationState(speaker, { failures: [], resources: [] }, impairment));
+  expect(valid).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "ConfigurationOutdated" }] });
+  expect(valid?.conditions?.[0]?.message).toContain("bgppeers cannot be read since 10:00");
+});
+
+test("of more than a thousand resources only those that are not applied are listed", () => {
+  const resources = Array.from({ length: 1001 }, (_, index) => ({
+    kind: "IPAddressPool",
+    name: `p${index}`,
+    generation: 1,
+    state: index === 7 ? ("KeptPrevious" as const) : ("Applied" as const),
+  }));
+  expect(shown(configurationState(speaker, { failures: [], resources }))?.resources).toEqual([
+    { kind: "IPAddressPool", name: "p7", observedGeneration: 1, state: "KeptPrevious" },
+  ]);
+  expect(shown(configurationState(speaker, { failures: [], resources: resources.slice(1) }))?.resources).toHaveLength(1000);
+});
+
+test("ten thousand failures still make an object that can be stored, and it says that it is not all", () => {
+  const failures = Array.from({ length: 10_000 }, (_, index) => refused(`peer-${index}`, "x".repeat(5000)));
+  const status = shown(configurationState(speaker, { failures, resources: [] }));
+  expect(JSON.stringify(status).length).toBeLessThan(1_000_000);
+  expect(status?.lastError).toHaveLength(65_536);
+  expect(status?.conditions?.[0]?.message).toMatch(
+    /^10000 resources are not in effect as written; \d+ failures are too many to be listed$/,
+  );
+});

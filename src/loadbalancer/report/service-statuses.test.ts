@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { parseAddress } from "../../ip/address.ts";
+import { serviceBgpStatus, serviceBgpStatusKey } from "./service-bgp-status.ts";
+import { type AddressState, serviceL2Status } from "./service-l2-status.ts";
+
+const service = { name: "web", namespace: "shop", uid: "u1" };
+const metadata = {
+  labels: { "metallb.io/node": "worker0", "metallb.io/service": "web" },
+  annotations: { "plumbline.dev/node": "worker0" },
+  ownerReferences: [{ apiVersion: "v1", kind: "Service", name: "web", uid: "u1" }],
+};
+
+test("a ServiceBGPStatus names the peers by family and the advertisements, and belongs to the Service", () => {
+  const reach = { IPv4: ["a", "b"], IPv6: ["b"], all: ["a", "b"], advertisements: ["ad"] };
+  expect(serviceBgpStatus(service, "worker0", reach)).toEqual({
+    status: {
+      bgpPeers: ["a", "b"],
+      node: "worker0",
+      service: "web",
+      families: [
+        { family: "IPv4", peers: ["a", "b"] },
+        { family: "IPv6", peers: ["b"] },
+      ],
+      advertisements: ["ad"],
+      conditions: [{ type: "Reported", status: "True", reason: "AgentReports", message: "As the agent of the node decided" }],
+    },
+    create: { metadata },
+  });
+});
+
+test("a ServiceBGPStatus is called after Service and node, in the namespace of the Service", () => {
+  expect(serviceBgpStatusKey(service, "worker0", () => false)).toBe("shop/web-worker0");
+  expect(serviceBgpStatusKey(service, "a-b", (other, node) => other === "web-a" && node === "b")).toMatch(/^shop\/web-a-b-[0-9a-f]{10}$/);
+});
+
+const vip = parseAddress("10.0.0.1");
+const vip6 = parseAddress("2001:db8::1");
+const elected = { node: "worker0", addresses: [vip, vip6], interfaces: ["eth1", "eth0"], candidates: ["worker0", "worker1"] };
+const holding: AddressState = { is: "holding", since: new Date(0), interfaces: ["eth0"] };
+const conditionsWith = (state: AddressState) => {
+  const picture = serviceL2Status(service, elected, (address) => (address === vip ? state : holding), { is: "on" });
+  return (picture.status as { conditions: object[] }).conditions;
+};
+
+test("a ServiceL2Status has the elected node, its interfaces and who would take over", () => {
+  expect(serviceL2Status(service, elected, () => holding, { is: "on" })).toEqual({
+    status: {
+      node: "worker0",
+      service: "web",
+      interfaces: [{ name: "eth0" }, { name: "eth1" }],
+      eligibleNodes: ["worker0", "worker1"],
+      conditions: [
+        {
+          type: "Announced",
+          status: "True",
+          reason: "Announcing",
+          message: "The node answers for 10.0.0.1; The node answers for 2001:db8::1",
+        },
+        {
+          type: "HostProtected",
+          status: "True",
+          reason: "Filtered",
+          message: "Connections to the addresses reach no service of the node itself",
+        },
+      ],
+    },
+    create: { metadata },
+  });
+});
+
+test("without a choice of interfaces it lists none, which means all", () => {
+  const { interfaces: _, ...all } = elected;
+  expect(serviceL2Status(service, all, () => holding, { is: "on" }).status).not.toHaveProperty("interfaces");
+});
+
+test("an address that another machine answers for is told with its MAC, before what is well", () => {
+  expect(conditionsWith({ is: "in-use", mac: "02:00:00:00:00:01", interface: "eth0" })[0]).toEqual({
+    type: "Announced",
+    status: "False",
+    reason: "AddressInUse",
+    message: "02:00:00:00:00:01 on eth0 answers for 10.0.0.1; the node takes the address when that stops",
+  });
+  expect(conditionsWith({ is: "probing" })[0]).toMatchObject({ status: "False", reason: "Probing" });
+  expect(conditionsWith({ is: "refused", words: "no such device" })[0]).toMatchObject({
+    status: "False",
+    reason: "Refused",
+    message: "10.0.0.1 cannot be held: no such device",
+  });
+});
+
+test("an unprotected host is said with the reason", () => {
+  const picture = serviceL2Status(service, elected, () => holding, { is: "off", why: "the kernel has no nftables" });
+  expect((picture.status as { conditions: object[] }).conditions[1]).toEqual({
+    type: "HostProtected",
+    status: "False",
+    reason: "NotFiltered",
+    message: "the kernel has no nftables",
+  });
+});

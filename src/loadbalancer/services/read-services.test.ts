@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import type { Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import type { Service } from "../../api/core/service.ts";
+import { internalIPv4, readNode } from "./read-nodes.ts";
+import { readService } from "./read-services.ts";
+
+const service = (more: Partial<Service> = {}): Service => ({
+  metadata: { name: "web", namespace: "shop", uid: "u1", labels: { app: "web" } },
+  spec: { type: "LoadBalancer" },
+  ...more,
+});
+const slice = (...endpoints: Partial<Endpoint>[]): EndpointSlice => ({
+  metadata: { name: "web-1", namespace: "shop" },
+  addressType: "IPv4",
+  endpoints: endpoints.map((endpoint) => ({ addresses: ["10.1.0.1"], ...endpoint })),
+});
+const endpoints = (...slices: EndpointSlice[]) => {
+  const { any, nodes } = readService(service(), slices).endpoints;
+  return [any, ...nodes];
+};
+
+test("addresses are those of the ingress, in its order; what is no address is left out", () => {
+  const ingress = [{ ip: "2001:db8::1" }, { hostname: "web.example" }, { ip: "10.0.0.256" }, { ip: "::ffff:10.0.0.1" }];
+  const view = readService(service({ status: { loadBalancer: { ingress } } }), []);
+  expect(view.addresses.map(String)).toEqual(["2001:db8::1", "10.0.0.1"]);
+  expect(view).toMatchObject({ key: "shop/web", uid: "u1", labels: { app: "web" }, local: false });
+});
+
+test("the sharing key is read by its new and its old name, and an empty one is none", () => {
+  const shared = (annotations: Record<string, string>) =>
+    readService(service({ metadata: { name: "web", namespace: "shop", annotations } }), []).sharingKey;
+  expect(shared({ "metallb.universe.tf/allow-shared-ip": "old" })).toBe("old");
+  expect(shared({ "metallb.universe.tf/allow-shared-ip": "old", "metallb.io/allow-shared-ip": "new" })).toBe("new");
+  expect(shared({ "metallb.io/allow-shared-ip": "" })).toBeUndefined();
+});
+
+test("externalTrafficPolicy Local is seen", () => {
+  expect(readService(service({ spec: { type: "LoadBalancer", externalTrafficPolicy: "Local" } }), []).local).toBe(true);
+});
+
+test.each([
+  ["ready is not said", {}, true],
+  ["ready", { ready: true }, true],
+  ["not ready", { ready: false }, false],
+  ["ending and still serving", { ready: false, serving: true, terminating: true }, true],
+  ["ending and not serving", { ready: false, serving: false, terminating: true }, false],
+])("an endpoint of which %s", (_title, conditions, isUsable) => {
+  expect(endpoints(slice({ conditions, nodeName: "a" }))).toEqual(isUsable ? [true, "a"] : [false]);
+});
+
+test("endpoints of all slices count, those without a node or address as far as they go", () => {
+  expect(endpoints(slice({ nodeName: "a" }), slice({ nodeName: "b" }, {}))).toEqual([true, "a", "b"]);
+  expect(endpoints(slice({ nodeName: "a", addresses: [] }))).toEqual([false]);
+  expect(endpoints({ ...slice(), endpoints: null })).toEqual([false]);
+});
+
+test("a node is unavailable by its condition, and excluded by the presence of a label", () => {
+  const node = {
+    metadata: { name: "a", labels: { "node.kubernetes.io/exclude-from-external-load-balancers": "" } },
+    spec: {},
+    status: {
+      conditions: [{ type: "NetworkUnavailable", status: "True" as const }],
+      addresses: [
+        { type: "InternalIP" as const, address: "2001:db8::1" },
+        { type: "InternalIP" as const, address: "192.0.2.1" },
+      ],
+    },
+  };
+  expect(readNode(node, { ignoreExclude: false })).toMatchObject({ name: "a", networkUnavailable: true, excluded: true });
+  expect(readNode(node, { ignoreExclude: true }).excluded).toBe(false);
+  expect(readNode({ metadata: { name: "b" }, spec: {} }, { ignoreExclude: false })).toEqual({
+    name: "b",
+    labels: {},
+    networkUnavailable: false,
+    excluded: false,
+  });
+  expect(internalIPv4(node)).toBe("192.0.2.1");
+});
