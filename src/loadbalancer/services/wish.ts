@@ -1,0 +1,151 @@
+import type { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import { parseAddress, type Address, type Family } from "../../ip/address.ts";
+import { IpError, quote } from "../../ip/error.ts";
+
+/** What a Service of type LoadBalancer asks for. */
+export interface Wish {
+  /** namespace/name */
+  readonly key: string;
+  readonly uid: string;
+  readonly created: Date;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of its cluster IPs, the primary one first. Two only where two addresses are wanted. */
+  readonly families: readonly Family[];
+  /** With two families: whether one address is better than none. */
+  readonly policy: "SingleStack" | "PreferDualStack" | "RequireDualStack";
+  /** Exactly these. */
+  readonly addresses?: readonly Address[];
+  /** From this pool alone. */
+  readonly pool?: string;
+  readonly sharing: Sharing;
+  /** The pool that the Service says its addresses are from; it counts while that pool has no usable form. */
+  readonly allocatedFrom?: string;
+}
+
+/** Two Services may have one address when their keys are equal and not empty, their backends are equal, and they have no port in common. */
+export interface Sharing {
+  readonly key: string;
+  /** With externalTrafficPolicy Local the selector, else "". */
+  readonly backend: string;
+  /** `TCP/80`, sorted. */
+  readonly ports: readonly string[];
+}
+
+/** The event's reason and its text. */
+interface Refused {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const PREFIX = "metallb.io/";
+const OLD_PREFIX = "metallb.universe.tf/";
+const READ = ["address-pool", "loadBalancerIPs", "allow-shared-ip"] as const;
+
+/** Whether the Service is for us: of type LoadBalancer, and of our class. Without a class of our own, only those that name none. */
+export function isOurs(service: Service, lbClass: string | undefined): boolean {
+  return service.spec.type === "LoadBalancer" && (service.spec.loadBalancerClass || undefined) === (lbClass || undefined);
+}
+
+/** `deprecated` lists the annotations that it carries with the old prefix. */
+export function readWish(service: Service): { wish: Wish; deprecated: string[] } | { refused: Refused } {
+  const { metadata, spec } = service;
+  const families = familiesOf(service);
+  if ("reason" in families) return { refused: families };
+  const addresses = requested(service, families.wanted);
+  if ("reason" in addresses) return { refused: addresses };
+
+  const pool = annotation(service, "address-pool");
+  const allocatedFrom = metadata.annotations?.[`${PREFIX}ip-allocated-from-pool`];
+  const wish: Wish = {
+    key: keyOf(service),
+    uid: metadata.uid ?? "",
+    created: new Date(metadata.creationTimestamp ?? 0),
+    namespace: metadata.namespace ?? "",
+    labels: metadata.labels ?? {},
+    families: families.wanted,
+    policy: families.policy,
+    sharing: {
+      key: annotation(service, "allow-shared-ip") ?? "",
+      backend: spec.externalTrafficPolicy === "Local" ? backendOf(spec.selector ?? {}) : "",
+      ports: [...new Set(spec.ports?.map(({ protocol, port }) => `${protocol ?? "TCP"}/${port}`))].sort(),
+    },
+    ...(addresses.wanted.length > 0 && { addresses: addresses.wanted }),
+    ...(pool && { pool }),
+    ...(allocatedFrom && { allocatedFrom }),
+  };
+  return { wish, deprecated: READ.map((name) => OLD_PREFIX + name).filter((name) => metadata.annotations?.[name]) };
+}
+
+function annotation({ metadata: { annotations = {} } }: Service, name: (typeof READ)[number]): string | undefined {
+  return annotations[PREFIX + name] || annotations[OLD_PREFIX + name] || undefined;
+}
+
+function familiesOf({ spec }: Service): { wanted: Family[]; policy: Wish["policy"] } | Refused {
+  const clusterIPs = (spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? ""]).filter((ip) => ip !== "");
+  const families = clusterIPs.map((ip) => readAddress(ip)?.family);
+  const known = families.filter((family) => family !== undefined);
+  if (known.length === 0 || known.length < families.length || new Set(known).size < known.length) {
+    const found = clusterIPs.length === 0 ? "the Service has no cluster IP" : `its cluster IPs are ${listed(clusterIPs)}`;
+    return { reason: "noclusterIPsIPFamily", message: `cannot tell which IP families are wanted: ${found}` };
+  }
+  const policy = spec.ipFamilyPolicy ?? (known.length > 1 ? "RequireDualStack" : "SingleStack");
+  if (policy === "RequireDualStack" && known.length < 2) {
+    return {
+      reason: "not enough clusterips",
+      message: `RequireDualStack needs a cluster IP of each family, and the Service has only ${listed(clusterIPs)}`,
+    };
+  }
+  return { wanted: policy === "SingleStack" ? known.slice(0, 1) : known, policy };
+}
+
+function requested(service: Service, families: readonly Family[]): { wanted: Address[] } | Refused {
+  const [list, single] = [annotation(service, "loadBalancerIPs"), service.spec.loadBalancerIP];
+  if (!list && !single) return { wanted: [] };
+  if (list && single) return failed(`service can not have both ${PREFIX}loadBalancerIPs and svc.Spec.LoadBalancerIP`);
+
+  const wanted = (list ? list.split(",").map((part) => part.trim()) : [single ?? ""]).map(readAddress);
+  const addresses = wanted.filter((address) => address !== undefined);
+  if (addresses.length < wanted.length) {
+    return failed(list ? `invalid ${PREFIX}loadBalancerIPs: ${quote(list)}` : `invalid spec.loadBalancerIP ${quote(single ?? "")}`);
+  }
+  const asked = new Set(addresses.map(({ family }) => family));
+  if (asked.size < addresses.length) {
+    return failed(`invalid ${PREFIX}loadBalancerIPs: ${quote(list ?? "")}: at most one address of each family can be requested`);
+  }
+  if (asked.size !== families.length || !families.every((family) => asked.has(family))) {
+    return {
+      reason: "AllocationFailed",
+      message: `requested loadBalancer IP(s) ${listed(addresses)} does not match the ipFamily of the service`,
+    };
+  }
+  return { wanted: addresses };
+}
+
+function failed(message: string): Refused {
+  return { reason: "LoadBalancerFailed", message };
+}
+
+/** An IPv4-mapped address counts as the IPv4 address that it is, as MetalLB has it. */
+function readAddress(text: string): Address | undefined {
+  try {
+    const address = parseAddress(text);
+    return address.mappedIPv4 ?? address;
+  } catch (error) {
+    if (error instanceof IpError) return undefined;
+    throw error;
+  }
+}
+
+function backendOf(selector: Readonly<Record<string, string>>): string {
+  return Object.entries(selector)
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+    .join(",");
+}
+
+/** `["10.0.0.1" "fc00::1"]` */
+export function listed(items: readonly (Address | string)[]): string {
+  return `[${items.map((item) => quote(item.toString())).join(" ")}]`;
+}
