@@ -1,0 +1,39 @@
+import { quote } from "../../ip/error.ts";
+import type { LabelSelector } from "./label-selector.ts";
+
+/** What makes a selector unusable, and where in it. */
+export interface SelectorProblem {
+  /** `matchExpressions[0].key` */
+  readonly path: string;
+  readonly message: string;
+}
+
+const word = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const KEY = new RegExp(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${word}$`);
+const VALUE = new RegExp(`^(${word})?$`);
+const WITH_VALUES = ["In", "NotIn"];
+const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
+
+/** All of them at once. What a selector with any selects cannot be told. */
+export function selectorProblems({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): SelectorProblem[] {
+  const problems: SelectorProblem[] = [];
+  const say = (path: string, message: string) => problems.push({ path, message });
+
+  for (const [key, value] of Object.entries(matchLabels)) {
+    if (!KEY.test(key)) say("matchLabels", `${quote(key)} is no label`);
+    if (!VALUE.test(value)) say("matchLabels", `label ${quote(key)} can never have the value ${quote(value)}`);
+  }
+  for (const [nth, { key, operator, values = [] }] of matchExpressions.entries()) {
+    const at = `matchExpressions[${nth}]`;
+    if (!KEY.test(key)) say(`${at}.key`, `${quote(key)} is no label`);
+    if (![...WITH_VALUES, ...WITHOUT_VALUES].includes(operator)) {
+      say(`${at}.operator`, `${quote(operator)} is no operator; there are In, NotIn, Exists and DoesNotExist`);
+    }
+    if (WITH_VALUES.includes(operator) && values.length === 0) say(`${at}.values`, `operator ${operator} needs values`);
+    if (WITHOUT_VALUES.includes(operator) && values.length > 0) say(`${at}.values`, `operator ${operator} takes no values`);
+    for (const value of values) {
+      if (!VALUE.test(value)) say(`${at}.values`, `label ${quote(key)} can never have the value ${quote(value)}`);
+    }
+  }
+  return problems;
+}
