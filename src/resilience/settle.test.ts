@@ -23,6 +23,18 @@ describe("two that ask for the same", () => {
     ]);
   });
 
+  test("the words for a conflict can be the domain's own", () => {
+    const { failures } = settle<Wish>(
+      [contender("late", wish("7", "10-19"), { created: new Date(5000) }), contender("early", wish("7", "15-30"))],
+      { ...rules, conflictMessage: (own, other, loser, holder) => `${loser.name}: ${own.words}; ${holder.name}: ${other.words}` },
+    );
+    // One sentence for each field.
+    expect(failures.map(({ field, message }) => `${field} ${message}`)).toEqual([
+      "spec.7 late: Value 7; early: Value 7",
+      "spec.10-19 late: Part 10-19; early: Part 15-30",
+    ]);
+  });
+
   test("without any record they are as old as the objects", () => {
     const result = settled(
       contender("late", wish("7"), { created: new Date(5000) }),

@@ -27,6 +27,8 @@ export interface Rules<S, C extends Contender<S>> {
   /** Of two that ask since the same moment, the kind named first has it; then the name decides. */
   readonly kindOrder: readonly string[];
   readonly now: Date;
+  /** How whoever loses `own` is told that the holder has `other`, where the usual sentence will not do. */
+  readonly conflictMessage?: (own: Claim, other: Claim, loser: C, holder: C) => string;
 }
 
 export interface Settled<S, C extends Contender<S>> {
@@ -68,7 +70,7 @@ export function settle<S, C extends Contender<S> = Contender<S>>(contenders: rea
       // Stable, so that kind and name decide between two of the same age.
       .sort((a, b) => a.since.getTime() - b.since.getTime()),
     failures: cases.flatMap(({ contender, entrant, faults }) =>
-      faults.concat(conflicts(contender, entrant.current, (other) => owners.get(other.form.entrant))),
+      faults.concat(conflicts<S, C>(contender, entrant.current, (other) => owners.get(other.form.entrant), rules)),
     ),
   };
 }
@@ -109,10 +111,12 @@ function outcome<S, C extends Contender<S>>({ contender, entrant, keptSpec }: Ca
 }
 
 function conflicts<S, C extends Contender<S>>(
-  { kind, namespace, name }: C,
+  loser: C,
   current: Form,
   ownerOf: (entry: Entry) => C | undefined,
+  { conflictMessage }: Pick<Rules<S, C>, "conflictMessage">,
 ): Failure[] {
+  const { kind, namespace, name } = loser;
   if (current.state === "accepted") return [];
   const found = new Map<string, Failure>();
   const order = new Map(current.claims.map((claim, nth) => [claim, nth]));
@@ -126,7 +130,7 @@ function conflicts<S, C extends Contender<S>>(
     // Several values can follow from one field; to change it for one of them is enough to say.
     const key = `${field} ${holder}`;
     if (found.has(key)) continue;
-    const message = `${words} conflicts with ${part}${holder}`;
+    const message = conflictMessage?.(own.claim, other.claim, loser, owner) ?? `${words} conflicts with ${part}${holder}`;
     found.set(key, { kind, namespace, name, reason: "ValidationFailed", field, message, class: "Transient" });
   }
   return [...found.values()];
