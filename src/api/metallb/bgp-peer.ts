@@ -1,27 +1,38 @@
 import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { seconds } from "../duration.ts";
-import { rule } from "../rule.ts";
+import { rule, type Rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
 const AS_NUMBERS = { minimum: 0, maximum: 4_294_967_295 };
 
+// Short enough that no sum of them is too long for the rules, which the server also asks about what does not fit the pattern.
+const CONNECT_TIME = "^([0-9]{1,5}(\\.[0-9]{0,9})?(ms|s|m|h)){1,3}$";
+
+/** A rule about the seconds of a connect time that is one. */
+function connectTimeRule(message: string, cel: string, holds: (seconds: number) => boolean): Rule<string> {
+  return rule({
+    cel: `!self.matches('${CONNECT_TIME.replaceAll("\\", "\\\\")}') || (${cel})`,
+    message,
+    check: (self) => !new RegExp(CONNECT_TIME).test(self) || holds(seconds(self) ?? 0),
+  });
+}
+
 const connectTime = s.string({
   doc: "How long to wait between two attempts to connect: 1s to 65535s, whole seconds.",
   maxLength: 64,
-  // Short enough that no sum of them is too long for the rules.
-  pattern: "^([0-9]{1,5}(\\.[0-9]{0,9})?(ms|s|m|h)){1,3}$",
+  pattern: CONNECT_TIME,
   rules: [
-    rule<string>({
-      cel: "duration(self).getSeconds() >= 1 && duration(self).getSeconds() <= 65535",
-      message: "connect time should be between 1 seconds to 65535",
-      check: (self) => Math.trunc(seconds(self) ?? 0) >= 1 && Math.trunc(seconds(self) ?? 0) <= 65_535,
-    }),
-    rule<string>({
-      cel: "duration(self).getMilliseconds() % 1000 == 0",
-      message: "connect time should contain a whole number of seconds",
-      check: (self) => Math.trunc((seconds(self) ?? 0) * 1000) % 1000 === 0,
-    }),
+    connectTimeRule(
+      "connect time should be between 1 seconds to 65535",
+      "duration(self).getSeconds() >= 1 && duration(self).getSeconds() <= 65535",
+      (seconds) => Math.trunc(seconds) >= 1 && Math.trunc(seconds) <= 65_535,
+    ),
+    connectTimeRule(
+      "connect time should contain a whole number of seconds",
+      "duration(self).getMilliseconds() % 1000 == 0",
+      (seconds) => Math.trunc(seconds * 1000) % 1000 === 0,
+    ),
   ],
 });
 
