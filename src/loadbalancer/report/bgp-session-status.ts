@@ -30,8 +30,8 @@ export function sessionStatus(
   node: { readonly name: string; readonly uid: string | undefined },
   spoken: SpokenOf,
 ): Picture<BGPSessionStatus> {
-  const words = typeof spoken === "object" ? spoken : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
-  const { lastResetReason, since } = words as SessionWords;
+  const words: SessionWords = typeof spoken === "object" ? spoken : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
+  const { lastResetReason, since } = words;
   return {
     status: {
       bgpStatus: cutLine(words.state, LONGEST.word),

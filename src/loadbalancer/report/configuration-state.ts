@@ -46,7 +46,7 @@ export function configurationStateName(component: Component): string {
 export function configurationState(component: Component, finding?: Finding, impairment?: Impairment): Picture<ConfigurationState> {
   const unknown = notYetKnown(impairment);
   return {
-    status: finding ? found(component, finding, impairment) : (held) => (held?.result === undefined ? unknown : (held as StatusReport)),
+    status: finding ? found(component, finding, impairment) : (held) => (held?.result === undefined ? unknown : held),
     create: { metadata: metadataOf(component) },
   };
 }

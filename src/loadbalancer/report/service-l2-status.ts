@@ -52,7 +52,7 @@ const ORDER: readonly AddressState["is"][] = ["refused", "in-use", "probing", "s
 function announced(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport {
   const states = addresses.map((address) => ({ address, state: stateOf(address) }));
   const worst = ORDER.find((is) => states.some(({ state }) => state.is === is)) ?? "standby";
-  const said = states.filter(({ state }) => state.is === worst).map(({ address, state }) => words(address, state));
+  const said = states.filter(({ state }) => state.is === worst).map(({ address, state }) => words(address.toString(), state));
   return {
     type: "Announced",
     status: worst === "holding" ? "True" : "False",
@@ -69,19 +69,12 @@ const REASONS: Readonly<Record<AddressState["is"], string>> = {
   standby: "Waiting",
 };
 
-function words(address: Address, state: AddressState): string {
-  switch (state.is) {
-    case "holding":
-      return `The node answers for ${address}`;
-    case "probing":
-      return `The node asks whether someone else answers for ${address}`;
-    case "in-use":
-      return `${state.mac} on ${state.interface} answers for ${address}; the node takes the address when that stops`;
-    case "refused":
-      return `${address} cannot be held: ${state.words}`;
-    case "standby":
-      return `The node has not begun to answer for ${address}`;
-  }
+function words(address: string, state: AddressState): string {
+  if (state.is === "holding") return `The node answers for ${address}`;
+  if (state.is === "probing") return `The node asks whether someone else answers for ${address}`;
+  if (state.is === "refused") return `${address} cannot be held: ${state.words}`;
+  if (state.is === "standby") return `The node has not begun to answer for ${address}`;
+  return `${state.mac} on ${state.interface} answers for ${address}; the node takes the address when that stops`;
 }
 
 function hostProtected(protection: Protection): ConditionReport {

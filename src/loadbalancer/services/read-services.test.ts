@@ -12,7 +12,7 @@ const service = (more: Partial<Service> = {}): Service => ({
 const slice = (...endpoints: Partial<Endpoint>[]): EndpointSlice => ({
   metadata: { name: "web-1", namespace: "shop" },
   addressType: "IPv4",
-  endpoints: endpoints.map((endpoint) => ({ addresses: ["10.1.0.1"], ...endpoint })),
+  endpoints: endpoints.map((endpoint) => Object.assign({ addresses: ["10.1.0.1"] }, endpoint)),
 });
 const endpoints = (...slices: EndpointSlice[]) => {
   const { any, nodes } = readService(service(), slices).endpoints;
@@ -26,9 +26,10 @@ test("addresses are those of the ingress, in its order; what is no address is le
   expect(view).toMatchObject({ key: "shop/web", uid: "u1", labels: { app: "web" }, local: false });
 });
 
+const shared = (annotations: Record<string, string>) =>
+  readService(service({ metadata: { name: "web", namespace: "shop", annotations } }), []).sharingKey;
+
 test("the sharing key is read by its new and its old name, and an empty one is none", () => {
-  const shared = (annotations: Record<string, string>) =>
-    readService(service({ metadata: { name: "web", namespace: "shop", annotations } }), []).sharingKey;
   expect(shared({ "metallb.universe.tf/allow-shared-ip": "old" })).toBe("old");
   expect(shared({ "metallb.universe.tf/allow-shared-ip": "old", "metallb.io/allow-shared-ip": "new" })).toBe("new");
   expect(shared({ "metallb.io/allow-shared-ip": "" })).toBeUndefined();
