@@ -30,7 +30,9 @@ afterAll(async () => {
 
 async function coreKinds(): Promise<Kind[]> {
   const modules = await Promise.all(
-    (await readdir(DIRECTORY)).map(async (file) => (await import(join(DIRECTORY, file))) as Record<string, Kind>),
+    (await readdir(DIRECTORY))
+      .filter((file) => !file.endsWith(".test.ts"))
+      .map(async (file) => (await import(join(DIRECTORY, file))) as Record<string, Kind>),
   );
   return modules.flatMap((module) => Object.values(module)).filter((kind) => typeof kind.plural === "string");
 }
