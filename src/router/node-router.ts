@@ -13,7 +13,8 @@ import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Done } from "./act.ts";
-import { isThere, replaceFile } from "./memory/atomic-file.ts";
+import { isThere, replaceFile } from "../resilience/atomic-file.ts";
+import { StateError } from "../resilience/checked-file.ts";
 import { type Difference, differences } from "./planning/differences.ts";
 import type { Daemons } from "./acting/ground.ts";
 import { lastPlan } from "./memory/last-plan.ts";
@@ -24,7 +25,7 @@ import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
 import type { Outcome } from "./report.ts";
 import { type Refusals, refusalsAfter } from "./acting/refusals.ts";
-import { type RouterState, StateError, StateFile } from "./memory/state.ts";
+import { type RouterState, StateFile } from "./memory/state.ts";
 
 /** What the cluster says about this node's router. */
 export interface ClusterView {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LastGood } from "../form.ts";
-import { type RouterState, StateError, StateFile } from "./state.ts";
+import { StateError } from "../../resilience/checked-file.ts";
+import { type RouterState, StateFile } from "./state.ts";
 
 let directory: string;
 beforeEach(() => {
