@@ -35,7 +35,13 @@ export const bench: Bench = {
     ending.defer(() => memory.remove());
     const manifests = join(memory.path, "manifests");
     await writeManifests(manifests);
-    const lab = await startRouterLab({ manifests, agentsOn: [], log: createLog({ level: "error" }), progress: silent, signal });
+    const lab = await startRouterLab({
+      manifests: () => [manifests],
+      agentsOn: [],
+      log: createLog({ level: "error" }),
+      progress: silent,
+      signal,
+    });
     ending.defer(() => lab.stop());
 
     const flags = [process.execPath, ...(await launcherFlags())];

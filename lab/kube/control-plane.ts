@@ -10,6 +10,7 @@ import { KUBERNETES_VERSION, kubeBinaries, type KubeBinaries, type Part } from "
 import { memoryDirectory, startEtcd } from "./etcd.ts";
 
 export interface ControlPlane {
+  binaries: KubeBinaries;
   server: ApiServer;
   /** A cluster-admin's kubeconfig. */
   kubeconfig: string;
@@ -20,8 +21,16 @@ export interface ControlPlane {
 
 const FAST_CLIENT = ["--kube-api-qps=1000", "--kube-api-burst=2000"];
 
+interface ControlPlaneOptions {
+  kwok: boolean;
+  /** Whether nodes whose kubelet is silent are tainted and their pods taken for dead; they are unless told otherwise. */
+  nodeLifecycle?: boolean;
+  progress: Progress;
+  address?: string;
+}
+
 /** etcd, kube-apiserver, kube-controller-manager and kube-scheduler; kwok too when nodes should look alive. */
-export async function startControlPlane(options: { kwok: boolean; progress: Progress; address?: string }): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { progress } = options;
   const binaries = await kubeBinaries(progress);
   const memory = await memoryDirectory("kube");
@@ -59,11 +68,12 @@ export async function startControlPlane(options: { kwok: boolean; progress: Prog
       `--root-ca-file=${await api.writeCa()}`,
       "--leader-elect=false",
       "--secure-port=0",
+      ...(options.nodeLifecycle === false ? ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"] : []),
     ]);
     await start("kube-scheduler", "scheduler", [...FAST_CLIENT, "--leader-elect=false", "--secure-port=0"]);
     if (options.kwok) await start("kwok", "admin", ["--manage-all-nodes=true", `--config=${await writeStages(binaries, directory)}`]);
     progress.done();
-    return { server, kubeconfig: await server.kubeconfig("admin"), directory, parts, stop };
+    return { binaries, server, kubeconfig: await server.kubeconfig("admin"), directory, parts, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -15,6 +15,8 @@ export type Kernel = "own" | "uml";
 export interface StartedMachine {
   readonly machine: Machine;
   readonly kernel: Kernel;
+  /** Routers need it. */
+  readonly hasVrf: boolean;
   readonly network: LabNetwork;
   /** Settles when it has ended, by itself or because it was told to; with the last lines of its console. */
   readonly gone: Promise<string>;
@@ -69,7 +71,8 @@ const CHECKOUT = join(import.meta.dirname, "../..");
 export async function startMachine(options: { directory: string; kernel?: Kernel; progress: Progress }): Promise<StartedMachine> {
   const { directory, progress } = options;
   if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab makes network namespaces, which only root may: run it as root");
-  const kernel = options.kernel ?? ((await ownKernelHasVrf()) ? "own" : "uml");
+  const ownHasVrf = await ownKernelHasVrf();
+  const kernel = options.kernel ?? (ownHasVrf ? "own" : "uml");
   progress.step(kernel === "uml" ? "Booting User-Mode Linux, because this machine's kernel has no VRF" : "Making the lab's namespaces");
 
   const network = LabNetwork.unused();
@@ -113,7 +116,14 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
     await child.kill();
     machine.close();
   };
-  return { machine, kernel, network, gone: child.ended.then(() => child.logTail()).catch(() => ""), stop };
+  return {
+    machine,
+    kernel,
+    hasVrf: kernel === "uml" || ownHasVrf,
+    network,
+    gone: child.ended.then(() => child.logTail()).catch(() => ""),
+    stop,
+  };
 }
 
 function umlCommand(script: string, env: Readonly<Record<string, string>>): string[] {

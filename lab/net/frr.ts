@@ -6,10 +6,12 @@ export interface PlainFrr {
   /** The `-N` of its daemons; without it, FRR's own directories. */
   readonly name?: string;
   readonly config: readonly string[];
+  /** With bfdd too. */
+  readonly bfd?: boolean;
 }
 
 /** FRR as a network engineer runs it, with a configuration file: for whatever in the lab is not ours. */
-export async function startPlainFrr(host: LabHost, { name, config }: PlainFrr): Promise<void> {
+export async function startPlainFrr(host: LabHost, { name, config, bfd = false }: PlainFrr): Promise<void> {
   const directory = name === undefined ? "/etc/frr" : `/etc/frr/${name}`;
   const run = name === undefined ? "/run/frr" : `/run/frr/${name}`;
   const space = name === undefined ? "" : `-N ${name}`;
@@ -20,8 +22,9 @@ export async function startPlainFrr(host: LabHost, { name, config }: PlainFrr): 
     `cat >${file}`,
     `touch ${directory}/vtysh.conf`,
     `chown -R frr:frr ${directory} ${run}`,
-    `${DAEMONS}/zebra -d ${space} -A 127.0.0.1 -f ${file} >/dev/null 2>&1`,
-    `${DAEMONS}/bgpd -d ${space} -A 127.0.0.1 -f ${file} >/dev/null 2>&1`,
+    ...["zebra", ...(bfd ? ["bfdd"] : []), "bgpd"].map(
+      (daemon) => `${DAEMONS}/${daemon} -d ${space} -A 127.0.0.1 -f ${file} >/dev/null 2>&1`,
+    ),
   ].join("\n");
   await host.do(["sh", "-c", script], { input: `${config.join("\n")}\n` });
 }

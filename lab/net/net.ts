@@ -3,6 +3,12 @@ import type { StartedMachine } from "../machine/start.ts";
 import { startPlainFrr } from "./frr.ts";
 import { LabHost } from "./lab-host.ts";
 import {
+  ACCESS_BRIDGE,
+  ACCESS_CLIENT,
+  ACCESS_LENGTH,
+  ACCESS_LINK,
+  accessAddress,
+  accessPort,
   CLIENT_ADDRESS,
   CLIENT_GATEWAY,
   CLIENT_LENGTH,
@@ -24,12 +30,16 @@ export interface NetOptions {
   readonly started: StartedMachine;
   /** Directories that every host sees as they are outside. */
   readonly keep: readonly string[];
+  /** Whether the nodes get routers, which take over eth1; otherwise the nodes themselves stand in the fabric. */
+  readonly routers: boolean;
+  /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
+  readonly speakers: boolean;
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
-/** Hosts, links and addresses, the tor's FRR and the nodes' speakers. Nodes have no router yet: that is their agents' work. */
-export async function startNet({ started, keep, progress, signal }: NetOptions): Promise<Net> {
+/** Hosts, links and addresses, and the tor's FRR. Nodes have no router yet: that is their agents' work. */
+export async function startNet({ started, keep, routers, speakers, progress, signal }: NetOptions): Promise<Net> {
   const { machine, network } = started;
   const net = new Map<string, LabHost>();
   for (const name of ["tor", ...NODES, "client"]) {
@@ -46,8 +56,16 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
     // The machine is at neither end, so the pair passes through it and on to the tor.
     `link add ${node} type veth peer name eth1 netns ${at(node).access.pid}`,
     `link set ${node} netns ${tor}`,
+    `link add ${accessPort(node)} type veth peer name ${ACCESS_LINK} netns ${at(node).access.pid}`,
+    `link set ${accessPort(node)} netns ${tor}`,
   ]);
-  const toClient = ["link add client type veth peer name eth0 netns " + at("client").access.pid, `link set client netns ${tor}`];
+  const client = at("client").access.pid;
+  const toClient = [
+    `link add client type veth peer name eth0 netns ${client}`,
+    `link set client netns ${tor}`,
+    `link add client-lan type veth peer name ${ACCESS_LINK} netns ${client}`,
+    `link set client-lan netns ${tor}`,
+  ];
   await machine.do(["ip", "-batch", "-"], { input: [...links, ...toClient, ""].join("\n") });
 
   await at("tor").ip([
@@ -56,12 +74,18 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
     `address add ${TOR_ADDRESS}/${UNDERLAY_LENGTH} dev leaf`,
     "link set client up",
     `address add ${CLIENT_GATEWAY}/${CLIENT_LENGTH} dev client`,
+    `link add ${ACCESS_BRIDGE} up type bridge`,
+    ...NODES.map((node) => `link set ${accessPort(node)} master ${ACCESS_BRIDGE} up`),
+    `link set client-lan master ${ACCESS_BRIDGE} up`,
   ]);
-  await at("tor").do(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+  // By ports too, so that one client's connections spread over the nodes.
+  await at("tor").do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.fib_multipath_hash_policy=1"]);
   await at("client").ip([
     `address add ${CLIENT_ADDRESS}/${CLIENT_LENGTH} dev eth0`,
     "link set eth0 up",
     `route add default via ${CLIENT_GATEWAY}`,
+    `address add ${ACCESS_CLIENT}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
+    `link set ${ACCESS_LINK} up`,
   ]);
   for (const node of NODES) {
     await at(node).ip([
@@ -69,6 +93,9 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
       "link set eth0 up",
       `address add ${underlayAddress(node)}/${UNDERLAY_LENGTH} dev eth1`,
       "link set eth1 up",
+      `address add ${accessAddress(node)}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
+      `link set ${ACCESS_LINK} up`,
+      ...(routers ? [] : [`route add ${CLIENT_GATEWAY.replace(/\d+$/, "0")}/${CLIENT_LENGTH} via ${TOR_ADDRESS}`]),
       ...SEGMENTS.flatMap(({ name, bridge }) => [
         `netns add ${name}`,
         `link add ${bridge} up type bridge`,
@@ -87,14 +114,19 @@ export async function startNet({ started, keep, progress, signal }: NetOptions):
   }
 
   progress.step("Starting the tor's FRR");
-  await startPlainFrr(at("tor"), { config: torConfig() });
+  await startPlainFrr(at("tor"), { config: torConfig({ routers }), bfd: !routers });
+  if (speakers) await startSpeakers(net, progress);
+  return net;
+}
+
+async function startSpeakers(net: Net, progress: Progress): Promise<void> {
+  const at = (name: string) => hostOf(net, name);
   progress.step("Starting the nodes' BGP speakers");
   for (const node of NODES) {
     await at(node).ip([`address add ${speakerAddress(node)}/32 dev lo`]);
     await startPlainFrr(at(node), { name: "speaker", config: speakerConfig(node) });
     at(node).start(["sh", "-c", SPEAKER_WATCH]);
   }
-  return net;
 }
 
 export function hostOf(net: Net, name: string): LabHost {

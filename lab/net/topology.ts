@@ -6,6 +6,9 @@ export const TOR_ASN = 64512;
 /** Of every node's router: the Underlay of the lab's manifests says so too. */
 export const ROUTER_ASN = 64514;
 
+/** Of every node's load balancer: the manifests say so too. */
+export const SPEAKER_ASN = 64515;
+
 /** The segment between the tor and the nodes' eth1, which their routers take over. */
 export const TOR_ADDRESS = "192.168.11.2";
 export const UNDERLAY_LENGTH = 24;
@@ -23,6 +26,21 @@ export function managementHost(node: NodeName): number {
 export const CLIENT_GATEWAY = "10.20.0.1";
 export const CLIENT_ADDRESS = "10.20.0.2";
 export const CLIENT_LENGTH = 24;
+
+/** The segment that the client shares with the nodes, layer 2 only: a bridge in the tor, and their links to it. */
+export const ACCESS_BRIDGE = "access";
+export const ACCESS_LINK = "lan0";
+export const ACCESS_CLIENT = "10.30.0.2";
+export const ACCESS_LENGTH = 24;
+
+export function accessAddress(node: NodeName): string {
+  return `10.30.0.${10 + numberOf(node)}`;
+}
+
+/** The tor's port of that segment towards a node. */
+export function accessPort(node: NodeName): string {
+  return `${node}-lan`;
+}
 
 export interface Segment {
   /** Also the name of the hosts on it. */

@@ -1,22 +1,29 @@
-import { CLIENT_GATEWAY, CLIENT_LENGTH, NODES, ROUTER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
+import { CLIENT_GATEWAY, CLIENT_LENGTH, NODES, ROUTER_ASN, SPEAKER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
 
-/** The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and has no VTEP of its own. */
-export function torConfig(): string[] {
+/**
+ * The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and has no VTEP of its own.
+ * Where the nodes have no router it peers with their load balancers.
+ */
+export function torConfig({ routers }: { routers: boolean }): string[] {
   return [
     "hostname tor",
     "log file /var/log/frr/frr.log informational",
     "ip nht resolve-via-default",
+    ...(routers ? [] : ["bfd", " profile fast", "  receive-interval 300", "  transmit-interval 300"]),
     `router bgp ${TOR_ASN}`,
     ` bgp router-id ${TOR_ADDRESS}`,
     " no bgp ebgp-requires-policy",
     " no bgp default ipv4-unicast",
     " neighbor nodes peer-group",
-    ` neighbor nodes remote-as ${ROUTER_ASN}`,
+    ` neighbor nodes remote-as ${routers ? ROUTER_ASN : SPEAKER_ASN}`,
     " neighbor nodes timers 3 9",
     " neighbor nodes timers connect 2",
+    // Only for those who ask for it: a session whose other side knows no BFD lives without.
+    ...(routers ? [] : [" neighbor nodes bfd profile fast"]),
     ...NODES.map((node) => ` neighbor ${underlayAddress(node)} peer-group nodes`),
     " address-family ipv4 unicast",
     "  neighbor nodes activate",
+    "  maximum-paths 8",
     `  network ${CLIENT_GATEWAY.replace(/\d+$/, "0")}/${CLIENT_LENGTH}`,
     " exit-address-family",
     " address-family l2vpn evpn",

@@ -36,7 +36,7 @@ export class TestLab {
 
   static async start({ kube = false } = {}): Promise<TestLab> {
     const log = createLog({ level: "error" });
-    return new TestLab(await startRouterLab({ kube, log, progress: silent, signal: new AbortController().signal }));
+    return new TestLab(await startRouterLab({ kube, speakers: true, log, progress: silent, signal: new AbortController().signal }));
   }
 
   stop(): Promise<void> {

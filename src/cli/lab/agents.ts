@@ -7,10 +7,16 @@ import type { LabHost } from "../../../lab/net/lab-host.ts";
 const AGAIN_AFTER_MS = 1_000;
 const MAIN = join(import.meta.dirname, "../../main.ts");
 
+/** On a host where this file is, as after a loss of power, nothing of ours starts. */
+export const SWITCHED_OFF = "/run/plumbline-switched-off";
+const WHEN_ON = `while [ -e ${SWITCHED_OFF} ]; do sleep 0.2; done; exec "$@"`;
+
 export interface AgentOptions {
   readonly host: LabHost;
   readonly kubeconfig: string;
   readonly logFile: string;
+  /** Whether it is to be a router too. */
+  readonly router: boolean;
   /** Told when it ended by itself. */
   readonly onEnd: (code: number) => void;
 }
@@ -56,11 +62,11 @@ export class Agent {
   }
 
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const { host, kubeconfig, onEnd } = this.#options;
+    const { host, kubeconfig, router, onEnd } = this.#options;
     const cache = process.env["NODE_COMPILE_CACHE"];
     const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
-    const command = [process.execPath, ...process.execArgv, MAIN, "agent", "--node", host.name, "--kubeconfig", kubeconfig, "--frr-start"];
-    const agent = host.start(command, { env });
+    const flags = ["--node", host.name, "--kubeconfig", kubeconfig, "--frr-start", ...(router ? [] : ["--router", "off"])];
+    const agent = host.start(["sh", "-c", WHEN_ON, "sh", process.execPath, ...process.execArgv, MAIN, "agent", ...flags], { env });
     this.#process = agent;
     agent.onOutput = (chunk) => this.#log.write(chunk);
     agent.onErrors = (chunk) => this.#log.write(chunk);

@@ -1,6 +1,6 @@
-import { cp, mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { startControlPlane } from "../../../lab/kube/control-plane.ts";
+import { cp, mkdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type ControlPlane, startControlPlane } from "../../../lab/kube/control-plane.ts";
 import { installCrds } from "../../../lab/kube/install-crds.ts";
 import type { Progress } from "../../../lab/progress.ts";
 import { Namespace } from "../../api/core/namespace.ts";
@@ -18,6 +18,7 @@ import { discover } from "../resources/discovery.ts";
 
 export const NAMESPACE = "plumbline-system";
 export const ROUTER_NAMESPACE = "openperouter-system";
+export const METALLB_NAMESPACE = "metallb-system";
 
 /** The API of the lab, outside its machine and reached from everywhere inside. */
 export interface LabApi {
@@ -27,6 +28,8 @@ export interface LabApi {
   readonly url: string;
   /** Undefined where it is a real API server. */
   readonly embedded?: Embedded;
+  /** The real one. */
+  readonly plane?: ControlPlane;
   /** Where the embedded API's manifests are. */
   readonly manifests?: string;
   stop(): Promise<void>;
@@ -36,8 +39,8 @@ interface ApiOptions {
   /** The lab's own, which every host sees. */
   readonly directory: string;
   readonly address: string;
-  /** Copied, so that whoever edits them meanwhile edits the lab's. */
-  readonly manifests: string | undefined;
+  /** Files, and directories for what is in them. Copied, so that whoever edits them meanwhile edits the lab's. */
+  readonly manifests: readonly string[];
   readonly log: Log;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -49,7 +52,10 @@ export async function startEmbeddedApi({ directory, address, manifests, log, pro
   progress.step("Starting the embedded API");
   const served = join(directory, "manifests");
   await mkdir(served);
-  if (manifests !== undefined) await cp(manifests, served, { recursive: true });
+  for (const path of manifests) {
+    const target = (await stat(path)).isDirectory() ? served : join(served, basename(path));
+    await cp(path, target, { recursive: true });
+  }
   const embedded = await startEmbedded({ directory: served, listen: `${address}:${PORT}`, log });
   const client = new KubeClient(embeddedAccess(served, embedded.socket));
   const { tcp } = embedded;
@@ -68,12 +74,13 @@ export async function startEmbeddedApi({ directory, address, manifests, log, pro
 }
 
 export async function startKubeApi({ directory, address, manifests, progress, signal }: ApiOptions): Promise<LabApi> {
-  const plane = await startControlPlane({ kwok: false, address, progress });
+  // The lab's kubelets do not report that they live.
+  const plane = await startControlPlane({ kwok: false, nodeLifecycle: false, address, progress });
   const client = new KubeClient(await accessFromKubeconfig({ path: plane.kubeconfig }));
   try {
     progress.step("Installing Plumbline's kinds");
     await installCrds(client, CUSTOM_KINDS, signal);
-    for (const name of [NAMESPACE, ROUTER_NAMESPACE]) {
+    for (const name of [NAMESPACE, ROUTER_NAMESPACE, METALLB_NAMESPACE]) {
       await client
         .resource(Namespace)
         .create({ apiVersion: "v1", kind: "Namespace", metadata: { name } }, { signal })
@@ -81,7 +88,7 @@ export async function startKubeApi({ directory, address, manifests, progress, si
           if (!isKubeError(error, "AlreadyExists")) throw error;
         });
     }
-    if (manifests !== undefined) await applyAll(client, manifests, signal);
+    await applyAll(client, manifests, signal);
     // The server's own directory is hidden from the lab's hosts.
     const kubeconfig = join(directory, "kubeconfig");
     await cp(plane.kubeconfig, kubeconfig);
@@ -89,6 +96,7 @@ export async function startKubeApi({ directory, address, manifests, progress, si
       client,
       kubeconfig,
       url: plane.server.url,
+      plane,
       async stop() {
         client.close();
         await plane.stop();
@@ -101,8 +109,9 @@ export async function startKubeApi({ directory, address, manifests, progress, si
   }
 }
 
-async function applyAll(client: KubeClient, manifests: string, signal: AbortSignal): Promise<void> {
-  const inputs = await readInputs([manifests]);
+async function applyAll(client: KubeClient, manifests: readonly string[], signal: AbortSignal): Promise<void> {
+  if (manifests.length === 0) return;
+  const inputs = await readInputs(manifests);
   const apply = applyServerSide(true);
   for (const { input, resource, namespace } of resolveInputs(inputs, await discover(client, signal), "default", undefined)) {
     const where = namespace === undefined ? {} : { namespace };

@@ -12,13 +12,19 @@ import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import { Agent } from "./agents.ts";
 import { type LabApi, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
+import { startKubeNodes } from "./kube-nodes.ts";
 
 export interface RouterLabOptions {
   /** The real API server instead of the embedded one. */
   readonly kube?: boolean;
+  /** With the real API server the machine's own, which has what kube-proxy needs; otherwise one that has what routers need. */
   readonly kernel?: Kernel;
-  /** What is configured from the start; nothing without. */
-  readonly manifests?: string;
+  /** What is configured from the start; nothing without. Files, and directories for what is in them. */
+  readonly manifests?: (lab: { routers: boolean }) => readonly string[];
+  /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
+  readonly speakers?: boolean;
+  /** How long an agent may be silent. */
+  readonly silenceMs?: number;
   /** Which nodes have an agent; all of them without. */
   readonly agentsOn?: readonly NodeName[];
   readonly log: Log;
@@ -29,6 +35,8 @@ export interface RouterLabOptions {
 export interface RouterLab {
   readonly api: LabApi;
   readonly kernel: Kernel;
+  /** Whether the nodes have routers: a kernel without VRF cannot have them. */
+  readonly routers: boolean;
   readonly net: Net;
   readonly agents: ReadonlyMap<string, Agent>;
   /** Logs of the agents and the console of User-Mode Linux; gone with the lab. */
@@ -41,6 +49,16 @@ export interface RouterLab {
 
 /** The manifests of the lab as it comes. */
 export const LAB_MANIFESTS = join(import.meta.dirname, "../../../lab/manifests");
+const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
+
+/** What belongs into a lab of this form, of the manifests that it comes with. */
+export function labManifests({ kube, routers }: { kube: boolean; routers: boolean }): string[] {
+  const router = ["underlay.yaml", "red.yaml", "blue.yaml"];
+  if (!kube) return router.map((file) => join(LAB_MANIFESTS, file));
+  const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : [])];
+  const own = ["pods.yaml", ...(routers ? [] : ["peer.yaml"])];
+  return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];
+}
 
 /** A tor, three nodes with their agents, a client, the API and the controller. All of it is gone with this process, however that ends. */
 export async function startRouterLab(options: RouterLabOptions): Promise<RouterLab> {
@@ -49,18 +67,24 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const memory = await memoryDirectory("lab");
   started.defer(() => memory.remove());
   const directory = memory.path;
-  const machine = await startMachine({ directory, progress, ...(options.kernel === undefined ? {} : { kernel: options.kernel }) });
+  const kernel = options.kernel ?? (options.kube ? "own" : undefined);
+  const machine = await startMachine({ directory, progress, ...(kernel === undefined ? {} : { kernel }) });
   started.defer(() => machine.stop());
   signal.throwIfAborted();
 
-  const { network } = machine;
+  const { network, hasVrf: routers } = machine;
   const startApi = options.kube ? startKubeApi : startEmbeddedApi;
-  const api = await startApi({ directory, address: network.outside, manifests: options.manifests, log, progress, signal });
+  const manifests = options.manifests?.({ routers }) ?? [];
+  const api = await startApi({ directory, address: network.outside, manifests, log, progress, signal });
   started.defer(() => api.stop());
   for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
-  started.defer(runController(api.client, log));
+  started.defer(runController(api.client, { log, silenceMs: options.silenceMs }));
 
-  const net = await startNet({ started: machine, keep: [directory], progress, signal });
+  const net = await startNet({ started: machine, keep: [directory], routers, speakers: options.speakers ?? false, progress, signal });
+  if (api.plane && machine.kernel === "own") {
+    progress.step("Starting kube-proxy and the pods");
+    started.defer(await startKubeNodes({ plane: api.plane, client: api.client, net, network, directory, log }));
+  }
   progress.step("Starting the agents");
   const agents = new Map<string, Agent>();
   for (const node of options.agentsOn ?? NODES) {
@@ -68,6 +92,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
       host: hostOf(net, node),
       kubeconfig: api.kubeconfig,
       logFile: join(directory, `agent-${node}.log`),
+      router: routers,
       onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
     });
     agents.set(node, agent);
@@ -77,6 +102,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   return {
     api,
     kernel: machine.kernel,
+    routers,
     net,
     agents,
     directory,
@@ -90,14 +116,32 @@ async function createNode(client: KubeClient, node: NodeName, address: string, s
   const labels = { "kubernetes.io/hostname": node, rack: numberOf(node) === 1 ? "a" : "b" };
   const nodes = client.resource(Node);
   await nodes.create({ apiVersion: "v1", kind: "Node", metadata: { name: node, labels }, spec: {} }, { signal });
-  await nodes.patchStatus({ name: node }, { status: { addresses: [{ type: "InternalIP", address }] } }, { signal });
+  // A node without conditions is not ready to the scheduler, and a new one is tainted until someone has looked at it.
+  const status = {
+    addresses: [{ type: "InternalIP", address }],
+    conditions: [
+      { type: "Ready", status: "True", reason: "Lab", message: "A node of the lab", lastTransitionTime: new Date().toISOString() },
+    ],
+    capacity: { pods: "250" },
+    allocatable: { pods: "250" },
+  };
+  await nodes.patchStatus({ name: node }, { status }, { signal });
+  await nodes.patch({ name: node }, { spec: { taints: null } }, { signal });
 }
 
 /** The lab's only controller: it needs no election. Returns what ends it. */
-function runController(client: KubeClient, log: Log): () => Promise<void> {
+function runController(client: KubeClient, { log, silenceMs }: { log: Log; silenceMs: number | undefined }): () => Promise<void> {
   const stop = new AbortController();
   const manager = new Manager({ client, log });
-  addControllerParts({ manager, client, log, namespace: NAMESPACE, routerNamespace: ROUTER_NAMESPACE, settle: nothingToSettle });
+  addControllerParts({
+    manager,
+    client,
+    log,
+    namespace: NAMESPACE,
+    routerNamespace: ROUTER_NAMESPACE,
+    settle: nothingToSettle,
+    ...(silenceMs === undefined ? {} : { silenceMs }),
+  });
   const running = manager.run(stop.signal);
   return () => {
     stop.abort();

@@ -5,7 +5,7 @@ import { CliError, EXIT } from "../exit.ts";
 import { untilStopped } from "../signals.ts";
 import { recordUp } from "../up/running.ts";
 import { type LiveView, lineView, screenView } from "../up/view.ts";
-import { LAB_MANIFESTS, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
+import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described } from "./running.ts";
 import { statusView } from "./status-view.ts";
 import { Traffic } from "./traffic.ts";
@@ -70,7 +70,12 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   await using ending = new AsyncDisposableStack();
   let lab: RouterLab;
   try {
-    lab = await startRouterLab({ ...options, manifests: LAB_MANIFESTS, signal: abort.signal });
+    lab = await startRouterLab({
+      ...options,
+      manifests: ({ routers }) => labManifests({ kube: options.kube, routers }),
+      speakers: true,
+      signal: abort.signal,
+    });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
     return say("Stopped before it was up. Nothing is left of it.");

@@ -1,0 +1,42 @@
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import type { ControlPlane } from "../../../lab/kube/control-plane.ts";
+import { startProxy } from "../../../lab/kube/proxy.ts";
+import type { StartedMachine } from "../../../lab/machine/start.ts";
+import { hostOf, type Net } from "../../../lab/net/net.ts";
+import { NODES } from "../../../lab/net/topology.ts";
+import { Kubelet } from "../../../lab/pods/kubelet.ts";
+import { POD_NETWORK, startPodNetwork } from "../../../lab/pods/pod-network.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Log } from "../../kube/log.ts";
+
+interface KubeNodesOptions {
+  readonly plane: ControlPlane;
+  readonly client: KubeClient;
+  readonly net: Net;
+  readonly network: StartedMachine["network"];
+  /** The lab's own, which every host sees. */
+  readonly directory: string;
+  readonly log: Log;
+}
+
+/** What makes the lab's nodes nodes of a real cluster: pods, a network for them, and kube-proxy. Returns what ends it. */
+export async function startKubeNodes({ plane, client, net, network, directory, log }: KubeNodesOptions): Promise<() => Promise<void>> {
+  const stop = new AbortController();
+  await startPodNetwork(net, network);
+  const kubeconfig = join(directory, "kube-proxy.kubeconfig");
+  await cp(await plane.server.kubeconfig("proxy"), kubeconfig);
+  const proxies = NODES.map((node) =>
+    startProxy(hostOf(net, node), {
+      binaries: plane.binaries,
+      kubeconfig,
+      podNetwork: POD_NETWORK,
+      logFile: join(directory, `kube-proxy-${node}.log`),
+    }),
+  );
+  new Kubelet({ client, net, log }).start(stop.signal);
+  return async () => {
+    stop.abort();
+    await Promise.all(proxies.map((proxy) => proxy.kill()));
+  };
+}
