@@ -23,6 +23,8 @@ export interface Link {
   readonly alias: string;
   readonly group: string;
   readonly master?: string;
+  /** What a VLAN, a macvlan or a VXLAN stands on, in the same namespace. */
+  readonly lower?: string;
   readonly mtu: number;
   readonly mac: string;
   readonly up: boolean;
@@ -128,6 +130,7 @@ function parseLink(printed: PrintedLink, addrGenMode = printed.inet6_addr_gen_mo
     alias: printed.ifalias ?? "",
     group: printed.group ?? "",
     ...(printed.master !== undefined && { master: printed.master }),
+    ...(printed.link !== undefined && type !== "veth" && { lower: printed.link }),
     mtu: printed.mtu,
     mac: printed.address ?? "",
     up: printed.flags.includes("UP"),

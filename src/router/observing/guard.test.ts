@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import type { Link } from "../../hostnet/snapshot.ts";
 import { guard } from "./guard.ts";
 
-const links = (...given: { name: string; master?: string; addresses?: string[] }[]) =>
+const links = (...given: { name: string; master?: string; lower?: string; addresses?: string[] }[]) =>
   new Map(
-    given.map(({ name, master, addresses = [] }) => [
+    given.map(({ name, addresses = [], ...rest }) => [
       name,
-      { name, ...(master !== undefined && { master }), addresses: addresses.map((text) => ({ text })) } as unknown as Link,
+      { name, ...rest, addresses: addresses.map((text) => ({ text })) } as unknown as Link,
     ]),
   );
 
@@ -35,5 +35,20 @@ test("the ports of a guarded bridge are guarded, and the ports of a bond in it",
     br0: "carries the Node address 2001:db8::1",
     bond0: "is a port of br0, which carries the Node address 2001:db8::1",
     eth0: "is a port of bond0, which carries the Node address 2001:db8::1",
+  });
+});
+
+test("what a guarded VLAN stands on is guarded, down to the ports of a bond", () => {
+  const seen = links(
+    { name: "eth0", master: "bond0" },
+    { name: "bond0" },
+    { name: "bond0.7", lower: "bond0", addresses: ["192.0.2.1/24"] },
+    { name: "eth1.7", lower: "eth1" },
+    { name: "eth1" },
+  );
+  expect(Object.fromEntries(guard(seen, { ...nothing, nodeAddresses: ["192.0.2.1"] }))).toEqual({
+    "bond0.7": "carries the Node address 192.0.2.1",
+    bond0: "is what bond0.7 stands on, which carries the Node address 192.0.2.1",
+    eth0: "is a port of bond0, which carries the Node address 192.0.2.1",
   });
 });

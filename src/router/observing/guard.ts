@@ -19,13 +19,20 @@ export function guard(links: Links, { nodeAddresses, towardsApi }: LifeLine): Gu
     if (address !== undefined) guarded.set(name, `carries the Node address ${address}`);
     else if (towardsApi.has(name)) guarded.set(name, "carries the route to the API server");
   }
-  const masters = [...guarded];
-  for (const [master, why] of masters) {
-    for (const { name, master: of } of links.values()) {
-      if (of !== master || guarded.has(name)) continue;
-      const through = why.startsWith("is a port of ") ? why.slice(why.indexOf(", which ") + ", which ".length) : why;
-      guarded.set(name, `is a port of ${master}, which ${through}`);
-      masters.push([name, `is a port of ${master}, which ${through}`]);
+  const causes = new Map(guarded);
+  const standing = [...guarded.keys()];
+  for (const name of standing) {
+    const { lower } = links.get(name) ?? {};
+    const below = [...links.values()].flatMap((link) => {
+      if (link.master === name) return [{ name: link.name, how: `is a port of ${name}` }];
+      return link.name === lower ? [{ name: lower, how: `is what ${name} stands on` }] : [];
+    });
+    for (const { name: under, how } of below) {
+      if (guarded.has(under)) continue;
+      const cause = causes.get(name) ?? "";
+      causes.set(under, cause);
+      guarded.set(under, `${how}, which ${cause}`);
+      standing.push(under);
     }
   }
   // Loopback has every address that is nobody's.
