@@ -64,6 +64,7 @@ test("render router prints the FRR configuration of a node, with its own number"
 test("render router prints the commands for the kernel, and takes another number", async () => {
   const { code, stdout } = await plumbline(["render", "router", "-f", good, "--node", "n1", "--index", "9", "-o", "host"]);
   expect(code).toBe(0);
+  expect(stdout).toContain("ip netns exec perouter sysctl -qw net.ipv4.conf.all.forwarding=1\n");
   expect(stdout).toContain("ip -n perouter addr replace 100.65.0.9/32 dev lound\n");
   expect(stdout).toMatch(/^ip link set dev eth1 .*netns perouter$/m);
   expect(stdout).toMatch(/^ip -n perouter link set dev vni110 .*addrgenmode none/m);

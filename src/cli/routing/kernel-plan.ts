@@ -1,9 +1,10 @@
 import { plan } from "../../hostnet/plan.ts";
 import type { Link, Links } from "../../hostnet/snapshot.ts";
 import type { WantedLink } from "../../hostnet/wanted.ts";
+import { FORWARDING } from "../../router/acting/forwarding.ts";
 import type { InterfaceSeen } from "../../router/observed.ts";
 
-/** The commands that set up the links on a node where there is nothing yet but these interfaces. */
+/** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
 export function kernelPlan(links: readonly WantedLink[], interfaces: readonly InterfaceSeen[], routerNetns: string): string[] {
   const { commands, refused } = plan(links, {
     host: linksOf(interfaces),
@@ -14,10 +15,16 @@ export function kernelPlan(links: readonly WantedLink[], interfaces: readonly In
     routes: new Map(),
   });
   if (refused) throw refused;
-  return commands.map(({ program, place, words }) => {
-    const prefix = program === "ip" && place === "router" ? ["ip", "-n", routerNetns] : [program];
-    return [...prefix, ...words.map(quoted)].join(" ");
-  });
+  const settings = Object.entries(FORWARDING).map(
+    ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value}`,
+  );
+  return [
+    ...settings,
+    ...commands.map(({ program, place, words }) => {
+      const prefix = program === "ip" && place === "router" ? ["ip", "-n", routerNetns] : [program];
+      return [...prefix, ...words.map(quoted)].join(" ");
+    }),
+  ];
 }
 
 function linksOf(interfaces: readonly InterfaceSeen[]): Links {
