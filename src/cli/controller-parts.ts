@@ -22,6 +22,8 @@ import { janitor, reportedNodes, type ReportedKind } from "../kube/members/janit
 import { MembersError, membersName, parseMembers } from "../kube/members/members.ts";
 import { membersPublisher } from "../kube/members/members-publisher.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
+import { addLoadBalancer } from "../loadbalancer/controller.ts";
+import { speakerReports } from "../loadbalancer/report/speaker-reports.ts";
 import { claimsRecorder } from "../router/claims/claims-recorder.ts";
 import { carriedIndex, nodeIndexWriter } from "../router/indexes/node-index.ts";
 import { silentRouter } from "../router/silent.ts";
@@ -33,6 +35,8 @@ export interface ControllerPartsOptions {
   log: Log;
   namespace: string;
   routerNamespace: string;
+  /** The load balancer's configuration and which Services are its own; without it there is none. */
+  loadBalancer?: { namespace: string; lbClass?: string };
   /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
   agents?: string;
   /** Returns when no write of an earlier leader can arrive any more. */
@@ -49,7 +53,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
   const inRouters = { namespace: options.routerNamespace };
   const reports = manager.cache(RouterNodeConfigurationStatus, inRouters);
-  const kinds = [reportedByRouters(reports)];
+  const speakers = options.loadBalancer && speakerReports(manager, options.loadBalancer.namespace);
+  const kinds: ReportedKind[] = [reportedByRouters(reports), ...(speakers?.kinds ?? [])];
 
   const agents = new AgentWatch({
     client,
@@ -89,6 +94,10 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   });
   manager.add(recorder, { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
+  if (options.loadBalancer && speakers) {
+    const { namespace: metallbNamespace, lbClass } = options.loadBalancer;
+    addLoadBalancer({ manager, client, log, metallbNamespace, lbClass, events, budget, settle, states: speakers.states });
+  }
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 

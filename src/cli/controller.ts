@@ -14,6 +14,8 @@ import { addWebhooks } from "./webhooks.ts";
 interface ControllerOptions extends ClusterOptions {
   namespace: string;
   routerNamespace: string;
+  metallbNamespace: string;
+  lbClass?: string;
   agents?: string;
   healthAddress: string;
   webhookMode: WebhookMode;
@@ -30,6 +32,8 @@ export function configure(command: Command): void {
   withLogLevel(withCluster(command))
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
+    .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", "metallb-system")
+    .option("--lb-class <class>", "serve the Services of this loadBalancerClass; left out, those without one")
     .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
     .option(
@@ -65,6 +69,10 @@ async function run(options: ControllerOptions): Promise<void> {
       log,
       namespace,
       routerNamespace: options.routerNamespace,
+      loadBalancer: {
+        namespace: options.metallbNamespace,
+        ...(options.lbClass === undefined ? {} : { lbClass: options.lbClass }),
+      },
       ...(options.agents === undefined ? {} : { agents: options.agents }),
       settle: (signal) => leader.settle(signal),
     });

@@ -1,0 +1,159 @@
+import type { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { Address } from "../../ip/address.ts";
+import type { EventText } from "../../kube/event-correlator.ts";
+import type { Allocator, Held, Refusal } from "../allocator/allocator.ts";
+import { readService } from "../services/read-services.ts";
+import { isOurs, readWish, type Wish } from "../services/wish.ts";
+import { annotatedPool, type Shown, withoutRequests } from "./shown.ts";
+
+export interface Desk {
+  readonly allocator: Allocator;
+  readonly lbClass: string | undefined;
+  /** Whether there is any IPAddressPool at all, sound or not. */
+  readonly hasPools: boolean;
+}
+
+export interface Decision {
+  /** What the Service is to show; undefined: whatever it shows. */
+  readonly wanted?: Shown;
+  /** Why it does not have all that it asks for. */
+  readonly refused?: EventText;
+  /** What happened to it in the allocator. */
+  readonly tidings: readonly EventText[];
+  /** Annotations with the old prefix that it uses. */
+  readonly deprecated: readonly string[];
+}
+
+/** Which addresses a Service has from now on. Everything is decided, and held in the allocator, before anyone is told. */
+export function decide(service: Service, desk: Desk): Decision {
+  const { allocator, lbClass } = desk;
+  const key = keyOf(service);
+  if (!isOurs(service, lbClass)) {
+    const had = allocator.held(key) !== undefined;
+    allocator.release(key);
+    const left = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
+    return had || left ? { wanted: nothing, ...quiet } : quiet;
+  }
+  // Where we are not to hand out anything, someone else may.
+  if (!desk.hasPools && annotatedPool(service) === undefined) {
+    return { ...quiet, refused: failed({ refused: "there is no IPAddressPool", tried: [] }) };
+  }
+  const read = readWish(service);
+  if ("refused" in read) return unreadable(service, { type: "Warning", ...read.refused }, desk);
+  return new Deciding(service, read.wish, desk).decision(read.deprecated);
+}
+
+/** Only what it carries already; what becomes of one that cannot have it is decided when everyone has been heard. */
+export function reclaim(service: Service, { allocator, lbClass }: Pick<Desk, "allocator" | "lbClass">): void {
+  const has = readService(service, []).addresses;
+  if (has.length === 0 || !isOurs(service, lbClass)) return;
+  const read = readWish(withoutRequests(service));
+  if ("refused" in read) return;
+  const fitting = has.filter(({ family }) => read.wish.families.includes(family));
+  if (fitting.length > 0) allocator.claim(read.wish, fitting);
+}
+
+const quiet = { tidings: [], deprecated: [] } as const;
+const nothing: Shown = { addresses: [] };
+
+/** What a Service has stays with it, whatever it asks for in words that nobody understands. */
+function unreadable(service: Service, refused: EventText, desk: Desk): Decision {
+  const { allocator } = desk;
+  const bare = readWish(withoutRequests(service));
+  const has = allocator.held(keyOf(service))?.addresses ?? readService(service, []).addresses;
+  const kept = "wish" in bare && has.length > 0 ? allocator.claim(bare.wish, has) : undefined;
+  return { ...(kept && !("refused" in kept) && { wanted: kept }), refused, ...quiet };
+}
+
+/** One Service on its way to what it asks for. */
+class Deciding {
+  readonly #service: Service;
+  readonly #wish: Wish;
+  readonly #allocator: Allocator;
+  readonly #tidings: EventText[] = [];
+  #refused: EventText | undefined;
+
+  constructor(service: Service, wish: Wish, { allocator }: Desk) {
+    this.#service = service;
+    this.#wish = wish;
+    this.#allocator = allocator;
+  }
+
+  decision(deprecated: readonly string[]): Decision {
+    return {
+      wanted: this.#assign(),
+      ...(this.#refused && { refused: this.#refused }),
+      tidings: this.#tidings,
+      deprecated,
+    };
+  }
+
+  #assign(): Shown {
+    const { key } = this.#wish;
+    const has = this.#allocator.held(key)?.addresses ?? readService(this.#service, []).addresses;
+    if (has.length > 0) {
+      const kept = this.#keep(has);
+      if (kept) return this.#complete(kept);
+    }
+    if (this.#service.metadata.deletionTimestamp !== undefined) return nothing;
+    const given = this.#allocator.allocate(this.#wish);
+    if (!("refused" in given)) return given;
+    this.#refused = failed(given);
+    return nothing;
+  }
+
+  /** What it has, of the families that it still asks for; undefined where it has to let go of it. */
+  #keep(has: readonly Address[]): Held | undefined {
+    const { key, families } = this.#wish;
+    const fitting = has.filter(({ family }) => families.includes(family));
+    const kept: Held | Refusal =
+      fitting.length > 0
+        ? this.#allocator.claim(standing(this.#wish), fitting)
+        : { refused: `the Service has no cluster address of the family of ${has.join(", ")} any more`, tried: [] };
+    if (!("refused" in kept)) return kept;
+    this.#tidings.push({ type: "Normal", reason: "ClearAssignment", message: `${has.join(", ")} is taken back: ${kept.refused}` });
+    this.#allocator.release(key);
+    return undefined;
+  }
+
+  #complete(held: Held): Held {
+    const { pool, addresses, policy, families } = this.#wish;
+    if (pool !== undefined && pool !== held.pool) return this.#exchange(held);
+    if (addresses && !sameSet(addresses, held.addresses)) return this.#exchange(held);
+    if (policy === "SingleStack" || families.length < 2 || held.addresses.length > 1 || addresses) return held;
+    const extended = this.#allocator.extend(this.#wish);
+    if (!("refused" in extended)) return extended;
+    if (policy === "RequireDualStack") return this.#exchange(held);
+    this.#refused = { type: "Normal", reason: "AdditionalAssignFailed", message: `No second address: ${extended.refused}` };
+    return held;
+  }
+
+  /** Something else in place of what it has. Where that cannot be had, what works goes on working. */
+  #exchange(held: Held): Held {
+    const { key } = this.#wish;
+    this.#allocator.release(key);
+    const given = this.#allocator.allocate(this.#wish);
+    if (!("refused" in given)) {
+      const message = `${held.addresses.join(", ")} of pool ${held.pool} is taken back: the Service asks for something else`;
+      this.#tidings.push({ type: "Normal", reason: "ClearAssignment", message });
+      return given;
+    }
+    this.#refused = failed(given, `; it keeps ${held.addresses.join(", ")}`);
+    const back = this.#allocator.claim(standing(this.#wish), held.addresses);
+    return "refused" in back ? held : back;
+  }
+}
+
+/** What it may have already, whatever it asks for by name. */
+function standing({ pool: _pool, addresses: _addresses, ...wish }: Wish): Wish {
+  return wish;
+}
+
+function failed({ refused }: Refusal, rest = ""): EventText {
+  return { type: "Warning", reason: "AllocationFailed", message: `No address: ${refused}${rest}` };
+}
+
+function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
+  return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
+}

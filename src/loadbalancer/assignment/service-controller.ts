@@ -1,0 +1,160 @@
+import { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import { backoffMs } from "../../kube/backoff.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { pause } from "../../kube/client/pause.ts";
+import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
+import { Bell, changesOf } from "../../kube/controller/source.ts";
+import type { EventText } from "../../kube/event-correlator.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Usage } from "../allocator/allocator.ts";
+import type { Loaded } from "../config/load.ts";
+import { AddressDesk } from "./address-desk.ts";
+import type { Decision } from "./decide.ts";
+import type { FreshView } from "./fresh-view.ts";
+import { patchTo } from "./shown.ts";
+
+export interface ServiceControllerOptions {
+  /** Fenced: only the leader hands out addresses. */
+  client: KubeClient;
+  cache: Pick<Cache<Service>, "get" | "list" | "subscribe" | "waitForSync">;
+  services: FreshView<Service>;
+  lbClass: string | undefined;
+  events: Pick<EventRecorder, "record">;
+  /** Resolves when no write of an earlier leader can arrive any more, and what is to be known of pools is read from the server itself. */
+  begin: (signal: AbortSignal) => Promise<Loaded>;
+  /** What is in use of a pool has changed. */
+  onPool: (pool: string) => void;
+  log: Log;
+}
+
+/** How many patches are under way at a time. */
+const IN_FLIGHT = 32;
+const RETRY = { minMs: 250, maxMs: 30_000 };
+/** When to look again at what the watch has not told yet. */
+const UNSEEN_MS = 1_000;
+
+/**
+ * Gives every Service of type LoadBalancer the addresses that it asks for. Decisions are made one at a time and held in memory before they are
+ * written; writes go out many at a time.
+ */
+export class ServiceController implements Runnable {
+  readonly name = "services";
+  readonly #options: ServiceControllerOptions;
+  readonly #bell = new Bell();
+  /** What each Service was last told that it cannot have, and why. */
+  readonly #refused = new Map<string, EventText>();
+  /** For the time of a term. */
+  #desk: AddressDesk | undefined;
+
+  constructor(options: ServiceControllerOptions) {
+    this.#options = options;
+  }
+
+  /** The pools in effect have changed. Before the first term it is `begin` that tells them. */
+  configure(loaded: Loaded): void {
+    if (!this.#desk) return;
+    this.#desk.configure(loaded);
+    for (const service of this.#options.services.list()) if (service.spec.type === "LoadBalancer") this.#bell.ring(keyOf(service));
+  }
+
+  usage(pool: string): Usage | undefined {
+    return this.#desk?.usage(pool);
+  }
+
+  /** Why the Service does not have what it asks for. */
+  refusal(key: string): EventText | undefined {
+    return this.#refused.get(key);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { cache, log } = this.#options;
+    try {
+      this.#desk = await this.#open(signal);
+      const serving = controller(this.name, {
+        watches: [changesOf(cache), this.#bell],
+        log,
+        workers: IN_FLIGHT,
+        reconcile: (key, context) => this.#reconcile(key, context.signal, context.log),
+      });
+      await serving.run(signal);
+    } finally {
+      this.#desk = undefined;
+      this.#refused.clear();
+    }
+  }
+
+  /** Takes note of what the Services have, before anyone is given anything. */
+  async #open(signal: AbortSignal): Promise<AddressDesk> {
+    const { services, lbClass, onPool, log } = this.#options;
+    for (let failures = 1; ; failures++) {
+      try {
+        const loaded = await this.#options.begin(signal);
+        await services.refresh(signal);
+        const desk = new AddressDesk({ lbClass, onWake: (key) => this.#bell.ring(key), onPool });
+        desk.configure(loaded);
+        desk.claimAll(services.list());
+        for (const key of services.unseen) this.#bell.ring(key);
+        return desk;
+      } catch (error) {
+        if (signal.aborted || isKubeError(error, "Fenced")) throw error;
+        log.warn({ error }, "cannot read what is to be served, trying again");
+        await pause(backoffMs(failures, RETRY), signal);
+      }
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal, log: Log): Promise<Result> {
+    const { cache, services } = this.#options;
+    const desk = this.#desk;
+    if (!desk) return undefined;
+    const unseen = services.get(key) !== undefined && !cache.get(key);
+    if (unseen) await services.verify(key, signal);
+    const service = services.get(key);
+    if (!service) {
+      desk.release(key);
+      this.#refused.delete(key);
+      return undefined;
+    }
+    const decision = desk.decide(service);
+    this.#tell(service, decision);
+    const patch = decision.wanted && patchTo(service, decision.wanted);
+    if (patch) await this.#write(service, decision, patch, signal, log);
+    return unseen ? { requeueAfter: UNSEEN_MS } : undefined;
+  }
+
+  #tell(service: Service, { tidings, refused }: Decision): void {
+    const key = keyOf(service);
+    const told = this.#refused.get(key);
+    for (const tiding of tidings) this.#options.events.record(service, tiding);
+    if (refused) this.#refused.set(key, refused);
+    else this.#refused.delete(key);
+    if (refused && (told?.reason !== refused.reason || told.message !== refused.message)) this.#options.events.record(service, refused);
+  }
+
+  async #write(service: Service, { wanted, deprecated }: Decision, patch: object, signal: AbortSignal, log: Log): Promise<void> {
+    const { client, services, events } = this.#options;
+    const { resourceVersion } = service.metadata;
+    if (resourceVersion === undefined) return;
+    try {
+      services.learn(await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal }));
+    } catch (error) {
+      // Someone was faster; the watch brings what happened, and the address stays held until then.
+      if (isKubeError(error, "Conflict", "NotFound")) return;
+      throw error;
+    }
+    const addresses = wanted?.addresses ?? [];
+    if (addresses.length > 0 && "status" in patch) {
+      const message = `Assigned IP [${addresses.map((address) => `"${address.toString()}"`).join(" ")}]`;
+      events.record(service, { type: "Normal", reason: "IPAllocated", message });
+    }
+    if (deprecated.length > 0) {
+      const message = `${deprecated.join(", ")}: use the prefix metallb.io/ instead of metallb.universe.tf/`;
+      events.record(service, { type: "Warning", reason: "deprecatedAnnotation", message });
+    }
+    log.info({ addresses: addresses.map(String), pool: wanted?.pool }, "addresses written");
+  }
+}

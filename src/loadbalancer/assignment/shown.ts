@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Service } from "../../api/core/service.ts";
+import type { Address } from "../../ip/address.ts";
+
+/** What a Service says of itself in its status and its annotation. */
+export interface Shown {
+  readonly pool?: string;
+  readonly addresses: readonly Address[];
+}
+
+const POOL = "metallb.io/ip-allocated-from-pool";
+const PREFIXES = ["metallb.io/", "metallb.universe.tf/"];
+const REQUESTS = new Set(["loadBalancerIPs", "address-pool"].flatMap((name) => PREFIXES.map((prefix) => prefix + name)));
+
+/** The pool that the addresses of the Service are from, as it was written when they were given. */
+export function annotatedPool({ metadata }: Service): string | undefined {
+  return metadata.annotations?.[POOL];
+}
+
+/** What to change in the Service, through its status, so that it shows this; undefined when it does. */
+export function patchTo(service: Service, { addresses, pool }: Shown): object | undefined {
+  const ips = addresses.map(String);
+  const ingress = service.status?.loadBalancer?.ingress ?? [];
+  const status = isDeepStrictEqual(
+    ingress.map(({ ip }) => ip),
+    ips,
+  )
+    ? undefined
+    : { loadBalancer: { ingress: ips.length > 0 ? ips.map((ip) => ({ ip })) : null } };
+  const annotations = annotatedPool(service) === pool ? undefined : { [POOL]: pool ?? null };
+  if (!status && !annotations) return undefined;
+  return { ...(annotations && { metadata: { annotations } }), ...(status && { status }) };
+}
+
+/** The Service without what it asks for by name. */
+export function withoutRequests(service: Service): Service {
+  const annotations = Object.fromEntries(Object.entries(service.metadata.annotations ?? {}).filter(([name]) => !REQUESTS.has(name)));
+  return { ...service, spec: { ...service.spec, loadBalancerIP: "" }, metadata: { ...service.metadata, annotations } };
+}

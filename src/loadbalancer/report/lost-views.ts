@@ -1,0 +1,58 @@
+import { metaTime } from "../../api/time.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Source } from "../../kube/controller/source.ts";
+import type { Impairment } from "./configuration-state.ts";
+
+type Followed = Pick<Cache<KubeObject>, "kind" | "onConnection">;
+
+/** A server ends watches every few minutes, and is away for a moment now and then; that is nothing to speak of. */
+const PATIENCE_MS = 30_000;
+
+/** Which parts of the configuration cannot be read at the moment, so that what is said of it may be old. */
+export class LostViews implements Source {
+  readonly #caches: readonly Followed[];
+  readonly #key: string;
+  /** Since when, by plural. */
+  readonly #lost = new Map<string, Date>();
+
+  constructor(caches: readonly Followed[], key: string) {
+    this.#caches = caches;
+    this.#key = key;
+  }
+
+  impairment(): Impairment | undefined {
+    if (this.#lost.size === 0) return undefined;
+    const words = [...this.#lost].map(([plural, since]) => `${plural} since ${metaTime(since)}`).sort();
+    return { reason: "ConfigurationUnreadable", message: `The API does not let us read ${words.join(", ")}` };
+  }
+
+  subscribe(enqueue: (key: string) => void): () => void {
+    const ends = this.#caches.map((cache) => this.#follow(cache, () => enqueue(this.#key)));
+    return () => {
+      for (const end of ends) end();
+      this.#lost.clear();
+    };
+  }
+
+  #follow(cache: Followed, ring: () => void): () => void {
+    const { plural } = cache.kind;
+    let timer: NodeJS.Timeout | undefined;
+    const end = cache.onConnection((state) => {
+      clearTimeout(timer);
+      const since = new Date();
+      if (state === "connected") {
+        if (this.#lost.delete(plural)) ring();
+        return;
+      }
+      timer = setTimeout(() => {
+        this.#lost.set(plural, since);
+        ring();
+      }, PATIENCE_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }
+}

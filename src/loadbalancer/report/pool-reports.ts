@@ -1,0 +1,40 @@
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { parseKey } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { controller } from "../../kube/controller/controller.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { changesOf, type Source } from "../../kube/controller/source.ts";
+import type { Log } from "../../kube/log.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import type { Usage } from "../allocator/allocator.ts";
+import { poolStatus } from "./pool-status.ts";
+
+export interface PoolReportsOptions {
+  manager: Manager;
+  client: KubeClient;
+  budget: WriteBudget;
+  log: Log;
+  pools: Cache<IPAddressPool>;
+  /** Rings for a pool, by `namespace/name`, when what is in use of it has changed. */
+  usage: Source;
+  usageOf: (pool: string) => Usage | undefined;
+}
+
+/** Keeps IPAddressPool.status, and the gauges, at what the allocator holds. */
+export function addPoolReports({ manager, client, budget, log, pools, usage, usageOf }: PoolReportsOptions): void {
+  const writer = new StatusWriter({ client, budget, log, cache: pools, kind: IPAddressPool });
+  const counting = controller("pool-status", {
+    watches: [changesOf(pools), usage],
+    log,
+    reconcile(key) {
+      const inUse = pools.get(key) && usageOf(parseKey(key).name);
+      if (inUse) writer.set(key, poolStatus(inUse));
+      else writer.forget(key);
+      return Promise.resolve();
+    },
+  });
+  manager.add(counting, { leaderOnly: true });
+  manager.add(writer, { stage: "writers", leaderOnly: true });
+}

@@ -1,0 +1,37 @@
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import type { ConditionReport } from "../../kube/status/conditions.ts";
+import { setCondition } from "../../kube/status/conditions.ts";
+import type { Picture } from "../../kube/status/plan.ts";
+import type { Usage } from "../allocator/allocator.ts";
+
+/** What is handed out of a pool. Who asked first for its ranges is written into the same status by others, and stays. */
+export function poolStatus(usage: Usage): Picture<IPAddressPool> {
+  const counters = {
+    assignedIPV4: counted(usage.assignedIPv4),
+    assignedIPV6: counted(usage.assignedIPv6),
+    availableIPV4: counted(usage.availableIPv4),
+    availableIPV6: counted(usage.availableIPv6),
+    services: usage.services,
+  };
+  const exhausted = exhaustion(usage);
+  return { status: (held) => ({ ...held, ...counters, conditions: setCondition(held?.conditions ?? [], exhausted) }) };
+}
+
+/** The largest number that JSON carries without rounding. */
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+
+function counted(count: bigint): number {
+  return Number(count > MOST ? MOST : count);
+}
+
+function exhaustion({ assignedIPv4, assignedIPv6, availableIPv4, availableIPv6 }: Usage): ConditionReport {
+  const full = [
+    ...(assignedIPv4 > 0n && availableIPv4 === 0n ? ["IPv4"] : []),
+    ...(assignedIPv6 > 0n && availableIPv6 === 0n ? ["IPv6"] : []),
+  ];
+  const [status, reason, message] =
+    full.length > 0
+      ? (["True", "NoAddressLeft", `Every ${full.join(" and ")} address of the pool is in use`] as const)
+      : (["False", "AddressesLeft", "There are addresses left"] as const);
+  return { type: "Exhausted", status, reason, message };
+}
