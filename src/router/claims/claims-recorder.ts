@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Node } from "../../api/core/node.ts";
-import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
@@ -8,12 +7,11 @@ import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node
 import { Underlay } from "../../api/openpe/underlay.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/client/error.ts";
 import { controller, type Runnable } from "../../kube/controller/controller.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
-import { claimRecords } from "../../kube/metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
+import { writeClaims } from "../../kube/status/write-claims.ts";
 import { recordClaims } from "../../resilience/record.ts";
 import { recordOf, releasing } from "./claim-release.ts";
 import { type Claimant, claimsOf } from "./claims.ts";
@@ -95,25 +93,11 @@ async function write(
   claimant: Claimant,
   { now, release, signal, log }: { now: Date; release: boolean; signal: AbortSignal; log: Log },
 ): Promise<void> {
-  const { metadata } = claimant.object;
-  const { resourceVersion, creationTimestamp } = metadata;
-  if (!isThere(claimant) || resourceVersion === undefined || creationTimestamp === undefined) return;
-  const before = recordOf(claimant);
-  const claims = recordClaims(claimsOf(claimant, undefined), before, { created: new Date(creationTimestamp), now, release });
-  if (isDeepStrictEqual(claims, before)) return;
-
-  const leave = await budget.admit("transition", signal);
-  try {
-    const kind = kinds[claimant.kind] as unknown as Kind;
-    await client.resource(kind).patchStatus(metadata, { status: { claims } }, { resourceVersion, signal });
-    claimRecords.inc({ kind: claimant.kind, action: release ? "released" : "recorded" });
-    log.info({ kind: claimant.kind, key: keyOf(claimant.object), claims: claims.length, release }, "claims recorded");
-  } catch (error) {
-    // Someone was faster; the cache brings what happened.
-    if (!isKubeError(error, "Conflict", "NotFound")) throw error;
-  } finally {
-    leave.done();
-  }
+  const { creationTimestamp } = claimant.object.metadata;
+  if (creationTimestamp === undefined) return;
+  const created = new Date(creationTimestamp);
+  const claims = recordClaims(claimsOf(claimant, undefined), recordOf(claimant), { created, now, release });
+  await writeClaims({ client, budget, log, signal }, kinds[claimant.kind], claimant.object, { claims, release });
 }
 
 function isThere({ object }: Claimant): boolean {

@@ -1,0 +1,47 @@
+import { isDeepStrictEqual } from "node:util";
+import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../client/error.ts";
+import type { Log } from "../log.ts";
+import { claimRecords } from "../metrics.ts";
+import type { WriteBudget } from "./budget.ts";
+
+interface Recorded {
+  readonly claim: string;
+  readonly since: string;
+}
+
+/** An object whose status has a place for what it asks for. */
+export type Claiming = KubeObject & { status?: { claims?: readonly Recorded[] } };
+
+export interface ClaimsWriting {
+  /** Fenced: only the leader records. */
+  client: KubeClient;
+  budget: WriteBudget;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Writes the record into the object's status, if it is another than the one there. `release`: because something was left for good. */
+export async function writeClaims(
+  { client, budget, log, signal }: ClaimsWriting,
+  kind: Kind,
+  object: Claiming,
+  { claims, release }: { claims: readonly Recorded[]; release: boolean },
+): Promise<void> {
+  const { resourceVersion, deletionTimestamp } = object.metadata;
+  if (resourceVersion === undefined || deletionTimestamp !== undefined) return;
+  if (isDeepStrictEqual(claims, object.status?.claims ?? [])) return;
+
+  const leave = await budget.admit("transition", signal);
+  try {
+    await client.resource(kind).patchStatus(object.metadata, { status: { claims } }, { resourceVersion, signal });
+    claimRecords.inc({ kind: kind.kind, action: release ? "released" : "recorded" });
+    log.info({ kind: kind.kind, key: keyOf(object), claims: claims.length, release }, "claims recorded");
+  } catch (error) {
+    // Someone was faster; the cache brings what happened.
+    if (!isKubeError(error, "Conflict", "NotFound")) throw error;
+  } finally {
+    leave.done();
+  }
+}
