@@ -12,6 +12,7 @@ import {
   CLIENT_ADDRESS,
   CLIENT_GATEWAY,
   CLIENT_LENGTH,
+  CLIENT_NETWORK,
   hostAddress,
   managementHost,
   NODES,
@@ -95,7 +96,7 @@ export async function startNet({ started, keep, routers, speakers, progress, sig
       "link set eth1 up",
       `address add ${accessAddress(node)}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
       `link set ${ACCESS_LINK} up`,
-      ...(routers ? [] : [`route add ${CLIENT_GATEWAY.replace(/\d+$/, "0")}/${CLIENT_LENGTH} via ${TOR_ADDRESS}`]),
+      ...(routers ? [] : [`route add ${CLIENT_NETWORK} via ${TOR_ADDRESS}`]),
       ...SEGMENTS.flatMap(({ name, bridge }) => [
         `netns add ${name}`,
         `link add ${bridge} up type bridge`,

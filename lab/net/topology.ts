@@ -26,12 +26,14 @@ export function managementHost(node: NodeName): number {
 export const CLIENT_GATEWAY = "10.20.0.1";
 export const CLIENT_ADDRESS = "10.20.0.2";
 export const CLIENT_LENGTH = 24;
+export const CLIENT_NETWORK = "10.20.0.0/24";
 
 /** The segment that the client shares with the nodes, layer 2 only: a bridge in the tor, and their links to it. */
 export const ACCESS_BRIDGE = "access";
 export const ACCESS_LINK = "lan0";
 export const ACCESS_CLIENT = "10.30.0.2";
 export const ACCESS_LENGTH = 24;
+export const ACCESS_NETWORK = "10.30.0.0/24";
 
 export function accessAddress(node: NodeName): string {
   return `10.30.0.${10 + numberOf(node)}`;

@@ -1,4 +1,4 @@
-import { CLIENT_GATEWAY, CLIENT_LENGTH, NODES, ROUTER_ASN, SPEAKER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
+import { CLIENT_NETWORK, NODES, ROUTER_ASN, SPEAKER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
 
 /**
  * The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and has no VTEP of its own.
@@ -24,7 +24,7 @@ export function torConfig({ routers }: { routers: boolean }): string[] {
     " address-family ipv4 unicast",
     "  neighbor nodes activate",
     "  maximum-paths 8",
-    `  network ${CLIENT_GATEWAY.replace(/\d+$/, "0")}/${CLIENT_LENGTH}`,
+    `  network ${CLIENT_NETWORK}`,
     " exit-address-family",
     " address-family l2vpn evpn",
     "  neighbor nodes activate",

@@ -4,12 +4,15 @@ import { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { ROUTER_NAMESPACE } from "./api.ts";
+import { SERVICE_FAULTS } from "./service-faults.ts";
 
 /** What a fault is done to. */
-interface FaultGround {
+export interface FaultGround {
   readonly node: NodeName;
   readonly host: (name: string) => LabHost;
   readonly client: KubeClient;
+  /** The address of the API as the nodes see it. */
+  readonly api: string;
   readonly signal: AbortSignal;
 }
 
@@ -107,6 +110,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
         });
     },
   },
+  ...SERVICE_FAULTS,
 };
 
 async function torNeighbor({ node, host }: FaultGround, words: string): Promise<void> {

@@ -12,7 +12,9 @@ import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import { Agent } from "./agents.ts";
 import { type LabApi, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
+import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
+import { StandIns } from "./stand-ins.ts";
 
 export interface RouterLabOptions {
   /** The real API server instead of the embedded one. */
@@ -23,6 +25,8 @@ export interface RouterLabOptions {
   readonly manifests?: (lab: { routers: boolean }) => readonly string[];
   /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
   readonly speakers?: boolean;
+  /** Whether something answers for services where there are no pods. */
+  readonly standIns?: boolean;
   /** How long an agent may be silent. */
   readonly silenceMs?: number;
   /** Which nodes have an agent; all of them without. */
@@ -38,6 +42,7 @@ export interface RouterLab {
   /** Whether the nodes have routers: a kernel without VRF cannot have them. */
   readonly routers: boolean;
   readonly net: Net;
+  readonly services: AnnouncedServices;
   readonly agents: ReadonlyMap<string, Agent>;
   /** Logs of the agents and the console of User-Mode Linux; gone with the lab. */
   readonly directory: string;
@@ -85,6 +90,15 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     progress.step("Starting kube-proxy and the pods");
     started.defer(await startKubeNodes({ plane: api.plane, client: api.client, net, network, directory, log }));
   }
+  const stop = new AbortController();
+  started.defer(() => stop.abort());
+  const services = new AnnouncedServices(api.client);
+  services.start(stop.signal);
+  if (options.standIns && !api.plane) {
+    const standIns = new StandIns({ client: api.client, services, net, log });
+    started.defer(() => standIns.stop());
+    await standIns.start(stop.signal);
+  }
   progress.step("Starting the agents");
   const agents = new Map<string, Agent>();
   for (const node of options.agentsOn ?? NODES) {
@@ -104,6 +118,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     kernel: machine.kernel,
     routers,
     net,
+    services,
     agents,
     directory,
     gone: machine.gone,

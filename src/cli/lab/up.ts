@@ -8,6 +8,9 @@ import { type LiveView, lineView, screenView } from "../up/view.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described } from "./running.ts";
 import { statusView } from "./status-view.ts";
+import { Connections } from "./connections.ts";
+import { ServiceNews, serviceLines } from "./service-lines.ts";
+import { targetsOf } from "./announced-services.ts";
 import { Traffic } from "./traffic.ts";
 
 export interface LabUpOptions {
@@ -15,6 +18,7 @@ export interface LabUpOptions {
 }
 
 const TRAFFIC_EVERY_MS = 500;
+const CONNECT_EVERY_MS = 1_000;
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
@@ -37,9 +41,15 @@ export async function holdInFront({ kube = false }: LabUpOptions): Promise<void>
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
   await hold({ kube, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
-    const traffic = startTraffic(lab);
+    const traffic = lab.routers ? startTraffic(lab) : [];
+    const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
+    const news = new ServiceNews(connections);
     const head: string[] = [];
-    const fill = () => head.splice(0, head.length, ...headOf(lab, traffic));
+    const fill = () => {
+      connections.aim(targetsOf(lab.services.list()));
+      head.splice(0, head.length, ...headOf(lab, traffic), ...serviceLines(lab.services.list(), connections));
+      for (const line of onTerminal ? [] : news.of(lab.services.list())) view?.tell(line);
+    };
     fill();
     const tick = setInterval(fill, HEAD_EVERY_MS);
     const { embedded, client } = lab.api;
@@ -104,14 +114,15 @@ function startTraffic(lab: RouterLab): Traffic[] {
   return [over("node1", "node2", shop), over("node2", "node3", shop), over("node1", "node2", stock)];
 }
 
-function headOf({ api, kernel }: RouterLab, traffic: readonly Traffic[]): string[] {
+function headOf({ api, kernel, routers }: RouterLab, traffic: readonly Traffic[]): string[] {
   const where = kernel === "uml" ? "User-Mode Linux, because this machine's kernel has no VRF" : "this machine's kernel";
   return [
     `The lab runs on ${where}: tor, node1, node2, node3, client.`,
+    ...(routers ? [] : ["That kernel has no VRF, so the nodes have no routers here: their load balancers speak to the tor themselves."]),
     `kubectl: export KUBECONFIG=${api.kubeconfig}`,
     ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
-    "Others: plumbline lab exec node1 -- vtysh -N plumbline-router, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.",
-    `Traffic: ${traffic.map(trafficText).join(", ")}`,
+    `Others: plumbline lab exec node1 -- vtysh -N plumbline-${routers ? "router" : "lb"}, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.`,
+    ...(traffic.length > 0 ? [`Traffic: ${traffic.map(trafficText).join(", ")}`] : []),
   ];
 }
 

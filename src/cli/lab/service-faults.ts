@@ -1,0 +1,96 @@
+import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_LINK, ACCESS_NETWORK, accessPort } from "../../../lab/net/topology.ts";
+import { Service } from "../../api/core/service.ts";
+import { parsePrefix } from "../../ip/prefix.ts";
+import { parseAddress } from "../../ip/address.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { SWITCHED_OFF } from "./agents.ts";
+import type { Fault, FaultGround } from "./faults.ts";
+
+const THIEF = "vip-thief";
+/** More than the pool of the client's segment has addresses. */
+const CROWD = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"];
+const NAMESPACE = "default";
+
+/** What `lab break` knows of the load balancer. */
+export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
+  "node-lost": {
+    about: "the node loses its power: no link, no agent, no FRR, and no address that was held on the client's segment",
+    break: loseNode,
+    mend: async ({ node, host }) => {
+      await host(node).do(["rm", "-f", SWITCHED_OFF]);
+      await host(node).ip(["link set eth0 up"]);
+      await host("tor").ip([`link set ${node} up`, `link set ${accessPort(node)} up`]);
+    },
+  },
+  "api-cut": {
+    about: "the node alone no longer reaches the API",
+    break: ({ node, host, api }) => host(node).ip([`route add blackhole ${api}/32`]),
+    mend: ({ node, host, api }) => host(node).ip([`route del blackhole ${api}/32`]),
+  },
+  "lb-frr-killed": {
+    about: "every daemon of the node's load balancer is killed",
+    break: async ({ node, host }) => void (await host(node).do(["pkill", "-KILL", "-f", "/[a-z]+ .*-N plumbline-lb"])),
+  },
+  "pool-exhausted": {
+    about: "someone creates more services than the pool of the client's segment has addresses",
+    break: async ({ client, signal }) => {
+      for (const name of CROWD) {
+        await client.resource(Service).create(
+          {
+            metadata: { name, namespace: NAMESPACE, annotations: { "metallb.io/address-pool": "segment" } },
+            spec: { type: "LoadBalancer", ports: [{ protocol: "TCP", port: 80 }] },
+          },
+          { signal },
+        );
+      }
+    },
+    mend: async ({ client, signal }) => {
+      for (const name of CROWD) {
+        await client
+          .resource(Service)
+          .delete({ name, namespace: NAMESPACE }, { signal })
+          .catch((error: unknown) => {
+            if (!isKubeError(error, "NotFound")) throw error;
+          });
+      }
+    },
+  },
+  "service-stolen": {
+    about: "someone else on the client's segment answers for a service's address",
+    break: stealService,
+    mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
+  },
+};
+
+async function loseNode({ node, host }: FaultGround): Promise<void> {
+  // First the silence, then the reasons for it: nobody may hear a farewell.
+  await host("tor").ip([`link set ${node} down`, `link set ${accessPort(node)} down`]);
+  const script = [
+    `touch ${SWITCHED_OFF}`,
+    "ip link set eth0 down",
+    'pkill -KILL -f "main.ts agent "',
+    'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
+    `ip -4 address flush dev ${ACCESS_LINK} scope host`,
+  ];
+  await host(node).run(["sh", "-c", script.join("\n")]);
+}
+
+async function stealService({ host, client, signal }: FaultGround): Promise<void> {
+  const address = await addressOnSegment(client, signal);
+  const tor = host("tor");
+  await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master ${ACCESS_BRIDGE} type veth peer name eth0 netns ${THIEF}`]);
+  await tor.do(["ip", "-n", THIEF, "-batch", "-"], { input: `address add ${address}/${ACCESS_LENGTH} dev eth0\nlink set eth0 up\n` });
+  await tor.run(["ip", "netns", "exec", THIEF, "arping", "-q", "-U", "-c", "2", "-I", "eth0", address]);
+}
+
+async function addressOnSegment(client: FaultGround["client"], signal: AbortSignal): Promise<string> {
+  const segment = parsePrefix(ACCESS_NETWORK);
+  const { items } = await client.resource(Service).list({ signal });
+  for (const { status } of items) {
+    for (const { ip } of status?.loadBalancer?.ingress ?? []) {
+      if (ip !== undefined && segment.contains(parseAddress(ip))) return ip;
+    }
+  }
+  throw new CliError("No service has an address on the client's segment", EXIT.no);
+}
