@@ -222,12 +222,33 @@ export const routerWatchRestarts = counter(
   "Times the watch over the kernel's links ended and was started again.",
 );
 
+// loadbalancer/, under MetalLB's names, so that its dashboards and alerts go on
+const metallbGauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+  new Gauge<L>({ name: `metallb_${name}`, help, labelNames, registers: [registry] });
+
+export const configLoaded = metallbGauge(
+  "k8s_client_config_loaded_bool",
+  "1 once the load balancer's configuration was read and is in effect.",
+);
+export const configStale = metallbGauge(
+  "k8s_client_config_stale_bool",
+  "1 while some of the load balancer's configuration is not in effect as it is written, or cannot be read.",
+);
+export const speakerAnnounced = metallbGauge(
+  "speaker_announced",
+  "1 for each address that this node announces. `protocol` is bgp or layer2.",
+  "service",
+  "protocol",
+  "node",
+  "ip",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; type: string; help: string; labelNames: string[] }[];
   const rows = metrics
-    .filter(({ name }) => name.startsWith("plumbline_"))
+    .filter(({ name }) => /^(plumbline|metallb)_/.test(name))
     .map(({ name, type, help, labelNames }) => [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(", "), help]);
   return `# Metrics
 
