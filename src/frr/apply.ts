@@ -1,5 +1,5 @@
 import { changes } from "./diff.ts";
-import { describe, type Entry } from "./entry.ts";
+import { describe, masked, type Entry } from "./entry.ts";
 import type { Fragment } from "./fragment.ts";
 import { isDefaultInstance, isOfBgp } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
@@ -53,7 +53,8 @@ export class FrrPass {
   /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR refuses takes back the others. */
   async bring(fragment: Fragment): Promise<FragmentOutcome> {
     const known = this.#memory.known(fragment);
-    const entries = this.#memory.dialect.entries(known);
+    const { entries, unsayable } = this.#inLines(known);
+    if (unsayable) return unsayable;
     if (this.#memory.asked.of(fragment.owner) === entries && this.#standing.hasAll(entries)) return NOTHING;
     const outcome = await this.#surely(async () => {
       if (entries.some((entry) => isDefaultInstance(entry) && this.#standing.have.rivalsOf(entry).length))
@@ -75,13 +76,8 @@ export class FrrPass {
 
   /** Brings in text that a person wrote. FRR's own script does it, since only that knows how to say anything there is. */
   async bringRaw(fragment: Fragment): Promise<FragmentOutcome> {
-    try {
-      this.#memory.dialect.entries(fragment);
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      return { ...NOTHING, refused: { line: "", daemon: "vtysh", words: error.message } };
-    }
-    return await putRaw(this.#standing, fragment.owner, fragment);
+    const { unsayable } = this.#inLines(fragment);
+    return unsayable ?? (await putRaw(this.#standing, fragment.owner, fragment));
   }
 
   /** Takes down BGP with all its instances, and sets up these fragments. What else there was is for the caller to bring again. */
@@ -125,6 +121,16 @@ export class FrrPass {
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
     standing.close({ isClean });
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
+  }
+
+  /** What cannot be said in lines is refused before FRR hears of it. */
+  #inLines(fragment: Fragment): { entries: readonly Entry[]; unsayable?: FragmentOutcome } {
+    try {
+      return { entries: this.#memory.dialect.entries(fragment) };
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      return { entries: [], unsayable: { ...NOTHING, refused: { line: "", daemon: "vtysh", words: masked(error.message) } } };
+    }
   }
 
   /** A refusal may be due to what someone did since FRR was read: then all is looked at, and tried once more. */

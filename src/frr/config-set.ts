@@ -11,7 +11,10 @@ export type Block = ReadonlyMap<string, Entry>;
 export class ConfigSet implements Iterable<Entry> {
   readonly #blocks = new Map<string, Block>();
   readonly #copied = new Map<string, Map<string, Entry>>();
-  #slots: Slots | undefined;
+  /** Who takes the slots of one context of the top level. */
+  readonly #near = new Map<string, Slots>();
+  /** Who takes the slots that are not about one context alone. */
+  #far: Slots | undefined;
 
   constructor(entries: Iterable<Entry> = []) {
     for (const entry of entries) this.#copy(entry.top).set(entry.key, entry);
@@ -55,22 +58,23 @@ export class ConfigSet implements Iterable<Entry> {
   add(entry: Entry): void {
     if (this.has(entry)) return;
     this.#copy(entry.top).set(entry.key, entry);
-    this.#slots?.add(entry);
+    this.#known(entry)?.add(entry);
   }
 
   delete(entry: Entry): void {
     if (!this.has(entry)) return;
     this.#copy(entry.top).delete(entry.key);
-    this.#slots?.delete(entry);
+    this.#known(entry)?.delete(entry);
   }
 
   /** The other lines that are where this one wants to be. */
   rivalsOf(entry: Entry): { rival: Entry; slot: Slot }[] {
     const slots = slotsOf(entry.path, entry.line);
     if (slots.length === 0) return [];
-    const isFarReaching = reachesFar(entry);
+    const taken = reachesFar(entry) ? this.#farSlots() : this.#nearSlots(entry);
     return slots.flatMap((slot) =>
-      (isFarReaching ? this.#far().holdersOf(entry.daemon, slot.name) : this.#within(entry).filter((other) => takes(other, slot)))
+      taken
+        .holdersOf(entry.daemon, slot.name)
         .filter(({ key }) => key !== entry.key)
         .map((rival) => ({ rival, slot })),
     );
@@ -78,7 +82,7 @@ export class ConfigSet implements Iterable<Entry> {
 
   /** The lines that take a slot, in whichever daemon. Only for slots that are not about one context alone. */
   holdersOf(slot: string): Entry[] {
-    const far = this.#far();
+    const far = this.#farSlots();
     return [...far.daemons].flatMap((daemon) => far.holdersOf(daemon, slot));
   }
 
@@ -99,9 +103,31 @@ export class ConfigSet implements Iterable<Entry> {
     return [...(this.#blocks.get(top)?.values() ?? [])];
   }
 
-  #far(): Slots {
-    this.#slots ??= new Slots(this.#blocks.values());
-    return this.#slots;
+  #farSlots(): Slots {
+    if (this.#far) return this.#far;
+    this.#far = new Slots();
+    for (const block of this.#blocks.values()) {
+      for (const entry of block.values()) {
+        if (!reachesFar(entry)) break;
+        this.#far.add(entry);
+      }
+    }
+    return this.#far;
+  }
+
+  #nearSlots({ top }: Entry): Slots {
+    let near = this.#near.get(top);
+    if (!near) {
+      near = new Slots();
+      for (const entry of this.#blocks.get(top)?.values() ?? []) if (!reachesFar(entry)) near.add(entry);
+      this.#near.set(top, near);
+    }
+    return near;
+  }
+
+  /** Where it is to be noted, if that was asked for yet. */
+  #known(entry: Entry): Slots | undefined {
+    return reachesFar(entry) ? this.#far : this.#near.get(entry.top);
   }
 
   #copy(top: string): Map<string, Entry> {
@@ -115,26 +141,16 @@ export class ConfigSet implements Iterable<Entry> {
   }
 }
 
-/** Who takes the slots that are not about one context alone. */
+/** Who takes which slot. */
 class Slots {
   readonly daemons = new Set<string>();
   readonly #holders = new Map<string, Set<Entry>>();
-
-  constructor(blocks: Iterable<Block>) {
-    for (const block of blocks) {
-      for (const entry of block.values()) {
-        if (!reachesFar(entry)) break;
-        this.add(entry);
-      }
-    }
-  }
 
   holdersOf(daemon: string, slot: string): Entry[] {
     return [...(this.#holders.get(`${daemon}\n${slot}`) ?? [])];
   }
 
   add(entry: Entry): void {
-    if (!reachesFar(entry)) return;
     this.daemons.add(entry.daemon);
     for (const name of slotNames(entry)) {
       const holders = this.#holders.get(name);
@@ -144,8 +160,9 @@ class Slots {
   }
 
   delete(entry: Entry): void {
-    if (!reachesFar(entry)) return;
-    for (const name of slotNames(entry)) this.#holders.get(name)?.delete(entry);
+    for (const name of slotNames(entry)) {
+      for (const holder of this.#holders.get(name) ?? []) if (holder.key === entry.key) this.#holders.get(name)?.delete(holder);
+    }
   }
 }
 
@@ -164,8 +181,4 @@ function slotNames(entry: Entry): readonly string[] {
 /** A line of the top level, or of a VRF: its rivals may stand in other contexts than its own. */
 function reachesFar({ path }: Entry): boolean {
   return path.length === 0 || (path[0]?.startsWith("vrf ") ?? false);
-}
-
-function takes({ path, line }: Entry, { name }: Slot): boolean {
-  return slotsOf(path, line).some((slot) => slot.name === name);
 }

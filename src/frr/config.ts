@@ -108,7 +108,8 @@ function union(parts: readonly (readonly ConfigLine[])[], path: readonly string[
   const insides = new Map<string, (readonly ConfigLine[])[] | undefined>();
   for (const { line, inside } of parts.flat()) {
     const known = insides.get(line);
-    insides.set(line, inside ? [...(known ?? []), inside] : known);
+    if (known && inside) known.push(inside);
+    else if (!known) insides.set(line, inside && [inside]);
   }
   return [...insides]
     .map(([line, parts]): ConfigLine => (parts ? { line, inside: union(parts, [...path, line]) } : { line }))

@@ -66,7 +66,10 @@ export class Dialect {
 
   #said(lines: readonly ConfigLine[]): ConfigLine[] {
     return lines.map(({ line, inside }) => {
-      const said = this.#major >= 10 ? line.replace(/^(neighbor \S+ ebgp-multihop) 255$/, "$1") : line;
+      const said =
+        this.#major >= 10
+          ? line.replace(/^(neighbor \S+ ebgp-multihop) 255$/, "$1")
+          : line.replace(/^(set community) 0:0\b/, "$1 internet");
       return inside ? { line: said, inside: this.#said(inside) } : { line: said };
     });
   }

@@ -25,9 +25,10 @@ export function closingOf(context: string): string {
   return kind ? `exit-${kind}` : "exit";
 }
 
-/** One way to write what the versions write differently: 10 leaves out the number that 8.4 prints. */
+/** One way to write what the versions write differently: 10 leaves out a number that 8.4 prints, and has no name for a community. */
 export function usual(line: string): string {
-  return line.startsWith("neighbor ") && line.endsWith(" ebgp-multihop") ? `${line} 255` : line;
+  if (line.startsWith("neighbor ") && line.endsWith(" ebgp-multihop")) return `${line} 255`;
+  return line.startsWith("set community internet") ? line.replace("internet", "0:0") : line;
 }
 
 /** Contexts that come and go with what stands in them. A `vrf` lingers empty for as long as the device is there, and nobody may mind. */
@@ -77,7 +78,7 @@ function topSlots(line: string): readonly Slot[] {
 
 function bgpSlots(line: string): readonly Slot[] {
   const [, neighbor, setting] =
-    /^neighbor (\S+) (remote-as|port|password|ebgp-multihop|timers connect|timers|bfd profile|allowas-in|description|update-source|local-as|next-hop-self)\b/.exec(
+    /^neighbor (\S+) (?:interface )?(remote-as|port|password|ebgp-multihop|timers connect|timers|bfd profile|allowas-in|description|update-source|local-as|next-hop-self)\b/.exec(
       line,
     ) ?? [];
   // Another AS is another neighbour: it has to go with all that is said about it.
@@ -116,7 +117,7 @@ export function undo(path: Path, line: string): string {
 
 /** A neighbour's own lines begin like this, in its instance and its address families, and go when the neighbour goes. */
 export function neighborOf(line: string): string | undefined {
-  return /^neighbor (\S+) remote-as /.exec(line)?.[1];
+  return /^neighbor (\S+) (?:interface )?remote-as /.exec(line)?.[1];
 }
 
 /** The VRF of `router bgp 64514 vrf red`. */

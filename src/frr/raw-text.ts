@@ -8,8 +8,11 @@ import { inWords, NOTHING, type FragmentOutcome, type Standing } from "./standin
 /** Free text is FRR's own script's to bring in, all of it at once, and FRR's to put into words: its lines have one owner. */
 export const RAW = "RawFRRConfig";
 
+/** MetalLB's ConfigMap of lines for FRR as they are. */
+export const EXTRAS = "ConfigMap/bgpextras";
+
 export function isRaw({ owner }: Pick<Fragment, "owner">): boolean {
-  return owner.startsWith(`${RAW}/`);
+  return owner.startsWith(`${RAW}/`) || owner === EXTRAS;
 }
 
 export function rawsAmong(fragments: ReadonlyMap<string, Fragment>): Fragment[] {

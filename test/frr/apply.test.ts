@@ -394,7 +394,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
   test("a line with a newline in it is thrown, and nothing of its fragment is sent", async () => {
     const pass = await open();
     const smuggled: Fragment = { owner: "L3VNI/evil", lines: [{ line: "hostname fine" }, { line: "hostname a\nrouter bgp 666" }] };
-    await expect(pass.bring(smuggled)).rejects.toThrow("control characters");
+    expect((await pass.bring(smuggled)).refused?.words).toContain("control characters");
     expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
     expect(await bgpd()).not.toMatch(/fine|666/);
   });

@@ -1,3 +1,4 @@
+import { profileLine } from "../../frr/bfd-profile.ts";
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { seconds } from "../../api/duration.ts";
@@ -29,24 +30,7 @@ export function fabricNeighborInFamily({ address, asn }: Neighbor, ownAsn: numbe
 
 /** The BFD profile of a neighbor that asks for more than plain BFD. */
 export function bfdProfile(neighbor: Neighbor): ConfigLine[] {
-  if (!hasProfile(neighbor)) return [];
-  const { bfd = {} } = neighbor;
-  const lines = [
-    ...numbered("detect-multiplier", bfd.detectMultiplier, 3),
-    ...numbered("transmit-interval", bfd.transmitInterval, 300),
-    ...numbered("receive-interval", bfd.receiveInterval, 300),
-    ...(bfd.passiveMode ? ["passive-mode"] : []),
-    ...(bfd.echoMode ? ["echo-mode"] : []),
-    ...numbered("echo transmit-interval", bfd.echoInterval, 50),
-    ...numbered("echo receive-interval", bfd.echoInterval, 50),
-    ...numbered("minimum-ttl", bfd.minimumTtl, 254),
-  ];
-  return [{ line: `profile ${profileName(neighbor)}`, inside: lines.map((line) => ({ line })) }];
-}
-
-/** FRR does not show what is as it would be anyway. */
-function numbered(words: string, value: number | undefined, hidden: number): string[] {
-  return value === undefined || value === hidden ? [] : [`${words} ${value}`];
+  return hasProfile(neighbor) ? [profileLine(profileName(neighbor), neighbor.bfd ?? {})] : [];
 }
 
 function hasProfile({ bfd = {} }: Neighbor): boolean {
