@@ -1,0 +1,208 @@
+import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
+import type { Fragment } from "../../../frr/fragment.ts";
+import type { Failure } from "../../../resilience/failure.ts";
+import type { Advertised } from "../../announce/decision.ts";
+import type { Config } from "../../config/config.ts";
+import { Classes } from "./classes.ts";
+import { BASE, extrasFragment, peerFragments, profileFragment, type OwnNode } from "./instances.ts";
+import { networksOf, type Networks, type ServiceLines } from "./networks.ts";
+
+export interface BgpWanted {
+  readonly config: Config;
+  readonly node: OwnNode;
+  /** What this node announces of each, by namespace/name. */
+  readonly services: ReadonlyMap<string, readonly Advertised[]>;
+}
+
+export interface BgpOutcome {
+  readonly failures: readonly Failure[];
+  /** How many lines FRR was told. */
+  readonly changed: number;
+  /** What was otherwise than we had left it, and has been put right. */
+  readonly drift: readonly string[];
+}
+
+export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish" | "configuration">;
+
+export interface BgpSpeakerOptions {
+  readonly frr: {
+    open(applied: readonly Fragment[], signal: AbortSignal): Promise<BgpPass>;
+    /** Replaces what the daemons are given when they start. */
+    writeBootFile(text: string): Promise<void>;
+  };
+  /** What an earlier speaker of this node had `applied`. */
+  readonly applied?: readonly Fragment[];
+  /** Where the configuration is. */
+  readonly namespace: string;
+}
+
+/** Has FRR announce what the node is to announce, to whom and with what it is to be announced. */
+export class BgpSpeaker {
+  readonly #options: BgpSpeakerOptions;
+  /** What FRR has of us, Services apart. */
+  readonly #live = new Map<string, Fragment>();
+  #services = new Map<string, ServiceLines>();
+  #isBooted = false;
+
+  constructor(options: BgpSpeakerOptions) {
+    this.#options = options;
+    for (const fragment of options.applied ?? []) this.#live.set(fragment.owner, fragment);
+  }
+
+  /** What to remember across a restart, so that the last good form of a resource stays. Services are not among it: FRR has their lines, and that is enough. */
+  get applied(): readonly Fragment[] {
+    return [...this.#live.values()];
+  }
+
+  async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
+    const networks = networksOf(wanted.services, wanted.config.peers, new Classes(this.#live.values()), this.#services);
+    const services = [...this.#services.values()].map(({ fragment }) => fragment);
+    const pass = await this.#options.frr.open([...this.#live.values(), ...services], signal);
+    const round = new Round(pass, { live: this.#live, services: this.#services, namespace: this.#options.namespace });
+    const outcome = await round.run(wanted, networks);
+    if (outcome.changed > 0 || !this.#isBooted) await this.#options.frr.writeBootFile(pass.configuration);
+    this.#isBooted = true;
+    return outcome;
+  }
+}
+
+interface Held {
+  readonly live: Map<string, Fragment>;
+  readonly services: Map<string, ServiceLines>;
+  readonly namespace: string;
+}
+
+/** One pass: what is needed comes before what needs it, and goes after it. */
+class Round {
+  readonly #pass: BgpPass;
+  readonly #held: Held;
+  readonly #failures: Failure[] = [];
+  readonly #refusedClasses = new Set<string>();
+  #changed = 0;
+  /** FRR was emptied: what has not changed has to be said again. */
+  #isAnew = false;
+
+  constructor(pass: BgpPass, held: Held) {
+    this.#pass = pass;
+    this.#held = held;
+  }
+
+  async run({ config, node }: BgpWanted, networks: Networks): Promise<BgpOutcome> {
+    const profiles = [...config.bfdProfiles.values()].map(profileFragment);
+    const peers = peerFragments(config, node);
+    const extras = extrasFragment(config.extras);
+
+    await this.#bring(BASE);
+    for (const fragment of profiles) await this.#bring(fragment);
+    await this.#bringPeers(peers);
+    for (const [advertisement, why] of networks.refused) this.#failures.push(this.#leftOut(advertisement, why));
+    for (const { fragment, advertisements } of networks.classes.values()) await this.#bringClass(fragment, advertisements);
+    await this.#bringServices(networks);
+
+    const wanted = new Set([BASE, ...profiles, ...peers, ...(extras ? [extras] : [])].map(({ owner }) => owner));
+    for (const { classes } of this.#held.services.values()) for (const owner of classes) wanted.add(owner);
+    await this.#removeOthers(wanted);
+    if (extras) await this.#bringExtras(extras);
+
+    const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish();
+    for (const { owner, line } of lost) this.#fail(owner, `FRR took "${line}" without a word, and does not have it`);
+    const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
+    return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
+  }
+
+  async #bringPeers(peers: readonly Fragment[]): Promise<void> {
+    for (const fragment of peers) {
+      const outcome = await this.#bring(fragment);
+      if (!outcome?.rebuild) continue;
+      // Another AS for the node's own instance: nothing of the old one can stay, and those that came before have gone with it.
+      this.#isAnew = true;
+      this.#note(fragment, await this.#pass.rebuild([fragment]));
+      for (const other of peers) if (other !== fragment) await this.#bring(other);
+      for (const peer of peers) if (this.#held.live.get(peer.owner) !== peer) await this.#remove(peer.owner);
+      return;
+    }
+  }
+
+  async #bringClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
+    const { refused } =
+      (await this.#bring(fragment, (words) => {
+        for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, words);
+      })) ?? {};
+    if (refused) this.#refusedClasses.add(fragment.owner);
+  }
+
+  async #bringServices(networks: Networks): Promise<void> {
+    const { services } = this.#held;
+    for (const [owner, lines] of networks.services) {
+      if (services.get(owner) === lines && !this.#isAnew) continue;
+      const isRefused = lines.classes.some((name) => this.#refusedClasses.has(name)) || (await this.#isServiceRefused(owner, lines));
+      // It keeps what it had, unless that was said of an instance that is no more.
+      if (isRefused && this.#isAnew) await this.#remove(owner);
+    }
+    for (const owner of services.keys()) if (!networks.services.has(owner)) await this.#remove(owner);
+  }
+
+  async #isServiceRefused(owner: string, lines: ServiceLines): Promise<boolean> {
+    const outcome = await this.#pass.bring(lines.fragment);
+    this.#count(outcome);
+    if (outcome.refused) this.#fail(owner, inWords(outcome.refused));
+    else this.#held.services.set(owner, lines);
+    return outcome.refused !== undefined;
+  }
+
+  async #removeOthers(wanted: ReadonlySet<string>): Promise<void> {
+    const leaving = [...this.#held.live.keys()].filter((owner) => !wanted.has(owner)).sort((a, b) => leavingRank(a) - leavingRank(b));
+    for (const owner of leaving) await this.#remove(owner);
+  }
+
+  async #remove(owner: string): Promise<void> {
+    const outcome = await this.#pass.remove(owner);
+    this.#count(outcome);
+    if (outcome.refused) return this.#fail(owner, inWords(outcome.refused));
+    this.#held.live.delete(owner);
+    this.#held.services.delete(owner);
+  }
+
+  async #bringExtras(fragment: Fragment): Promise<void> {
+    this.#note(fragment, await this.#pass.bringRaw(fragment));
+  }
+
+  async #bring(fragment: Fragment, blame?: (words: string) => void): Promise<FragmentOutcome> {
+    const outcome = await this.#pass.bring(fragment);
+    if (!outcome.rebuild) this.#note(fragment, outcome, blame);
+    return outcome;
+  }
+
+  #note(fragment: Fragment, outcome: FragmentOutcome, blame = (words: string) => this.#fail(fragment.owner, words)): void {
+    this.#count(outcome);
+    if (outcome.refused) blame(inWords(outcome.refused));
+    else this.#held.live.set(fragment.owner, fragment);
+  }
+
+  #count({ sent }: FragmentOutcome): void {
+    this.#changed += sent;
+  }
+
+  #fail(owner: string, message: string): void {
+    const [kind = "", ...rest] = owner.split("/");
+    const name = rest.pop() ?? "";
+    const namespace = rest[0] ?? this.#held.namespace;
+    this.#failures.push({ kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Permanent" });
+  }
+
+  #leftOut(name: string, [first = "", ...others]: readonly string[]): Failure {
+    const message = others.length === 0 ? first : `${first}; and ${others.length} more`;
+    const { namespace } = this.#held;
+    return { kind: "BGPAdvertisement", name, namespace, reason: "ValidationFailed", field: "spec", message, class: "Permanent" };
+  }
+}
+
+const LEAVING = ["ConfigMap", "BGPPeer", "Class", "BFDProfile"];
+
+function leavingRank(owner: string): number {
+  return LEAVING.indexOf(owner.slice(0, owner.indexOf("/")));
+}
+
+function inWords({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
+  return line === "" ? `FRR refused it: ${words}` : `${daemon} refused "${line}": ${words}`;
+}

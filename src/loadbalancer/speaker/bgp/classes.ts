@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
+import { isObeyed, setLines, type Attributes } from "./attributes.ts";
+
+/** A peer that hears a prefix, by its out-map, and what it hears with it. */
+export interface Listener {
+  readonly outMap: string;
+  readonly attributes: Attributes;
+}
+
+/** Prefixes that the same peers hear with the same attributes. */
+export interface PrefixClass {
+  readonly owner: string;
+  /** The route map by which a prefix joins. */
+  readonly map: string;
+  readonly fragment: Fragment;
+}
+
+/** A tag is also the place of its clause in the out-maps, of which FRR has 65 535 and the last is for denying. */
+const TAGS = 65_000;
+
+/**
+ * Gives each class its name and its tag. Both follow from what the class is, so that also a speaker that remembers nothing finds in FRR what it would say itself;
+ * where two want the same tag, it is whose it was.
+ */
+export class Classes {
+  readonly #tagOfClass = new Map<string, number>();
+  readonly #tagOfAudience = new Map<string, number>();
+  readonly #taken = new Set<number>();
+
+  /** The tags that are in use by now. */
+  constructor(applied: Iterable<Fragment>) {
+    for (const { owner, lines } of applied) {
+      const tag = owner.startsWith("Class/") ? tagAmong(lines) : undefined;
+      if (tag === undefined) continue;
+      this.#tagOfClass.set(owner, tag);
+      this.#taken.add(tag);
+    }
+  }
+
+  of(listeners: readonly Listener[]): PrefixClass {
+    const atOrigin = canBeSetAtOrigin(listeners);
+    const said = listeners
+      .map(({ outMap, attributes }) => ({ outMap, sets: setLines(attributes) }))
+      .sort((a, b) => (a.outMap < b.outMap ? -1 : 1));
+    const sets = atOrigin ? (said[0]?.sets ?? []) : [];
+    const audience = JSON.stringify(said.map(({ outMap, sets }) => (atOrigin ? outMap : [outMap, sets])));
+    const hash = digest(`${audience} ${JSON.stringify(sets)}`)
+      .toString("hex")
+      .slice(0, 10);
+    const owner = `Class/${hash}`;
+    const map = `class-${hash}`;
+    const tag = this.#tag(owner, audience);
+    const lines = [
+      context(`route-map ${map} permit 1`, [`set tag ${tag}`, ...sets]),
+      ...said.map(({ outMap, sets }) => context(`route-map ${outMap} permit ${tag}`, [`match tag ${tag}`, ...(atOrigin ? [] : sets)])),
+    ];
+    return { owner, map, fragment: { owner, lines } };
+  }
+
+  /** One for all classes that have the same audience: the out-maps are as they are when one more comes. */
+  #tag(owner: string, audience: string): number {
+    let tag = this.#tagOfClass.get(owner) ?? this.#tagOfAudience.get(audience);
+    if (tag === undefined) {
+      tag = 1 + (digest(audience).readUInt32BE() % TAGS);
+      while (this.#taken.has(tag)) tag = 1 + (tag % TAGS);
+    }
+    this.#tagOfClass.set(owner, tag);
+    this.#tagOfAudience.set(audience, tag);
+    this.#taken.add(tag);
+    return tag;
+  }
+}
+
+/** Once for all, where the prefix enters; unless it is not the same for all, or FRR itself would obey and tell nobody. */
+function canBeSetAtOrigin(listeners: readonly Listener[]): boolean {
+  const [first, ...others] = listeners.map(({ attributes }) => attributes);
+  if (!first || first.communities.some(isObeyed)) return false;
+  return others.every(
+    ({ localPref, communities }) =>
+      localPref === first.localPref &&
+      communities.length === first.communities.length &&
+      communities.every((community) => first.communities.includes(community)),
+  );
+}
+
+function tagAmong(lines: readonly ConfigLine[]): number | undefined {
+  for (const { inside = [] } of lines) {
+    for (const { line } of inside) {
+      const [, tag] = /^set tag (\d+)$/.exec(line) ?? [];
+      if (tag) return Number(tag);
+    }
+  }
+  return undefined;
+}
+
+function context(line: string, inside: readonly string[]): ConfigLine {
+  return { line, inside: inside.map((line) => ({ line })) };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,47 @@
+import type { Peer } from "../../config/config.ts";
+import type { Advertised } from "../../announce/decision.ts";
+import { goesTo } from "../../announce/peers.ts";
+import type { Attributes } from "./attributes.ts";
+
+/** More do not fit into what a peer is told of one prefix. */
+const MOST_COMMUNITIES = 63;
+
+export interface Merged {
+  /** Who hears the prefix, and with what. */
+  readonly heard: ReadonlyMap<Peer, Attributes>;
+  readonly refused: readonly { readonly advertisement: string; readonly why: string }[];
+}
+
+/** One prefix as several advertisements, also of several Services, would have it announced. What cannot be had together is had as the first of them asks for it. */
+export function mergeContributions(contributions: readonly Advertised[], peers: readonly Peer[]): Merged {
+  const heard = new Map<Peer, Attributes & { readonly from: string }>();
+  const refused: { advertisement: string; why: string }[] = [];
+  for (const one of contributions) {
+    const { advertisement, localPref } = one;
+    const audience = peers.filter((peer) => goesTo(one, peer));
+    const why = audience.map((peer) => whyNot(one, peer, heard.get(peer))).find((reason) => reason !== undefined);
+    if (why !== undefined) {
+      refused.push({ advertisement, why });
+      continue;
+    }
+    for (const peer of audience) {
+      const communities = union(heard.get(peer)?.communities, one.communities);
+      heard.set(peer, { communities, from: advertisement, ...(localPref !== undefined && { localPref }) });
+    }
+  }
+  return { heard, refused };
+}
+
+function whyNot(one: Advertised, peer: Peer, before: (Attributes & { readonly from: string }) | undefined): string | undefined {
+  if (before && before.localPref !== one.localPref) {
+    const [theirs, ours] = [before.localPref ?? "none", one.localPref ?? "none"];
+    return `local preference ${ours} for ${one.prefix.toString()} at BGPPeer ${peer.name} contradicts local preference ${theirs} of BGPAdvertisement ${before.from}`;
+  }
+  const count = union(before?.communities, one.communities).length;
+  if (count <= MOST_COMMUNITIES) return undefined;
+  return `${one.prefix.toString()} would have ${count} communities at BGPPeer ${peer.name}, and at most ${MOST_COMMUNITIES} go with one prefix; take some of them away`;
+}
+
+function union(these: readonly string[] | undefined, those: readonly string[]): readonly string[] {
+  return these && these.length > 0 ? [...new Set([...these, ...those])] : those;
+}
