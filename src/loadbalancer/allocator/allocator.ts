@@ -1,22 +1,13 @@
-import type { Address } from "../../ip/address.ts";
+import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import type { Wish } from "../services/wish.ts";
+import { listed, type Wish } from "../services/wish.ts";
+import { alternatives, nothingIn, Pools, type Found } from "./pools.ts";
+import { refusal, type Refusal } from "./refusal.ts";
+import { Register, type Held } from "./register.ts";
+import type { Stock } from "./stock.ts";
+import { Waiting, type Place, type Waiter } from "./waiting.ts";
 
-export interface Held {
-  readonly pool: string;
-  readonly addresses: readonly Address[];
-}
-
-export interface Refusal {
-  /** The whole text, the pools that were tried included. */
-  readonly refused: string;
-  readonly tried: readonly Tried[];
-}
-
-export interface Tried {
-  readonly pool: string;
-  readonly why: string;
-}
+export type { Held, Refusal };
 
 export interface Usage {
   readonly assignedIPv4: bigint;
@@ -27,18 +18,21 @@ export interface Usage {
   readonly services: number;
 }
 
-/** Which Service has which address. In memory, and synchronous: an address is held from the moment that it is given. */
+/**
+ * Which Service has which address. In memory and synchronous: an address is held from the moment that it is given. What it costs grows with the
+ * logarithm of what is given.
+ */
 export class Allocator {
   readonly #onWake: (key: string) => void;
-  readonly #held = new Map<string, Held & { wish: Wish }>();
-  readonly #tenants = new Map<string, Map<string, Wish>>();
-  readonly #waiting = new Set<string>();
-  #pools: Pool[] = [];
-  #broken: ReadonlySet<string> = new Set();
+  readonly #register = new Register();
+  readonly #waiting = new Waiting();
+  #pools = new Pools([], []);
+  /** Those to be told at the end of the operation. */
+  #woken: Wish[] = [];
 
   /**
-   * `onWake` is called with a Service that was refused and could be served now, and with one that lost its address to an older Service that
-   * turned out to have it too. It must not call back.
+   * `onWake` is called with a Service that was refused and could be served now, once until it is refused again; and with one that has lost its
+   * address to an older Service that turned out to have it too. It must not call back.
    */
   constructor({ onWake }: { onWake: (key: string) => void }) {
     this.#onWake = onWake;
@@ -46,21 +40,31 @@ export class Allocator {
 
   /**
    * What is in effect now. `broken` names pools that exist and have no usable form: what they gave stays, and nothing more is given. `lost` are
-   * the Services that no longer have what they had, and hold nothing now; `moved` those whose addresses are in another pool now.
+   * the Services that may not keep what they had, and hold nothing now; `moved` those whose addresses are in another pool now. Older ones first.
    */
   setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): { lost: readonly string[]; moved: readonly string[] } {
-    this.#pools = [...pools].sort((a, b) => order(a) - order(b) || (a.name < b.name ? -1 : 1));
-    this.#broken = broken;
-    const lost: string[] = [];
-    const moved: string[] = [];
-    for (const [key, held] of this.#held) {
-      const pool = this.#poolOf(held.addresses)?.name ?? (broken.has(held.pool) ? held.pool : undefined);
-      if (pool === held.pool) continue;
-      this.#forget(key);
-      if (pool === undefined || "refused" in this.claim(held.wish, held.addresses)) lost.push(key);
-      else moved.push(key);
+    const [lost, moved]: [string[], string[]] = [[], []];
+    const now = new Pools(pools, broken, this.#pools);
+    if (now.equals(this.#pools)) return { lost, moved };
+    this.#pools = now;
+
+    const affected = [...this.#register.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
+    affected.sort((a, b) => byAge(a.wish, b.wish));
+    for (const { wish } of affected) this.#register.drop(wish.key);
+    for (const { wish, held } of affected) {
+      const home = this.#homeOf(wish, held.addresses, held.pool);
+      if ("refused" in home) {
+        this.#waiting.delete(wish.key);
+        lost.push(wish.key);
+        continue;
+      }
+      this.#register.hold(wish, home, held.addresses);
+      if (home.name !== held.pool) moved.push(wish.key);
     }
-    this.#wakeAll();
+    // Everyone is looked at, since the places where one waits have changed.
+    this.#register.takeOpenings();
+    for (const waiter of this.#waiting.all()) this.#retry(waiter);
+    this.#tell();
     return { lost, moved };
   }
 
@@ -69,139 +73,198 @@ export class Allocator {
    * holds nothing afterwards. Of two Services that turn out to have one address and may not share it, the older keeps it.
    */
   claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
-    this.release(wish.key);
-    const from = wish.allocatedFrom;
-    const pool = this.#poolOf(addresses)?.name ?? (from !== undefined && this.#broken.has(from) ? from : undefined);
-    if (pool === undefined) return refusal(`[${addresses.map((address) => `"${address.toString()}"`).join(" ")}] is not allowed in config`);
-    if (wish.pool !== undefined && wish.pool !== pool) return refusal(`the addresses are from pool ${pool}`);
-    if (!addresses.every((address) => this.#fits(address, wish))) return refusal(`an address is in use by another Service`);
-    return this.#hold(wish, pool, addresses);
+    const outcome = this.#claim(wish, addresses);
+    this.#wake();
+    return outcome;
   }
 
-  /** What it holds if it still may, else new addresses. A Service that is refused waits, until it is released or served. */
+  /** What it holds if it still may, else new addresses. A Service that is refused waits until it is served or released. */
   allocate(wish: Wish): Held | Refusal {
-    const held = this.#held.get(wish.key);
-    if (held) {
-      const kept = this.claim(wish, held.addresses);
-      if (!("refused" in kept)) return kept;
-    }
-    if (wish.addresses) return this.#orWait(wish, this.claim(wish, wish.addresses));
-    const found =
-      this.#find(wish, wish.families) ??
-      (wish.policy === "PreferDualStack" ? wish.families.map((family) => this.#find(wish, [family])).find((one) => one) : undefined);
-    return found ? this.#hold(wish, found.pool, found.addresses) : this.#orWait(wish, refusal("no available IPs"));
+    const outcome = this.#keep(wish) ?? this.#allocate(wish);
+    this.#wake();
+    return outcome;
   }
 
   /** The second address of a Service that prefers two and has one, from the same pool. If it is refused it keeps the one, and waits. */
   extend(wish: Wish): Held | Refusal {
-    const held = this.#held.get(wish.key);
-    if (!held) return this.allocate(wish);
-    const missing = wish.families.filter((family) => !held.addresses.some((address) => address.family === family));
-    const found = this.#find({ ...wish, pool: held.pool }, missing);
-    if (!found) return this.#orWait(wish, refusal(`no available IPs in pool ${held.pool}`));
-    return this.#hold(
-      wish,
-      held.pool,
-      [...held.addresses, ...found.addresses].sort((a, b) => a.compare(b)),
-    );
+    const outcome = this.#keep(wish) ? this.#extend(wish) : this.#allocate(wish);
+    this.#wake();
+    return outcome;
   }
 
   /** The Service is gone, or wants nothing any more. */
   release(key: string): void {
-    this.#waiting.delete(key);
-    if (!this.#held.has(key)) return;
-    this.#forget(key);
-    this.#wakeAll();
+    this.#letGo(key);
+    this.#wake();
   }
 
   held(key: string): Held | undefined {
-    return this.#held.get(key);
+    return this.#register.holder(key)?.held;
   }
 
   /** undefined: there is no such pool. */
-  usage(name: string): Usage | undefined {
-    const pool = this.#pools.find((pool) => pool.name === name);
-    if (!pool && !this.#broken.has(name)) return undefined;
-    const services = [...this.#held.values()].filter((held) => held.pool === name);
-    const used = new Map(services.flatMap(({ addresses }) => addresses.map((address) => [address.toString(), address.family])));
-    const assigned = (family: number) => BigInt([...used.values()].filter((one) => one === family).length);
-    const capacity = (family: number) =>
-      pool?.ranges.reduce((sum, range) => sum + (range.first.family === family ? range.count : 0n), 0n) ?? assigned(family);
+  usage(pool: string): Usage | undefined {
+    const stock = this.#pools.get(pool);
+    if (!stock) return undefined;
+    const assigned = (family: Family) => BigInt(stock.assigned[family]);
+    const available = (family: Family) => (stock.pool ? stock.spaces[family].capacity - assigned(family) : 0n);
     return {
       assignedIPv4: assigned(4),
       assignedIPv6: assigned(6),
-      availableIPv4: capacity(4) - assigned(4),
-      availableIPv6: capacity(6) - assigned(6),
-      services: services.length,
+      availableIPv4: available(4),
+      availableIPv6: available(6),
+      services: stock.services,
     };
   }
 
-  #find(wish: Wish, families: readonly number[]): Held | undefined {
-    for (const pool of this.#pools) {
-      if (wish.pool === undefined ? !pool.autoAssign : pool.name !== wish.pool) continue;
-      const addresses = families.flatMap((family) => this.#firstIn(pool, family, wish) ?? []);
-      if (addresses.length === families.length) return { pool: pool.name, addresses };
+  #claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
+    const holder = this.#register.holder(wish.key);
+    const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
+    const home = this.#homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
+    if ("refused" in home) {
+      this.#letGo(wish.key);
+      return home;
     }
-    return undefined;
-  }
-
-  #firstIn(pool: Pool, family: number, wish: Wish): Address | undefined {
-    for (const range of pool.ranges) {
-      if (range.first.family !== family) continue;
-      for (let address: Address | undefined = range.first; address && range.contains(address); address = address.plus(1n)) {
-        if (this.#fits(address, wish)) return address;
-      }
+    const opponents = this.#opponents(wish, addresses);
+    // Who has moved on in the meantime has no older right to where it was.
+    if (opponents.length > 0 && (holder || opponents.some((opponent) => byAge(opponent, wish) < 0))) {
+      this.#letGo(wish.key);
+      return this.#taken(wish, home, addresses);
     }
-    return undefined;
-  }
-
-  #fits(address: Address, { key, sharing }: Wish): boolean {
-    return [...(this.#tenants.get(address.toString())?.values() ?? [])].every(
-      (other) =>
-        other.key === key ||
-        (sharing.key !== "" &&
-          sharing.key === other.sharing.key &&
-          sharing.backend === other.sharing.backend &&
-          !sharing.ports.some((port) => other.sharing.ports.includes(port))),
-    );
-  }
-
-  #poolOf(addresses: readonly Address[]): Pool | undefined {
-    return this.#pools.find((pool) => addresses.every((address) => pool.ranges.some((range) => range.contains(address))));
-  }
-
-  #hold(wish: Wish, pool: string, addresses: readonly Address[]): Held {
-    this.#waiting.delete(wish.key);
-    for (const address of addresses) {
-      const tenants = this.#tenants.get(address.toString()) ?? new Map<string, Wish>();
-      this.#tenants.set(address.toString(), tenants.set(wish.key, wish));
+    for (const opponent of opponents) {
+      this.#letGo(opponent.key);
+      this.#woken.push(opponent);
     }
-    const held = { pool, addresses, wish };
-    this.#held.set(wish.key, held);
+    const isChange = isHeld && holder.stock === home;
+    const held = isChange ? this.#register.change(holder, wish, addresses) : this.#register.hold(wish, home, addresses);
+    this.#waitForSecond(wish);
     return held;
   }
 
-  #forget(key: string): void {
-    for (const address of this.#held.get(key)?.addresses ?? []) this.#tenants.get(address.toString())?.delete(key);
-    this.#held.delete(key);
+  #keep(wish: Wish): Held | undefined {
+    const held = this.held(wish.key);
+    const kept = held && this.#claim(wish, held.addresses);
+    return kept && "refused" in kept ? undefined : kept;
   }
 
-  #orWait(wish: Wish, outcome: Held | Refusal): Held | Refusal {
-    if ("refused" in outcome) this.#waiting.add(wish.key);
-    return outcome;
+  #allocate(wish: Wish): Held | Refusal {
+    const found = this.#find(wish);
+    if ("refused" in found) {
+      this.#wait({ wish });
+      return found;
+    }
+    const held = this.#register.hold(wish, found.stock, found.addresses);
+    this.#waitForSecond(wish);
+    return held;
   }
 
-  #wakeAll(): void {
-    const woken = [...this.#waiting];
-    this.#waiting.clear();
-    for (const key of woken) this.#onWake(key);
+  #extend(wish: Wish): Held | Refusal {
+    const holder = this.#register.holder(wish.key);
+    const missing = this.#missing(wish);
+    if (!holder || missing === undefined) return holder?.held ?? this.#allocate(wish);
+    const { stock, held } = holder;
+    const more = stock.offer([missing], wish.sharing);
+    if (!more) return nothingIn(stock, [missing], wish);
+    const addresses = [...held.addresses, ...more].sort((a, b) => a.compare(b));
+    this.#waiting.delete(wish.key);
+    return this.#register.hold(wish, stock, addresses);
+  }
+
+  #letGo(key: string): void {
+    this.#waiting.delete(key);
+    this.#register.drop(key);
+  }
+
+  #find(wish: Wish): Found | Refusal {
+    const { addresses } = wish;
+    if (!addresses) return this.#pools.find(wish);
+    const home = this.#pools.homeOf(wish, addresses, undefined);
+    if ("refused" in home) return home;
+    return this.#opponents(wish, addresses).length > 0 ? this.#taken(wish, home, addresses) : { stock: home, addresses };
+  }
+
+  #homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): Stock | Refusal {
+    if (!wish.addresses || isSameSet(wish.addresses, addresses)) return this.#pools.homeOf(wish, addresses, from);
+    return refusal(`${listed(addresses)} is not what the Service asks for, which is ${listed(wish.addresses)}`);
+  }
+
+  #opponents(wish: Wish, addresses: readonly Address[]): readonly Wish[] {
+    return [...new Set(addresses.flatMap((address) => this.#register.tenancy(address)?.opponentsOf(wish) ?? []))];
+  }
+
+  #taken(wish: Wish, { name }: Stock, addresses: readonly Address[]): Refusal {
+    const tenancies = addresses.map((address) => this.#register.tenancy(address));
+    const objections = tenancies.flatMap((tenancy) => (tenancy?.opponentsOf(wish).length ? tenancy.objectionTo(wish) : []));
+    const [first = ""] = objections;
+    return { refused: first, tried: objections.map((why) => ({ pool: name, why })) };
+  }
+
+  /** The family that it would like an address of besides the one that it has. */
+  #missing({ key, families }: Wish): Family | undefined {
+    const { addresses } = this.held(key) ?? { addresses: [] };
+    return families.find((family) => addresses.every((address) => address.family !== family));
+  }
+
+  #waitForSecond(wish: Wish): void {
+    const missing = this.#missing(wish);
+    const waiter = missing === undefined ? undefined : { wish, missing };
+    if (waiter && !this.#isServable(waiter)) this.#wait(waiter);
+    else this.#waiting.delete(wish.key);
+  }
+
+  #wait(waiter: Waiter): void {
+    this.#waiting.add(waiter, this.#placesOf(waiter));
+  }
+
+  #placesOf({ wish, missing }: Waiter): Place[] {
+    const pool = missing === undefined ? wish.pool : this.held(wish.key)?.pool;
+    if (missing === undefined && wish.addresses) return wish.addresses.map((address) => ({ address }));
+    if (pool !== undefined) return [{ pool }];
+    return [...this.#pools.audiences(wish)].map((audience) => ({ audience }));
+  }
+
+  #retry(waiter: Waiter): void {
+    if (this.#isServable(waiter)) this.#rouse(waiter);
+    else this.#wait(waiter);
+  }
+
+  #isServable({ wish, missing }: Waiter): boolean {
+    if (missing === undefined) return !("refused" in this.#find(wish));
+    return this.#register.holder(wish.key)?.stock.offer([missing], wish.sharing) !== undefined;
+  }
+
+  /** Whether the pool, which has an opening, has what the waiter lacks. */
+  #isServableBy(stock: Stock, waiter: Waiter): boolean {
+    const { wish, missing } = waiter;
+    if (missing !== undefined || wish.addresses) return this.#isServable(waiter);
+    return stock.objectionTo(wish) === undefined && alternatives(wish).some((families) => stock.offer(families, wish.sharing));
+  }
+
+  #wake(): void {
+    for (const opening of this.#register.takeOpenings()) {
+      for (const waiter of this.#waiting.near(opening)) {
+        if (this.#isServableBy(opening.stock, waiter)) this.#rouse(waiter);
+      }
+    }
+    this.#tell();
+  }
+
+  #rouse({ wish }: Waiter): void {
+    this.#waiting.delete(wish.key);
+    this.#woken.push(wish);
+  }
+
+  #tell(): void {
+    const woken = this.#woken.sort(byAge);
+    this.#woken = [];
+    for (const { key } of woken) this.#onWake(key);
   }
 }
 
-function refusal(refused: string): Refusal {
-  return { refused, tried: [] };
+function byAge(a: Wish, b: Wish): number {
+  return (a.created.getTime() || 0) - (b.created.getTime() || 0) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 }
 
-function order({ allocation }: Pool): number {
-  return allocation ? Math.min(allocation.priority, Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER + 1;
+function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {
+  return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

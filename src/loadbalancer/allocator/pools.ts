@@ -1,0 +1,136 @@
+import type { Address, Family } from "../../ip/address.ts";
+import { quote } from "../../ip/error.ts";
+import type { Pool } from "../config/config.ts";
+import { listed, type Wish } from "../services/wish.ts";
+import { PoolOrder } from "./pool-order.ts";
+import { familyName, MOST_TRIED, refusal, type Refusal, type Tried } from "./refusal.ts";
+import { numberOf } from "./space/segment.ts";
+import { Stock } from "./stock.ts";
+import { Territory } from "./space/territory.ts";
+
+export interface Found {
+  readonly stock: Stock;
+  readonly addresses: readonly Address[];
+}
+
+/** The pools of one moment: where an address is, and which of them has one for a Service. */
+export class Pools {
+  readonly #stocks = new Map<string, Stock>();
+  readonly #territory: Territory;
+  readonly #order: PoolOrder;
+
+  /** A pool that is as it was keeps its stock. `broken` are names of pools that have no usable form. */
+  constructor(pools: Iterable<Pool>, broken: Iterable<string>, before?: Pools) {
+    const usable = new Map([...pools].map((pool) => [pool.name, pool]));
+    this.#territory = new Territory(usable.values());
+    for (const [name, pool] of usable) {
+      const [old, segments] = [before?.get(name), this.#territory.ofPool(name)];
+      this.#stocks.set(name, old?.isOf(pool, segments) ? old : new Stock(name, pool, segments));
+    }
+    for (const name of broken) {
+      const old = before?.get(name);
+      if (!usable.has(name)) this.#stocks.set(name, old && !old.pool ? old : new Stock(name, undefined, []));
+    }
+    this.#order = new PoolOrder(this.#stocks.values());
+  }
+
+  get(name: string): Stock | undefined {
+    return this.#stocks.get(name);
+  }
+
+  equals(other: Pools): boolean {
+    if (this.#stocks.size !== other.#stocks.size) return false;
+    for (const [name, stock] of this.#stocks) if (other.get(name) !== stock) return false;
+    return true;
+  }
+
+  /** The pool that the Service may have these addresses from. `from`: where it has them from, if that pool should be broken. */
+  homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): Stock | Refusal {
+    const list = listed(addresses);
+    if (!matchesFamilies(wish, addresses)) return refusal(`${list} does not match the ipFamily of the service`);
+    const segments = addresses.map((address) => this.#territory.locate(address));
+    const names = new Set(segments.map((segment) => segment?.pool));
+    const [name] = names;
+    if (names.size > 1) return refusal(`${list} is not allowed in config: no pool has all of them`);
+
+    const broken = from === undefined ? undefined : this.#stocks.get(from);
+    const stock = name === undefined ? (broken?.pool ? undefined : broken) : this.#stocks.get(name);
+    if (!stock) return refusal(`${list} is not allowed in config: no pool has ${addresses.length > 1 ? "them" : "it"}`);
+    const isLeftOut = addresses.some(({ value }, index) => segments[index] && numberOf(segments[index], value) === undefined);
+    if (isLeftOut) {
+      return refusal(`${list} is not allowed in config`, [{ pool: stock.name, why: "it avoids addresses ending in .0 and .255" }]);
+    }
+    const objection = stock.pool && stock.objectionTo(wish);
+    if (objection) return incompatible(stock, objection);
+    if (wish.pool !== undefined && wish.pool !== stock.name) {
+      return refusal(`requested loadBalancer IP(s) ${list} is not compatible with requested address pool ${wish.pool}`, [
+        { pool: stock.name, why: `it is the one that has ${list}` },
+      ]);
+    }
+    return stock;
+  }
+
+  /** Addresses for a Service that asks for none in particular: from the pool that it names, or from the first that has some for it. */
+  find(wish: Wish): Found | Refusal {
+    if (wish.pool === undefined) {
+      return this.#first(this.#order.for(wish), wish) ?? this.#refuse("no available IPs", wish);
+    }
+    const stock = this.#stocks.get(wish.pool);
+    if (!stock) return refusal(`unknown pool ${quote(wish.pool)}`);
+    const objection = stock.objectionTo(wish);
+    if (objection && stock.pool) return incompatible(stock, objection);
+    return this.#first([stock], wish) ?? nothingIn(stock, wish.families, wish);
+  }
+
+  /** The audiences of the pools that are tried for it. */
+  audiences(wish: Wish): Set<string> {
+    return new Set(this.#order.for(wish).map(({ audience }) => audience));
+  }
+
+  #first(stocks: readonly Stock[], wish: Wish): Found | undefined {
+    for (const families of alternatives(wish)) {
+      for (const stock of stocks) {
+        const addresses = stock.offer(families, wish.sharing);
+        if (addresses) return { stock, addresses };
+      }
+    }
+    return undefined;
+  }
+
+  #refuse(lead: string, wish: Wish): Refusal {
+    const { all } = this.#order;
+    if (all.length === 0) return refusal(`${lead}: there are no pools`);
+    const tried = this.#order
+      .for(wish)
+      .slice(0, MOST_TRIED)
+      .map((stock): Tried => ({ pool: stock.name, why: stock.lack(wish.families, wish.sharing) }));
+    for (const stock of all) {
+      if (tried.length >= MOST_TRIED) break;
+      const why =
+        stock.objectionTo(wish) ?? (stock.pool?.autoAssign ? undefined : "it is given only to those who name it (autoAssign: false)");
+      if (why !== undefined) tried.push({ pool: stock.name, why });
+    }
+    return refusal(lead, tried, all.length);
+  }
+}
+
+/** Which families at once would do, the best first. */
+export function alternatives({ families, policy }: Wish): readonly (readonly Family[])[] {
+  return families.length > 1 && policy === "PreferDualStack" ? [families, ...families.map((family) => [family])] : [families];
+}
+
+export function nothingIn(stock: Stock, families: readonly Family[], { sharing }: Wish): Refusal {
+  return refusal(`no available IPs in pool ${stock.name} for ${familyName(families)} IPFamily`, [
+    { pool: stock.name, why: stock.lack(families, sharing) },
+  ]);
+}
+
+function incompatible(stock: Stock, why: string): Refusal {
+  return refusal(`pool ${stock.name} not compatible for ip assignment`, [{ pool: stock.name, why }]);
+}
+
+/** One or both of the families that it asks for; that it lacks one is seen to elsewhere. */
+function matchesFamilies({ families }: Wish, addresses: readonly Address[]): boolean {
+  const had = new Set(addresses.map(({ family }) => family));
+  return addresses.length > 0 && had.size === addresses.length && addresses.every(({ family }) => families.includes(family));
+}

@@ -1,0 +1,29 @@
+import type { Family } from "../../ip/address.ts";
+
+export interface Tried {
+  readonly pool: string;
+  readonly why: string;
+}
+
+export interface Refusal {
+  /** The whole text, with the first of the pools that were tried. */
+  readonly refused: string;
+  /** In the order in which they were tried, then those that are not for the Service; the first hundred. */
+  readonly tried: readonly Tried[];
+}
+
+/** An event has room for 1024 characters. */
+const TOLD = 8;
+export const MOST_TRIED = 100;
+
+/** `total`: how many pools there are, told or not. */
+export function refusal(lead: string, tried: readonly Tried[] = [], total = tried.length): Refusal {
+  const told = tried.slice(0, TOLD).map(({ pool, why }) => `pool ${pool}: ${why}`);
+  if (total > told.length) told.push(`and ${total - told.length} more`);
+  return { refused: told.length > 0 ? `${lead}: ${told.join("; ")}` : lead, tried: tried.slice(0, MOST_TRIED) };
+}
+
+/** MetalLB's words for the families of a Service. */
+export function familyName(families: readonly Family[]): string {
+  return families.length > 1 ? "dual" : `ipv${families[0] ?? 4}`;
+}
