@@ -1,16 +1,45 @@
 import type { Failure } from "../../resilience/failure.ts";
-import type { Config } from "./config.ts";
+import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
+import { type AdResolved, readBgpAd } from "./reading/bgp-ads.ts";
+import { duplicateAlias, readCommunity } from "./reading/communities.ts";
+import type { Complaint, Reading, Written } from "./reading/complaint.ts";
+import { readExtras } from "./reading/extras.ts";
+import { readL2Ad } from "./reading/l2-ads.ts";
+import { type PeerForm, type PeerGround, type PeerResolved, readPeer } from "./reading/peers.ts";
+import { overlap, readPool } from "./reading/pools.ts";
+import { readProfile } from "./reading/profiles.ts";
+import { PoolSelection } from "./reading/selections.ts";
+import type { RuleId } from "./rules.ts";
+import { decideBgpAds } from "./settling/bgp-ads.ts";
+import { type Candidate, candidates, type ConfigObject } from "./settling/candidates.ts";
+import { compare, decide, type Decided, failureOf } from "./settling/decide.ts";
+import { NodeGroups } from "./settling/node-groups.ts";
+import { decidePeers } from "./settling/peers.ts";
+import { hereIn, nodesOf, selectorLists } from "./settling/view.ts";
+import { warningsOf } from "./warnings.ts";
 
 /** Whose eyes it is looked at with: the controller's sees pools and communities, a node's what selects it, the cluster's all of it. */
 export type View = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
 
-/** The form that a resource was last live in, by `Kind/name`. */
-export type LastGood = ReadonlyMap<string, { readonly uid: string; readonly generation: number; readonly spec: unknown }>;
+/** What is remembered of a resource. */
+export interface Remembered {
+  readonly uid: string;
+  readonly generation: number;
+  /** The form that it was last live in, for loadConfig to read; none where it was never live. */
+  readonly spec?: unknown;
+  /** It was there, but not for this node. */
+  readonly away?: true;
+  /** It is for this node only since then. */
+  readonly since?: string;
+}
+
+/** By `Kind/name`. To be kept as it is, also as JSON. It may hold passwords. */
+export type LastGood = ReadonlyMap<string, Remembered>;
 
 export interface ConfigFailure extends Failure {
   /** Which rule, as docs/configuration-errors.md lists them: `T1`, `A5`. */
-  readonly rule: string;
+  readonly rule: RuleId;
   readonly generation: number;
 }
 
@@ -40,6 +69,111 @@ export interface LoadOptions {
 }
 
 /** From what stands in the cluster to what is in effect. Pure; one bad resource costs no other. */
-export function loadConfig(_objects: ConfigObjects, _options: LoadOptions): Loaded {
-  throw new Error("not built yet");
+export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded {
+  const { view, now } = options;
+  const communities = decide(read("Community", objects.communities, options, readCommunity), now, {
+    rule: "C2",
+    message: ({ words }) => duplicateAlias(words),
+  });
+  const readPoolHere = (written: Written<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
+  const { values: pools, ...ofPools } = decide(read("IPAddressPool", objects.pools, options, readPoolHere), now, {
+    rule: "A5",
+    message: (own, other, { name }) => overlap(name, own.words, other.words),
+  });
+  if (view.of === "controller") return loaded({ ...NOTHING, pools }, [], [communities, ofPools]);
+
+  const profiles = decide(read("BFDProfile", objects.bfdProfiles, options, readProfile), now);
+  const ground: PeerGround = {
+    secret: (name) => objects.secret(name),
+    profiles: profiles.values,
+    profileNames: new Set(objects.bfdProfiles.map(({ metadata }) => metadata.name)),
+  };
+  const allPeers = read("BGPPeer", objects.peers, options, (written, resolved) =>
+    readPeer(written, ground, resolved as PeerResolved | undefined),
+  );
+  const selection = new PoolSelection(pools);
+  const aliases = new Map(communities.values.values().flatMap((meanings) => meanings));
+  const allAds = read("BGPAdvertisement", objects.bgpAdvertisements, options, (written, resolved) =>
+    readBgpAd(written, { pools: selection, aliases }, resolved as AdResolved | undefined),
+  );
+
+  const nodes = nodesOf(objects, view);
+  const peersHere = hereIn(allPeers, view, nodes, now);
+  const adsHere = hereIn(allAds, view, nodes, now);
+  const groups = new NodeGroups(nodes, [...peersHere.candidates.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
+  const peers = decidePeers(peersHere.candidates, groups, now);
+  const around = {
+    pools,
+    peers: new Map([...peers.values].map(([name, { peer }]) => [name, peer])),
+    bfdProfiles: withLost(profiles.values, peers.values),
+  };
+  const bgpAds = decideBgpAds(adsHere.candidates, { ...around, groups }, now);
+  const l2Ads = decide(
+    read("L2Advertisement", objects.l2Advertisements, options, (written) => readL2Ad(written, selection)),
+    now,
+  );
+  const extras = readExtras(objects.extras ?? "", options.lastGood);
+
+  const config = { ...around, bgpAds: bgpAds.values, l2Ads: l2Ads.values, extras: extras.text };
+  const warnings = warningsOf(objects, pools, { bgp: formsOf(allAds), l2: l2Ads.values.values().toArray() });
+  return loaded(config, warnings, [
+    communities,
+    ofPools,
+    profiles,
+    peers,
+    { failures: [], resources: [], remember: peersHere.away },
+    bgpAds,
+    l2Ads,
+    { failures: extras.complaints.map((complaint) => failureOf(BGPEXTRAS, complaint)), resources: [], remember: extras.remember },
+  ]);
+}
+
+const NOTHING: Config = { pools: new Map(), peers: new Map(), bfdProfiles: new Map(), bgpAds: new Map(), l2Ads: new Map(), extras: "" };
+const BGPEXTRAS = { kind: "ConfigMap", name: "bgpextras", namespace: "", generation: 0 };
+
+/** What is said of the second of two with one name. No API server has two. */
+const TWINS = {
+  Community: ["C2", duplicateAlias],
+  IPAddressPool: ["A4", (name) => `duplicate definition of pool "${name}"`],
+  BFDProfile: ["B2", (name) => `found duplicate bfd profile name ${name}`],
+  BGPPeer: ["P10", (name) => `peer ${name} already exists`],
+  BGPAdvertisement: ["G1", (name) => `duplicate definition of bgpadvertisements. advertisement ${name} is there twice`],
+  L2Advertisement: ["L1", (name) => `l2advertisement ${name} already exists`],
+} as const satisfies Record<string, readonly [RuleId, (name: string) => string]>;
+
+function read<S, T>(
+  kind: keyof typeof TWINS,
+  objects: readonly ConfigObject<S>[],
+  { lastGood, now }: LoadOptions,
+  readOne: (written: Written<S>, resolved?: unknown) => Reading<T>,
+): Candidate<S, T>[] {
+  const [rule, say] = TWINS[kind];
+  const duplicate = (name: string): Complaint => ({ rule, field: "metadata.name", message: say(name) });
+  return candidates({ kind, objects, lastGood, now, read: readOne, duplicate });
+}
+
+/** A peer that keeps its last good form keeps the profile that it had, too. */
+function withLost(profiles: ReadonlyMap<string, Profile>, peers: ReadonlyMap<string, PeerForm>): Map<string, Profile> {
+  const lost = [...peers.values()].flatMap(({ lostProfile }) => (lostProfile ? [[lostProfile.name, lostProfile] as const] : []));
+  return new Map([...lost, ...profiles].sort(([a], [b]) => compare(a, b)));
+}
+
+function formsOf<T>(all: readonly Candidate<unknown, T>[]): T[] {
+  return all.flatMap(({ spec, lastGood }) => spec.value ?? lastGood?.spec.value ?? []);
+}
+
+type Part = Pick<Decided<unknown, unknown>, "failures" | "resources" | "remember">;
+
+function loaded(config: Config, warnings: readonly Warning[], parts: readonly Part[]): Loaded {
+  return {
+    config,
+    warnings,
+    failures: parts.flatMap(({ failures }) => failures).sort(inOrder),
+    resources: parts.flatMap(({ resources }) => resources).sort((a, b) => compare(a.kind, b.kind) || compare(a.name, b.name)),
+    lastGood: new Map(parts.flatMap(({ remember }) => remember)),
+  };
+}
+
+function inOrder(a: ConfigFailure, b: ConfigFailure): number {
+  return compare(a.kind, b.kind) || compare(a.name, b.name) || compare(a.field, b.field) || compare(a.message, b.message);
 }

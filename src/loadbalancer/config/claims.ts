@@ -1,0 +1,21 @@
+import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import type { Community } from "../../api/metallb/community.ts";
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import type { Claim } from "../../resilience/claim.ts";
+import { communityClaims } from "./reading/communities.ts";
+import { agreementsOf, neighbourClaims, peerId } from "./reading/peers.ts";
+import { poolClaims } from "./reading/pools.ts";
+
+/** An object that asks for values which only one may have, or which all have to share. */
+export type Claimant =
+  | { readonly kind: "IPAddressPool"; readonly object: IPAddressPool }
+  | { readonly kind: "BGPPeer"; readonly object: BGPPeer }
+  | { readonly kind: "Community"; readonly object: Community };
+
+/** What an object asks for, to be recorded. */
+export function claimsOf({ kind, object }: Claimant): Claim[] {
+  if (kind === "IPAddressPool") return poolClaims(object.spec);
+  if (kind === "Community") return communityClaims(object.spec);
+  const words = peerId(object.spec);
+  return [...neighbourClaims(object.spec), ...agreementsOf(object.spec).map(({ key, field }) => ({ key, field, words }))];
+}

@@ -1,0 +1,136 @@
+import { selects } from "../../../api/core/label-selector.ts";
+import type { IPAddressPool } from "../../../api/metallb/ip-address-pool.ts";
+import { IpError, quote } from "../../../ip/error.ts";
+import { parseMaskedPrefix, Prefix } from "../../../ip/prefix.ts";
+import { parseRange, Range } from "../../../ip/range.ts";
+import type { Claim } from "../../../resilience/claim.ts";
+import type { Pool } from "../config.ts";
+import type { Labelled } from "../objects.ts";
+import { type Complaint, complaintIf, type Reading, reading, repeated, type Written } from "./complaint.ts";
+import { selectorComplaints } from "./selectors.ts";
+
+type Spec = IPAddressPool["spec"];
+
+export function readPool({ name, generation, labels, spec }: Written<Spec>, namespaces: readonly Labelled[]): Reading<Pool> {
+  const entries = entriesOf(spec);
+  const prefix = `parsing address pool ${name}: `;
+  const complaints: Complaint[] = [
+    ...complaintIf(name === "", "A1", "metadata.name", () => `${prefix}missing pool name`),
+    ...complaintIf(entries.length === 0, "A1", "spec.addresses", () => `${prefix}pool has no prefixes defined`),
+    ...entries.flatMap(({ field, text, problem }) =>
+      complaintIf(problem !== undefined, "A2", field, () => `${prefix}invalid CIDR ${quote(text)} in pool ${quote(name)}: ${problem}`),
+    ),
+    ...allocationComplaints(name, spec.serviceAllocation, prefix),
+    ...overlapsWithin(name, entries),
+  ];
+  const pool = (): Pool => {
+    const allocation = allocationOf(spec.serviceAllocation, namespaces);
+    return {
+      name,
+      generation,
+      labels,
+      ranges: entries.flatMap(({ range }) => range ?? []),
+      autoAssign: spec.autoAssign ?? true,
+      avoidBuggyIPs: spec.avoidBuggyIPs ?? false,
+      ...(allocation && { allocation }),
+    };
+  };
+  return reading(complaints, pool, claimsOf(entries));
+}
+
+/** One entry of `addresses`. */
+interface Entry {
+  readonly field: string;
+  readonly text: string;
+  readonly range?: Range;
+  readonly problem?: string;
+}
+
+function entriesOf({ addresses }: Spec): Entry[] {
+  return addresses.map((text, nth) => {
+    const field = `spec.addresses[${nth}]`;
+    try {
+      return { field, text, range: parseEntry(text) };
+    } catch (error) {
+      if (!(error instanceof IpError)) throw error;
+      return { field, text, problem: error.reason };
+    }
+  });
+}
+
+function parseEntry(text: string): Range {
+  return unmapped(text.includes("-") ? parseRange(text) : parseMaskedPrefix(text));
+}
+
+/** IPv4 in IPv6's clothes is IPv4, as MetalLB reads it. */
+function unmapped(range: Range): Range {
+  const [first, last] = [range.first.mappedIPv4, range.last.mappedIPv4];
+  if (!first || !last) return range;
+  return range instanceof Prefix ? new Prefix(first, range.length - 96) : new Range(first, last);
+}
+
+export function poolClaims(spec: Spec): Claim[] {
+  return claimsOf(entriesOf(spec));
+}
+
+function claimsOf(entries: readonly Entry[]): Claim[] {
+  return entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, words: range.toString() }] : []));
+}
+
+/** The sentence of the spec. */
+export function overlap(name: string, cidr: string, defined: string): string {
+  return `CIDR ${quote(cidr)} in pool ${quote(name)} overlaps with already defined CIDR ${quote(defined)}`;
+}
+
+/** Walks along the addresses. Of two entries that share one, the later in the list is to blame. */
+function overlapsWithin(name: string, entries: readonly Entry[]): Complaint[] {
+  const found = new Map<string, Complaint>();
+  const places = new Map(entries.map((entry, nth) => [entry, nth]));
+  const sorted = entries.filter((entry): entry is Entry & { range: Range } => entry.range !== undefined);
+  sorted.sort((a, b) => a.range.compare(b.range) || (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  let reach = sorted[0];
+  for (const entry of sorted.slice(1)) {
+    if (reach?.range.overlaps(entry.range)) {
+      const [first, second] = (places.get(reach) ?? 0) < (places.get(entry) ?? 0) ? [reach, entry] : [entry, reach];
+      const { field } = second;
+      found.set(field, { rule: "A5", field, message: overlap(name, second.range.toString(), first.range.toString()) });
+    }
+    if (!reach || entry.range.last.compare(reach.range.last) > 0) reach = entry;
+  }
+  return [...found.values()];
+}
+
+function allocationComplaints(name: string, allocation: Spec["serviceAllocation"], prefix: string): Complaint[] {
+  if (!allocation) return [];
+  const field = "spec.serviceAllocation";
+  const selectors = (which: "namespaceSelectors" | "serviceSelectors", words: string) =>
+    selectorComplaints(allocation[which], {
+      field: `${field}.${which}`,
+      duplicate: "A3",
+      malformed: "A3",
+      prefix,
+      context: (selector) => `invalid ${words} label selector ${quote(selector)} in ip pool ${name}`,
+    });
+  return [
+    ...repeated(allocation.namespaces ?? []).map(({ nth }): Complaint => ({
+      rule: "A3",
+      field: `${field}.namespaces[${nth}]`,
+      message: `${prefix}duplicate definition in namespaces field`,
+    })),
+    ...selectors("namespaceSelectors", "namespace"),
+    ...selectors("serviceSelectors", "service"),
+  ];
+}
+
+function allocationOf(allocation: Spec["serviceAllocation"], known: readonly Labelled[]): Pool["allocation"] {
+  if (!allocation) return undefined;
+  const { priority, namespaces = [], namespaceSelectors = [], serviceSelectors = [] } = allocation;
+  const anywhere = namespaces.length === 0 && namespaceSelectors.length === 0;
+  const selected =
+    namespaceSelectors.length === 0 ? [] : known.filter(({ labels }) => namespaceSelectors.some((one) => selects(one, labels)));
+  return {
+    priority: priority || Infinity,
+    ...(!anywhere && { namespaces: new Set([...namespaces, ...selected.map(({ name }) => name)]) }),
+    serviceSelectors,
+  };
+}

@@ -1,0 +1,39 @@
+import { seconds } from "../../../api/duration.ts";
+import { quote } from "../../../ip/error.ts";
+import type { Peer } from "../config.ts";
+import type { Complaint } from "./complaint.ts";
+
+const LONGEST = 65_535;
+
+interface Timers {
+  readonly complaints: readonly Complaint[];
+  readonly timers?: NonNullable<Peer["timers"]>;
+}
+
+/** One of the two makes the other: a keepalive is a third of the hold time. */
+export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime?: string; keepaliveTime?: string }): Timers {
+  if (holdTime === undefined && keepaliveTime === undefined) return { complaints: [] };
+  const complaints: Complaint[] = [];
+  const say = (field: string, problem: string) =>
+    complaints.push({ rule: "P5", field: `spec.${field}`, message: `parsing peer ${name} invalid BGPPeer timers: ${problem}` });
+  const read = (field: string, text: string | undefined) => {
+    const value = seconds(text);
+    if (text !== undefined && value === undefined) say(field, `${field} ${quote(text)} is no length of time such as 30s`);
+    return value;
+  };
+  const given = { hold: read("holdTime", holdTime), keepalive: read("keepaliveTime", keepaliveTime) };
+  if (complaints.length > 0) return { complaints };
+
+  const hold = given.hold ?? (given.keepalive ?? 0) * 3;
+  const keepalive = given.keepalive ?? hold / 3;
+  const said = { hold: quote(holdTime ?? `${hold}s`), keepalive: quote(keepaliveTime ?? `${keepalive}s`) };
+  const holdField = holdTime === undefined ? "keepaliveTime" : "holdTime";
+  const whole = Math.trunc(hold);
+  if (keepalive < 0 || keepalive > LONGEST) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
+  else if (keepalive > hold) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}, must be lower than holdTime ${said.hold}`);
+  if (hold < 0 || (whole !== 0 && whole < 3)) say(holdField, `invalid hold time ${said.hold}: must be 0 or >=3s`);
+  else if (whole > LONGEST) say(holdField, `invalid hold time ${said.hold}: must be <=${LONGEST}s`);
+  if (complaints.length > 0) return { complaints };
+  // A fraction of a second is not nothing: 0 would turn keepalives off.
+  return { complaints, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
+}

@@ -1,0 +1,127 @@
+import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
+import { Recorded } from "../../../resilience/claim.ts";
+import type { Complaint, Reading } from "../reading/complaint.ts";
+import { type Agreement, agreementsOf, type PeerForm, peerId } from "../reading/peers.ts";
+import type { Candidate } from "./candidates.ts";
+import { compare, decide, type Decided } from "./decide.ts";
+import type { NodeGroups } from "./node-groups.ts";
+
+type Spec = BGPPeer["spec"];
+export type PeerCandidate = Candidate<Spec, PeerForm>;
+
+/** A peer with one of its specs: what it has to agree about, and with whom. */
+interface Stance {
+  readonly candidate: PeerCandidate;
+  readonly spec: Spec;
+  readonly form: "current" | "kept";
+  readonly agreements: readonly Agreement[];
+  readonly groups: ReadonlySet<number>;
+}
+
+/**
+ * Which peers may be. Two on one node must not be the same neighbour, and have to agree on the AS number of their VRF and on the router id:
+ * the value that was asked for first holds, as long as somebody who is in effect has it.
+ */
+export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Decided<Spec, PeerForm> {
+  const sides = candidates.map((candidate) => sidesOf(candidate, groups));
+  const without = new Set<Stance>();
+  for (;;) {
+    const held = holders(sides, without);
+    const decided = decide(
+      sides.map((side) => agreeing(side, held)),
+      now,
+      {
+        rule: "F2",
+        message: ({ words }) => `peer ${words} already exists, FRR mode doesn't support duplicate BGPPeers selecting the same node`,
+      },
+    );
+    const states = new Map(decided.resources.map(({ name, state }) => [name, state]));
+    const fallen = [...new Set(held.values())].filter(
+      ({ candidate: { name }, form }) => states.get(name) !== (form === "current" ? "Applied" : "KeptPrevious"),
+    );
+    if (fallen.length === 0) return decided;
+    for (const stance of fallen) without.add(stance);
+  }
+}
+
+interface Sides {
+  readonly candidate: PeerCandidate;
+  readonly current: Stance;
+  readonly kept: Stance | undefined;
+}
+
+function sidesOf(candidate: PeerCandidate, groups: NodeGroups): Sides {
+  const stance = (form: Stance["form"], spec: Spec): Stance => ({
+    candidate,
+    spec,
+    form,
+    agreements: agreementsOf(spec),
+    groups: groups.of(spec.nodeSelectors ?? []),
+  });
+  const kept = candidate.kept && stance("kept", candidate.kept.spec);
+  return { candidate, current: stance("current", candidate.written), kept };
+}
+
+/** Whose value holds, by group of nodes and by what has to be agreed about. */
+function holders(sides: readonly Sides[], without: ReadonlySet<Stance>): Map<string, Stance> {
+  const held = new Map<string, { stance: Stance; since: number }>();
+  for (const { candidate, current, kept } of sides) {
+    const possible = candidate.spec.complaints.length === 0 ? [current, kept] : [kept];
+    const stance = possible.find((one) => one && !without.has(one));
+    if (!stance) continue;
+    const ages = agesOf(candidate);
+    for (const { scope, key } of stance.agreements) {
+      const since = ages(key);
+      for (const group of stance.groups) {
+        const place = `${group} ${scope}`;
+        const other = held.get(place);
+        if (!other || since < other.since || (since === other.since && compare(candidate.name, other.stance.candidate.name) < 0)) {
+          held.set(place, { stance, since });
+        }
+      }
+    }
+  }
+  return new Map([...held].map(([place, { stance }]) => [place, stance]));
+}
+
+function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: string) => number {
+  const { points } = new Recorded(recorded);
+  const unrecorded = recorded.length === 0 ? created.getTime() : Infinity;
+  return (key) => Math.max(points.get(key) ?? unrecorded, newlySelectedAt?.getTime() ?? -Infinity);
+}
+
+/** The candidate with the complaints of whoever does not agree, and without a last good form that does not either. */
+function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string, Stance>): PeerCandidate {
+  const disagreements = disagreementsOf(current, held);
+  const { complaints, claims, ...rest } = candidate.spec;
+  const spec: Reading<PeerForm> =
+    disagreements.length > 0
+      ? { complaints: [...complaints, ...disagreements], claims: scoped(claims, current) }
+      : { complaints, claims: scoped(claims, current), ...rest };
+  const agrees = kept && disagreementsOf(kept, held).length === 0;
+  const last = candidate.lastGood;
+  return {
+    ...candidate,
+    spec,
+    lastGood: last && agrees ? { ...last, spec: { ...last.spec, claims: scoped(last.spec.claims, kept) } } : undefined,
+  };
+}
+
+/** Only on a common node are two in each other's way. A claim is recorded without the nodes. */
+function scoped(claims: Reading<PeerForm>["claims"], { groups }: Stance): Reading<PeerForm>["claims"] {
+  return claims.flatMap(({ key, field, words }) => [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, words })));
+}
+
+function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Stance>): Complaint[] {
+  const found = new Map<string, Complaint>();
+  for (const { scope, key, rule, field } of stance.agreements) {
+    for (const group of stance.groups) {
+      const holder = held.get(`${group} ${scope}`);
+      if (!holder || holder.candidate === stance.candidate || holder.agreements.some((other) => other.key === key)) continue;
+      const what = rule === "F3" ? "myAsn" : "RouterID";
+      const message = `peer ${peerId(stance.spec)} has ${what} different from ${peerId(holder.spec)}, in FRR mode all ${what} must be equal`;
+      found.set(message, { rule, field, message });
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,75 @@
+import type { BgpAd, Config, L2Ad } from "./config.ts";
+import type { Warning } from "./load.ts";
+import type { ConfigObjects, Labelled } from "./objects.ts";
+import { shown } from "./reading/communities.ts";
+import { isSelected } from "./settling/node-groups.ts";
+
+interface Ads {
+  readonly bgp: readonly BgpAd[];
+  readonly l2: readonly L2Ad[];
+}
+
+/** What is surely not meant. `ads` are all of the cluster's, also those that are not for this node. */
+export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp, l2 }: Ads): Warning[] {
+  const names = { pools: namesOf(objects.pools), peers: namesOf(objects.peers) };
+  return [
+    ...objects.bgpAdvertisements.flatMap(({ metadata: { name }, spec }) => [
+      ...unknown("BGPAdvertisement", name, "ipAddressPools", "IPAddressPool", spec?.ipAddressPools, names.pools),
+      ...unknown("BGPAdvertisement", name, "peers", "BGPPeer", spec?.peers, names.peers),
+    ]),
+    ...bgp.flatMap((ad) => selectsNothing("BGPAdvertisement", ad, objects.nodes)),
+    ...objects.l2Advertisements.flatMap(({ metadata: { name }, spec }) =>
+      unknown("L2Advertisement", name, "ipAddressPools", "IPAddressPool", spec?.ipAddressPools, names.pools),
+    ),
+    ...l2.flatMap((ad) => selectsNothing("L2Advertisement", ad, objects.nodes)),
+    ...uncovered(pools, [...bgp, ...l2]),
+  ].sort(inOrder);
+}
+
+function uncovered(pools: Config["pools"], ads: readonly { readonly pools: ReadonlySet<string> }[]): Warning[] {
+  // Most advertisements cover all pools, and then have the same set.
+  const sets = [...new Set(ads.map(({ pools }) => pools))];
+  return [...pools.keys()]
+    .filter((name) => !sets.some((set) => set.has(name)))
+    .map((name) => ({
+      kind: "IPAddressPool",
+      name,
+      field: "",
+      message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are handed out, but nobody announces them`,
+    }));
+}
+
+function selectsNothing(kind: string, { name, pools, nodeSelectors }: BgpAd | L2Ad, nodes: readonly Labelled[]): Warning[] {
+  const warnings: Warning[] = [];
+  if (pools.size === 0) warnings.push({ kind, name, field: "spec.ipAddressPools", message: `${kind} ${name} selects no IPAddressPool` });
+  if (nodeSelectors.length > 0 && nodes.length > 0 && !nodes.some(({ labels }) => isSelected(nodeSelectors, labels))) {
+    warnings.push({ kind, name, field: "spec.nodeSelectors", message: `${kind} ${name} selects no node` });
+  }
+  return warnings;
+}
+
+function unknown(
+  kind: string,
+  name: string,
+  field: string,
+  of: string,
+  asked: readonly string[] | undefined,
+  known: ReadonlySet<string>,
+): Warning[] {
+  return (asked ?? []).flatMap((one, nth) => {
+    if (known.has(one)) return [];
+    return [{ kind, name, field: `spec.${field}[${nth}]`, message: `${kind} ${name} names ${of} ${shown(one)}, which does not exist` }];
+  });
+}
+
+function namesOf(objects: readonly { metadata: { name: string } }[]): Set<string> {
+  return new Set(objects.map(({ metadata }) => metadata.name));
+}
+
+function inOrder(a: Warning, b: Warning): number {
+  return textOf(a) < textOf(b) ? -1 : 1;
+}
+
+function textOf({ kind, name, field, message }: Warning): string {
+  return [kind, name, field, message].join("\n");
+}
