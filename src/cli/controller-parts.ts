@@ -4,6 +4,8 @@ import { DaemonSet } from "../api/core/daemon-set.ts";
 import { Lease } from "../api/core/lease.ts";
 import { Node } from "../api/core/node.ts";
 import { Pod } from "../api/core/pod.ts";
+import type { Kind } from "../api/kind.ts";
+import { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
@@ -45,11 +47,13 @@ export interface ControllerPartsOptions {
   silenceMs?: number;
 }
 
+const ofEveryNode = new Set<Kind>([RouterNodeConfigurationStatus, ConfigurationState]);
+
 /** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
 export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
   const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
   const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
-  const nodes = manager.cache(Node, { transform: nameOnly });
+  const nodes = manager.cache(Node, { transform: withoutNews });
   const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
   const inRouters = { namespace: options.routerNamespace };
   const reports = manager.cache(RouterNodeConfigurationStatus, inRouters);
@@ -60,7 +64,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     client,
     namespace,
     leases,
-    reported: () => reportedNodes(kinds),
+    // Every node that reports anything reports its configuration.
+    reported: () => reportedNodes(kinds.filter(({ kind }) => ofEveryNode.has(kind))),
     published: (signal) => lastPublished(client, namespace, signal),
     onDoubt: ({ expired, of }) =>
       events.record(
@@ -96,7 +101,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass } = options.loadBalancer;
-    addLoadBalancer({ manager, client, log, metallbNamespace, lbClass, events, budget, settle, states: speakers.states });
+    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, events, budget, settle, states: speakers.states });
   }
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
@@ -126,6 +131,10 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
   }
 }
 
-function nameOnly(node: Node): Node {
-  return { ...node, status: {} };
+/** What a Node says of itself all the time, and nobody here reads, is left out. */
+function withoutNews(node: Node): Node {
+  const conditions = (node.status?.conditions ?? [])
+    .filter(({ type }) => type === "NetworkUnavailable")
+    .map(({ type, status }) => ({ type, status }));
+  return { ...node, status: { conditions } };
 }

@@ -1,18 +1,30 @@
 import { Namespace } from "../api/core/namespace.ts";
+import type { Node } from "../api/core/node.ts";
+import { Secret } from "../api/core/secret.ts";
 import { Service } from "../api/core/service.ts";
+import { BFDProfile } from "../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../api/metallb/bgp-peer.ts";
 import { Community } from "../api/metallb/community.ts";
-import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
+import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
+import type { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { ControllerConfiguration } from "./assignment/controller-configuration.ts";
 import { FreshView } from "./assignment/fresh-view.ts";
 import { ServiceController } from "./assignment/service-controller.ts";
+import { claimsRecorder } from "./claims/claims-recorder.ts";
+import { heartbeatKeyMaker, heartbeatSecretName } from "./heartbeat-key.ts";
+import { AnnouncedReports } from "./report/announced-reports.ts";
+import { ClusterView } from "./report/cluster-view.ts";
+import { clusterWatch } from "./report/cluster-watch.ts";
 import { addConfigurationReports } from "./report/configuration-reports.ts";
 import { addPoolReports } from "./report/pool-reports.ts";
 
@@ -21,21 +33,26 @@ export interface LoadBalancerOptions {
   /** Fenced where there is an election: everything here writes as leader. */
   client: KubeClient;
   log: Log;
+  /** Of Plumbline's own objects. */
+  namespace: string;
   /** Of the configuration and its statuses: `metallb-system`. */
   metallbNamespace: string;
   /** Only Services of this class; without it, only those of none. */
   lbClass: string | undefined;
   events: EventRecorder;
   budget: WriteBudget;
-  /** Every ConfigurationState of the namespace. */
+  /** With their labels and the condition NetworkUnavailable. */
+  nodes: Cache<Node>;
+  agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
+  /** Every ConfigurationState of the configuration's namespace. */
   states: Cache<ConfigurationState>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
 
-/** The controller's half of the load balancer: who has which address, and what is to be said of pools and configuration as a whole. */
+/** The controller's half of the load balancer: who has which address, and what is to be said of pools, Services and configuration as a whole. */
 export function addLoadBalancer(options: LoadBalancerOptions): void {
-  const { manager, client, log, events, settle, metallbNamespace: namespace } = options;
+  const { manager, client, log, events, settle, states, agents, metallbNamespace: namespace } = options;
   const pools = manager.cache(IPAddressPool, { namespace });
   const communities = manager.cache(Community, { namespace });
   const namespaces = manager.cache(Namespace, { transform: labelsOnly });
@@ -46,7 +63,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     communities: new FreshView(client, Community, communities, { namespace }),
     namespaces: new FreshView(client, Namespace, namespaces),
   });
-  const usage = new Bell();
+  const [usage, refusals, views] = [new Bell(), new Bell(), new Bell()];
   const serving = new ServiceController({
     client,
     cache: services,
@@ -58,6 +75,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
       return configuration.begin(signal);
     },
     onPool: (pool) => usage.ring(`${namespace}/${pool}`),
+    onRefusal: (key) => refusals.ring(key),
     log,
   });
   manager.add(serving, { leaderOnly: true });
@@ -69,6 +87,40 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     configuration,
     onLoaded: (loaded) => serving.configure(loaded),
   });
+
+  const peers = manager.cache(BGPPeer, { namespace });
+  const view = new ClusterView({
+    pools,
+    peers,
+    communities,
+    namespaces,
+    bfdProfiles: manager.cache(BFDProfile, { namespace }),
+    bgpAdvertisements: manager.cache(BGPAdvertisement, { namespace }),
+    l2Advertisements: manager.cache(L2Advertisement, { namespace }),
+    nodes: options.nodes,
+  });
+  const announced = new AnnouncedReports({
+    ...options,
+    services,
+    refusals,
+    refusalOf: (key) => serving.refusal(key)?.message,
+    landscape: () => view.landscape,
+  });
+  const watching = clusterWatch({
+    view,
+    agents,
+    events,
+    onLoaded: () => views.ring(),
+    onChange: () => announced.lookAtAll(),
+    log,
+  });
+  manager.add(watching, { leaderOnly: true });
+  manager.add(claimsRecorder({ ...options, pools, peers, communities, states, loaded: () => view.loaded, loading: views }), {
+    leaderOnly: true,
+  });
+
+  const secrets = manager.cache(Secret, { namespace: options.namespace, fieldSelector: `metadata.name=${heartbeatSecretName}` });
+  manager.add(heartbeatKeyMaker({ client, namespace: options.namespace, secrets, log }), { leaderOnly: true });
 }
 
 function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {

@@ -28,6 +28,8 @@ export interface ServiceControllerOptions {
   begin: (signal: AbortSignal) => Promise<Loaded>;
   /** What is in use of a pool has changed. */
   onPool: (pool: string) => void;
+  /** A Service was refused something, or no longer is. */
+  onRefusal: (key: string) => void;
   log: Log;
 }
 
@@ -132,7 +134,9 @@ export class ServiceController implements Runnable {
     for (const tiding of tidings) this.#options.events.record(service, tiding);
     if (refused) this.#refused.set(key, refused);
     else this.#refused.delete(key);
-    if (refused && (told?.reason !== refused.reason || told.message !== refused.message)) this.#options.events.record(service, refused);
+    if (told?.reason === refused?.reason && told?.message === refused?.message) return;
+    if (refused) this.#options.events.record(service, refused);
+    this.#options.onRefusal(key);
   }
 
   async #write(service: Service, { wanted, deprecated }: Decision, patch: object, signal: AbortSignal, log: Log): Promise<void> {

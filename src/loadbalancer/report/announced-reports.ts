@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { controller, type Result } from "../../kube/controller/controller.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import { readService } from "../services/read-services.ts";
+import { isOurs } from "../services/wish.ts";
+import { announcedCondition, announcedType, type Landscape } from "./announced.ts";
+
+export interface AnnouncedReportsOptions {
+  manager: Manager;
+  client: KubeClient;
+  budget: WriteBudget;
+  log: Log;
+  events: Pick<EventRecorder, "record">;
+  lbClass: string | undefined;
+  services: Cache<Service>;
+  /** Rings for a Service that was refused an address, or no longer is. */
+  refusals: Source;
+  refusalOf: (key: string) => string | undefined;
+  /** Where Services can be announced now; undefined while nobody knows. */
+  landscape: () => Landscape | undefined;
+}
+
+/** How long a Service's condition stands at least. */
+const PACE_MS = 10_000;
+const SERVICE_NAME = "kubernetes.io/service-name";
+
+/** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
+export class AnnouncedReports {
+  readonly #options: AnnouncedReportsOptions;
+  readonly #slices: Cache<EndpointSlice>;
+  readonly #writer: StatusWriter<Service>;
+  readonly #all = new Bell();
+  readonly #said = new Map<string, { condition: ConditionReport | undefined; at: number }>();
+
+  constructor(options: AnnouncedReportsOptions) {
+    const { manager, client, budget, log, services, refusals } = options;
+    this.#options = options;
+    this.#slices = manager.cache(EndpointSlice, { transform: placesOnly, indexes: { service: servicesOf } });
+    this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
+    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), refusals, this.#all];
+    const saying = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#say(key)) });
+    manager.add(
+      {
+        name: saying.name,
+        run: async (signal) => {
+          this.#said.clear();
+          await saying.run(signal);
+        },
+      },
+      { leaderOnly: true },
+    );
+    manager.add(this.#writer, { stage: "writers", leaderOnly: true });
+  }
+
+  /** Nodes, members or configuration have changed. */
+  lookAtAll(): void {
+    for (const { spec, metadata } of this.#options.services.list()) if (spec.type === "LoadBalancer") this.#all.ring(keyOf({ metadata }));
+  }
+
+  #say(key: string): Result {
+    const { services, lbClass, landscape } = this.#options;
+    const service = services.get(key);
+    if (!service || !isOurs(service, lbClass)) return this.#leave(key, service);
+    const view = readService(service, this.#slices.by("service", key));
+    const refusal = this.#options.refusalOf(key);
+    const place = landscape();
+    // One that waits for nothing but its turn has its address in a moment.
+    if (!place || (view.addresses.length === 0 && refusal === undefined)) return undefined;
+
+    const condition = announcedCondition(view, place, refusal);
+    const said = this.#said.get(key);
+    if (said && isDeepStrictEqual(said.condition, condition)) return undefined;
+    const waitMs = said ? said.at + PACE_MS - performance.now() : 0;
+    if (waitMs > 0) return { requeueAfter: waitMs };
+    this.#tell(service, condition, said?.condition);
+    this.#said.set(key, { condition, at: performance.now() });
+    this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
+    return undefined;
+  }
+
+  #leave(key: string, service: Service | undefined): void {
+    this.#said.delete(key);
+    const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
+    if (!isMarked) return this.#writer.forget(key);
+    this.#writer.set(key, {
+      status: (held) => ({ ...held, conditions: (held?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
+    });
+  }
+
+  #tell(service: Service, { status, reason, message }: ConditionReport, before: ConditionReport | undefined): void {
+    const stood = before ?? service.status?.conditions?.find(({ type }) => type === announcedType);
+    if (stood?.status === status || (!stood && status === "False" && reason === "noIPAllocated")) return;
+    const text =
+      status === "True" ? ({ type: "Normal", reason: "Announced" } as const) : ({ type: "Warning", reason: "NotAnnounced" } as const);
+    this.#options.events.record(service, { ...text, message });
+  }
+}
+
+function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[] {
+  const name = labels?.[SERVICE_NAME];
+  return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
+}
+
+/** Of an endpoint it matters where it is and whether it can be used, and that it has an address at all. */
+function placesOnly(slice: EndpointSlice): EndpointSlice {
+  const { name, namespace, uid, resourceVersion, labels } = slice.metadata;
+  const metadata = JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion, labels })) as EndpointSlice["metadata"];
+  return { ...slice, metadata, endpoints: (slice.endpoints ?? []).map(placeOf), ports: null };
+}
+
+function placeOf({ addresses, conditions, nodeName }: Endpoint): Endpoint {
+  return { addresses: addresses.slice(0, 1), ...(conditions && { conditions }), ...(nodeName !== undefined && { nodeName }) };
+}
