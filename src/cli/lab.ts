@@ -4,7 +4,7 @@ import { EXIT } from "./exit.ts";
 import { type Fault, FAULTS } from "./lab/faults.ts";
 import { kubeCommand } from "./lab/kube.ts";
 import { background, hostIn, runningLab } from "./lab/running.ts";
-import { labClient, nodeLines, statusTable } from "./lab/status.ts";
+import { labClient, labLines, statusTable } from "./lab/status.ts";
 import { printItems } from "./printing/items.ts";
 
 interface UpOptions {
@@ -87,9 +87,9 @@ async function down(): Promise<void> {
 async function status(options: { output?: string }): Promise<void> {
   const running = await background.find();
   if (!running) process.exitCode = EXIT.no;
-  const nodes = running ? await nodeLines(running, AbortSignal.timeout(ANSWER_WITHIN_MS)) : [];
+  const { nodes, services } = running ? await labLines(running, AbortSignal.timeout(ANSWER_WITHIN_MS)) : { nodes: [], services: [] };
   if (options.output === "json") printItems("LabNode", nodes);
-  else say(running ? statusTable(running, nodes) : "No lab is running; start one with: plumbline lab up");
+  else say(running ? statusTable(running, nodes, services) : "No lab is running; start one with: plumbline lab up");
 }
 
 async function exec(name: string, command: string[]): Promise<void> {

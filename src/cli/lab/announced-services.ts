@@ -18,6 +18,13 @@ export interface AnnouncedService {
   readonly l2?: string;
 }
 
+/** What services and the statuses of those who announce them say together. */
+interface Told {
+  readonly services: readonly Service[];
+  readonly overBgp: readonly ServiceBGPStatus[];
+  readonly overL2: readonly ServiceL2Status[];
+}
+
 /** The services of the lab as its status objects tell of them, kept up to date. */
 export class AnnouncedServices {
   readonly #services: Cache<Service>;
@@ -26,8 +33,8 @@ export class AnnouncedServices {
 
   constructor(client: KubeClient) {
     this.#services = new Cache(client, Service);
-    this.#overBgp = new Cache(client, ServiceBGPStatus, { indexes: { service: serviceOf } });
-    this.#overL2 = new Cache(client, ServiceL2Status, { indexes: { service: serviceOf } });
+    this.#overBgp = new Cache(client, ServiceBGPStatus);
+    this.#overL2 = new Cache(client, ServiceL2Status);
   }
 
   start(signal: AbortSignal): void {
@@ -42,24 +49,26 @@ export class AnnouncedServices {
   }
 
   list(): AnnouncedService[] {
-    const services = this.#services.list().filter(({ spec }) => spec.type === "LoadBalancer");
-    return services.map((service) => this.#announced(service)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    return announcedServices({ services: this.#services.list(), overBgp: this.#overBgp.list(), overL2: this.#overL2.list() });
   }
+}
 
-  #announced(service: Service): AnnouncedService {
-    const key = keyOf(service);
-    const l2 = this.#overL2.by("service", key).find(({ status }) => holds(status?.conditions));
-    return {
-      key,
-      addresses: (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip])),
-      ports: (service.spec.ports ?? []).filter(({ protocol }) => protocol !== "UDP").map(({ port }) => port),
-      bgp: this.#overBgp
-        .by("service", key)
-        .flatMap(({ status }) => (status?.node === undefined || !status.bgpPeers?.length ? [] : [status.node]))
-        .toSorted(),
-      ...(l2?.status?.node === undefined ? {} : { l2: l2.status.node }),
-    };
-  }
+export function announcedServices({ services, overBgp, overL2 }: Told): AnnouncedService[] {
+  const balanced = services.filter(({ spec }) => spec.type === "LoadBalancer");
+  return balanced.map((service) => announced(service, overBgp, overL2)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+function announced(service: Service, overBgp: Told["overBgp"], overL2: Told["overL2"]): AnnouncedService {
+  const key = keyOf(service);
+  const l2 = overL2.find((status) => serviceOf(status) === key && holds(status))?.status?.node;
+  const bgp = overBgp.filter((status) => serviceOf(status) === key && status.status?.bgpPeers?.length);
+  return {
+    key,
+    addresses: (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip])),
+    ports: (service.spec.ports ?? []).filter(({ protocol }) => protocol !== "UDP").map(({ port }) => port),
+    bgp: bgp.flatMap(({ status }) => (status?.node === undefined ? [] : [status.node])).toSorted(),
+    ...(l2 === undefined ? {} : { l2 }),
+  };
 }
 
 /** What a client connects to: the first address and port of each. */
@@ -76,11 +85,10 @@ export function announcedText({ key, addresses, bgp, l2 }: AnnouncedService): st
   return `${key} ${addresses.join(", ")} ${how.length > 0 ? how.join(" and ") : "announced by nobody"}`;
 }
 
-function serviceOf(status: KubeObject & { status?: { service?: string } }): string[] {
-  const { service } = status.status ?? {};
-  return service === undefined ? [] : [`${status.metadata.namespace ?? ""}/${service}`];
+function serviceOf(status: KubeObject & { status?: { service?: string } | undefined }): string {
+  return `${status.metadata.namespace ?? ""}/${status.status?.service ?? ""}`;
 }
 
-function holds(conditions: readonly { type: string; status: string }[] | undefined): boolean {
-  return conditions?.some(({ type, status }) => type === "Announced" && status !== "True") !== true;
+function holds({ status }: ServiceL2Status): boolean {
+  return status?.conditions?.some((condition) => condition.type === "Announced" && condition.status !== "True") !== true;
 }

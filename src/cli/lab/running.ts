@@ -7,6 +7,7 @@ import type { RouterLab } from "./router-lab.ts";
 /** What other commands need to know of a lab that runs. */
 export interface RunningLab {
   readonly kernel: Kernel;
+  readonly routers: boolean;
   readonly api: "embedded" | "kube";
   readonly url: string;
   readonly kubeconfig: string;
@@ -16,9 +17,10 @@ export interface RunningLab {
 
 export const background = new Background<RunningLab>("lab", "lab");
 
-export function described({ api, kernel, directory, net }: RouterLab): RunningLab {
+export function described({ api, kernel, routers, directory, net }: RouterLab): RunningLab {
   return {
     kernel,
+    routers,
     api: api.embedded ? "embedded" : "kube",
     url: api.url,
     kubeconfig: api.kubeconfig,

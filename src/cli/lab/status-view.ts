@@ -1,8 +1,9 @@
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LiveView } from "../up/view.ts";
-import { ROUTER_NAMESPACE } from "./api.ts";
+import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "./api.ts";
 import { conditionsText } from "./status.ts";
 
 /** A line whenever a node's conditions turn, for a server whose objects we do not hold ourselves. */
@@ -10,14 +11,18 @@ export function statusView(client: KubeClient, head: readonly string[]): LiveVie
   const closed = new AbortController();
   for (const line of head) process.stdout.write(`${line}\n`);
   const known = new Map<string, string>();
-  const statuses = new Cache(client, RouterNodeConfigurationStatus, { namespace: ROUTER_NAMESPACE });
-  statuses.subscribe(({ object }) => {
-    const text = conditionsText(object);
-    if (known.get(object.metadata.name) === text) return;
-    known.set(object.metadata.name, text);
-    tell(`${object.metadata.name}: ${text}`);
-  });
-  statuses.start(closed.signal);
+  const news = (name: string, text: string) => {
+    if (known.get(name) === text) return;
+    known.set(name, text);
+    tell(`${name}: ${text}`);
+  };
+  const routers = new Cache(client, RouterNodeConfigurationStatus, { namespace: ROUTER_NAMESPACE });
+  routers.subscribe(({ object }) => news(object.metadata.name, conditionsText(object)));
+  const states = new Cache(client, ConfigurationState, { namespace: METALLB_NAMESPACE });
+  states.subscribe(({ object: { metadata, status } }) =>
+    news(metadata.name, `configuration ${status?.result ?? "not seen yet"}${status?.lastError ? `: ${status.lastError}` : ""}`),
+  );
+  for (const cache of [routers, states]) cache.start(closed.signal);
   return { tell, close: () => closed.abort() };
 }
 

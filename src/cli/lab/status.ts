@@ -2,7 +2,13 @@ import { NODES } from "../../../lab/net/topology.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { accessFromKubeconfig } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { ROUTER_NAMESPACE } from "./api.ts";
+import { Service } from "../../api/core/service.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { type AnnouncedService, announcedServices, announcedText } from "./announced-services.ts";
+import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "./api.ts";
 import type { RunningLab } from "./running.ts";
 
 /** What one node of the lab says of itself. */
@@ -21,21 +27,54 @@ export async function labClient({ kubeconfig }: Pick<RunningLab, "kubeconfig">):
   return new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
 }
 
-export async function nodeLines(lab: RunningLab, signal: AbortSignal): Promise<NodeLine[]> {
+/** What the nodes of a running lab say of themselves, and what its services do. */
+export async function labLines(lab: RunningLab, signal: AbortSignal): Promise<{ nodes: NodeLine[]; services: AnnouncedService[] }> {
   const client = await labClient(lab);
   try {
-    const { items } = await client.resource(RouterNodeConfigurationStatus).list({ namespace: ROUTER_NAMESPACE, signal });
-    return NODES.map((node) => {
-      const found = items.find(({ metadata }) => metadata.name === node);
-      const sessions = (found?.status?.sessions ?? []).map(({ neighbor, state }) => `${neighbor} ${state}`).join(", ");
-      return { node, conditions: found ? conditionsText(found) : "no status yet", sessions };
-    });
+    const [nodes, services] = await Promise.all([
+      lab.routers ? routerLines(client, signal) : speakerLines(client, signal),
+      servicesOf(client, signal),
+    ]);
+    return { nodes, services };
   } finally {
     client.close();
   }
 }
 
-export function statusTable(lab: RunningLab, nodes: readonly NodeLine[]): string {
+async function routerLines(client: KubeClient, signal: AbortSignal): Promise<NodeLine[]> {
+  const { items } = await client.resource(RouterNodeConfigurationStatus).list({ namespace: ROUTER_NAMESPACE, signal });
+  return NODES.map((node) => {
+    const found = items.find(({ metadata }) => metadata.name === node);
+    const sessions = (found?.status?.sessions ?? []).map(({ neighbor, state }) => `${neighbor} ${state}`).join(", ");
+    return { node, conditions: found ? conditionsText(found) : "no status yet", sessions };
+  });
+}
+
+async function speakerLines(client: KubeClient, signal: AbortSignal): Promise<NodeLine[]> {
+  const where = { namespace: METALLB_NAMESPACE, signal };
+  const states = (await client.resource(ConfigurationState).list(where)).items;
+  const sessions = (await client.resource(BGPSessionStatus).list({ signal })).items;
+  return NODES.map((node) => {
+    const result = states.find(({ metadata }) => metadata.name === `speaker-${node}`)?.status?.result;
+    const ofNode = sessions.filter(({ status }) => status?.node === node);
+    return {
+      node,
+      conditions: result === undefined ? "no status yet" : `Configuration=${result}`,
+      sessions: ofNode.map(({ status }) => `${status?.peer ?? ""} ${status?.bgpStatus ?? ""}`).join(", "),
+    };
+  });
+}
+
+async function servicesOf(client: KubeClient, signal: AbortSignal): Promise<AnnouncedService[]> {
+  const [services, overBgp, overL2] = await Promise.all([
+    client.resource(Service).list({ signal }),
+    client.resource(ServiceBGPStatus).list({ signal }),
+    client.resource(ServiceL2Status).list({ signal }),
+  ]);
+  return announcedServices({ services: services.items, overBgp: overBgp.items, overL2: overL2.items });
+}
+
+export function statusTable(lab: RunningLab, nodes: readonly NodeLine[], services: readonly AnnouncedService[]): string {
   const where = lab.kernel === "uml" ? "User-Mode Linux" : "this machine's kernel";
   const width = Math.max(...nodes.map(({ conditions }) => conditions.length), "CONDITIONS".length) + 3;
   return [
@@ -45,5 +84,6 @@ export function statusTable(lab: RunningLab, nodes: readonly NodeLine[]): string
     "",
     `${"NODE".padEnd(8)}${"CONDITIONS".padEnd(width)}SESSIONS`,
     ...nodes.map(({ node, conditions, sessions }) => `${node.padEnd(8)}${conditions.padEnd(width)}${sessions}`.trimEnd()),
+    ...(services.length > 0 ? ["", ...services.map((service) => `Service ${announcedText(service)}`)] : []),
   ].join("\n");
 }

@@ -1,0 +1,181 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Document, parseAllDocuments } from "yaml";
+import type { LabHost } from "../../lab/net/lab-host.ts";
+import { NODES, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
+import { silent } from "../../lab/progress.ts";
+import type { Attempt } from "../../lab/services/connect.ts";
+import { Service } from "../../src/api/core/service.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { type AnnouncedService, targetsOf } from "../../src/cli/lab/announced-services.ts";
+import { METALLB_NAMESPACE } from "../../src/cli/lab/api.ts";
+import { Connections } from "../../src/cli/lab/connections.ts";
+import { type Fault, FAULTS } from "../../src/cli/lab/faults.ts";
+import { labManifests, type RouterLab, startRouterLab } from "../../src/cli/lab/router-lab.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { HeldAddresses } from "./held-addresses.ts";
+
+const PATIENCE_MS = 120_000;
+const LOOK_EVERY_MS = 50;
+const CONNECT_EVERY_MS = 100;
+/** A third of what a cluster has: nothing here is about how long it is. */
+const SILENCE_MS = 15_000;
+/** Longer than an attempt may take. */
+const SETTLE_MS = 3_000;
+
+/** The lab on a real cluster as a suite uses it: kube-proxy, pods, agents and FRR are real, and a client connects ten times a second all along. */
+export class ServiceLab {
+  readonly lab: RouterLab;
+  readonly signal = new AbortController().signal;
+  readonly attempts: Attempt[] = [];
+  readonly held: HeldAddresses;
+  readonly #connections: Connections;
+
+  private constructor(lab: RouterLab) {
+    this.lab = lab;
+    this.held = new HeldAddresses(lab);
+    this.#connections = new Connections({
+      host: lab.host("client"),
+      everyMs: CONNECT_EVERY_MS,
+      onAttempt: (attempt) => this.attempts.push(attempt),
+    });
+  }
+
+  static async start(): Promise<ServiceLab> {
+    const log = createLog({ level: "error" });
+    return new ServiceLab(
+      await startRouterLab({
+        kube: true,
+        manifests: ({ routers }) => labManifests({ kube: true, routers }),
+        silenceMs: SILENCE_MS,
+        log,
+        progress: silent,
+        signal: new AbortController().signal,
+      }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.lab.stop();
+  }
+
+  host(name: string): LabHost {
+    return this.lab.host(name);
+  }
+
+  /** A Service as those who announce it tell of it: `web`. */
+  service(name: string): AnnouncedService {
+    const found = this.lab.services.list().find(({ key }) => key === `default/${name}`);
+    return found ?? { key: `default/${name}`, addresses: [], ports: [], bgp: [] };
+  }
+
+  address(name: string): string {
+    const [address] = this.service(name).addresses;
+    if (address === undefined) throw new Error(`Service ${name} has no address`);
+    return address;
+  }
+
+  /** The node that has wiki's address. */
+  holder(): NodeName {
+    const node = NODES.find((name) => name === this.service("wiki").l2);
+    if (!node) throw new Error("nobody holds wiki's address");
+    return node;
+  }
+
+  /** Until web is announced by every node, and wiki by one that has its address. */
+  async whole(): Promise<void> {
+    await this.eventually("web and wiki are announced", async () => {
+      const [web] = this.service("web").addresses;
+      const { addresses, l2 } = this.service("wiki");
+      if (web === undefined || addresses[0] === undefined || l2 === undefined) return false;
+      return (await this.towards(web)).length === NODES.length && this.held.holders(addresses[0]).join(" ") === l2;
+    });
+  }
+
+  /** From now on the client connects to these, and only to these. */
+  connectTo(...names: string[]): void {
+    this.#connections.aim(targetsOf(names.map((name) => this.service(name))));
+  }
+
+  /** The nodes that the tor sends packets for an address to. */
+  async towards(address: string): Promise<NodeName[]> {
+    const text = await this.host("tor").do(["ip", "-4", "route", "show", address]);
+    return NODES.filter((node) => new RegExp(`via ${underlayAddress(node).replaceAll(".", "\\.")}\\b`).test(text));
+  }
+
+  /** What became of the attempts to a service that began since then, once all of those are over. */
+  async since(moment: number, name: string): Promise<{ ok: Attempt[]; failed: Attempt[]; late: Attempt[] }> {
+    const until = Date.now();
+    await sleep(SETTLE_MS);
+    const mine = this.attempts.filter(({ name: key, at }) => key === `default/${name}` && at >= moment && at <= until);
+    return {
+      ok: mine.filter(({ by }) => by !== undefined),
+      failed: mine.filter(({ by }) => by === undefined),
+      late: mine.filter(({ by, ms }) => by !== undefined && ms >= 1_000),
+    };
+  }
+
+  async eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!(await holds())) {
+      if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${await this.#picture()}`);
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  /** Makes objects be as these manifests say, new or not. */
+  async apply(text: string): Promise<void> {
+    for (const document of parseAllDocuments(text)) {
+      const object = (document as Document).toJS() as KubeObject;
+      await this.lab.api.client.resource(kindOf(object)).apply(object, { fieldManager: "test", force: true, signal: this.signal });
+    }
+  }
+
+  async delete<T extends KubeObject>(kind: Kind<T>, name: string, namespace = METALLB_NAMESPACE): Promise<void> {
+    await this.lab.api.client
+      .resource(kind)
+      .delete({ name, namespace }, { signal: this.signal })
+      .catch((error: unknown) => {
+        if (!isKubeError(error, "NotFound")) throw error;
+      });
+  }
+
+  async serviceObject(name: string): Promise<Service> {
+    return this.lab.api.client.resource(Service).get(name, { namespace: "default", signal: this.signal });
+  }
+
+  /** By component: `speaker-node1 Valid`, with what is wrong behind it. */
+  async configurationStates(): Promise<string[]> {
+    const { items } = await this.lab.api.client.resource(ConfigurationState).list({ namespace: METALLB_NAMESPACE, signal: this.signal });
+    return items
+      .map(({ metadata, status }) => `${metadata.name} ${status?.result ?? ""}${status?.lastError ? `: ${status.lastError}` : ""}`)
+      .toSorted();
+  }
+
+  /** Breaks or mends something as `lab break` does. */
+  async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
+    const fault: Fault | undefined = FAULTS[name];
+    if (!fault) throw new TypeError(`there is no fault ${name}`);
+    const { client, url } = this.lab.api;
+    const ground = { node, client, host: (host: string) => this.host(host), api: new URL(url).hostname, signal: this.signal };
+    await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
+  }
+
+  async #picture(): Promise<string> {
+    const logs = NODES.map(async (node) => {
+      const log = await readFile(join(this.lab.directory, `agent-${node}.log`), "utf8").catch(() => "");
+      return `${node}:\n${log.trimEnd().split("\n").slice(-8).join("\n")}`;
+    });
+    const services = this.lab.services.list().map((service) => JSON.stringify(service));
+    return [...services, ...(await this.configurationStates()), ...(await Promise.all(logs))].join("\n");
+  }
+}
+
+function kindOf({ apiVersion = "", kind = "" }: KubeObject): Kind {
+  const slash = apiVersion.indexOf("/");
+  const [group, version] = [apiVersion.slice(0, Math.max(0, slash)), apiVersion.slice(slash + 1)];
+  return { group, version, kind, plural: `${kind.toLowerCase()}s`, scope: "Namespaced" };
+}
