@@ -1,4 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
@@ -9,7 +8,6 @@ import { RouterNodeConfigurationStatus } from "../src/api/openpe/router-node-con
 import { ROUTER_NAMESPACE } from "../src/cli/lab/api.ts";
 import { type RouterLab, startRouterLab } from "../src/cli/lab/router-lab.ts";
 import { createLog } from "../src/kube/log.ts";
-import { build } from "../tools/build.ts";
 import { HostShare } from "./agent-idle/host-share.ts";
 import { Watched } from "./agent-idle/in-the-lab.ts";
 import { VRFS, writeManifests } from "./agent-idle/router.ts";
@@ -46,7 +44,7 @@ export const bench: Bench = {
 
     const flags = [process.execPath, ...(await launcherFlags())];
     const place = ["--node", NODE, "--kubeconfig", lab.api.kubeconfig, "--frr-start", "--log-level", "warn"];
-    await using agent = await Watched.start(lab.host(NODE), [...flags, await built(lab), "agent", ...place]);
+    await using agent = await Watched.start(lab.host(NODE), [...flags, lab.program, "agent", ...place]);
     await untilAllIsUp(lab);
     say(`${2 * VRFS} VNIs are up`);
     await sleep(WARM_MS);
@@ -118,15 +116,6 @@ async function idle(lab: RouterLab, agent: Watched, node: readonly string[]): Pr
 async function addressOf({ api }: RouterLab): Promise<string> {
   const { status } = await api.client.resource(Node).get(NODE, { signal });
   return status?.addresses?.[0]?.address ?? "";
-}
-
-/** As `npm run build` ships it, where the lab's hosts see it. */
-async function built({ directory }: RouterLab): Promise<string> {
-  const dist = join(directory, "dist");
-  await mkdir(dist);
-  await writeFile(join(dist, "package.json"), JSON.stringify({ type: "module" }));
-  await build(dist);
-  return join(dist, "plumbline.js");
 }
 
 async function untilAllIsUp({ api }: RouterLab): Promise<void> {

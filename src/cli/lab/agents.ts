@@ -1,11 +1,9 @@
 import { createWriteStream, type WriteStream } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RemoteProcess } from "../../../lab/machine/machine.ts";
 import type { LabHost } from "../../../lab/net/lab-host.ts";
 
 const AGAIN_AFTER_MS = 1_000;
-const MAIN = join(import.meta.dirname, "../../main.ts");
 
 /** On a host where this file is, as after a loss of power, nothing of ours starts. */
 export const SWITCHED_OFF = "/run/plumbline-switched-off";
@@ -13,6 +11,8 @@ const WHEN_ON = `while [ -e ${SWITCHED_OFF} ]; do sleep 0.2; done; exec "$@"`;
 
 export interface AgentOptions {
   readonly host: LabHost;
+  /** As the host sees it. */
+  readonly program: string;
   readonly kubeconfig: string;
   readonly logFile: string;
   /** Whether it is to be a router too. */
@@ -62,11 +62,11 @@ export class Agent {
   }
 
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const { host, kubeconfig, router, onEnd } = this.#options;
+    const { host, program, kubeconfig, router, onEnd } = this.#options;
     const cache = process.env["NODE_COMPILE_CACHE"];
     const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
     const flags = ["--node", host.name, "--kubeconfig", kubeconfig, "--frr-start", ...(router ? [] : ["--router", "off"])];
-    const agent = host.start(["sh", "-c", WHEN_ON, "sh", process.execPath, ...process.execArgv, MAIN, "agent", ...flags], { env });
+    const agent = host.start(["sh", "-c", WHEN_ON, "sh", process.execPath, ...process.execArgv, program, "agent", ...flags], { env });
     this.#process = agent;
     agent.onOutput = (chunk) => this.#log.write(chunk);
     agent.onErrors = (chunk) => this.#log.write(chunk);

@@ -11,6 +11,7 @@ import { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import { Agent } from "./agents.ts";
+import { builtProgram } from "./program.ts";
 import { type LabApi, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
@@ -44,6 +45,8 @@ export interface RouterLab {
   readonly net: Net;
   readonly services: AnnouncedServices;
   readonly agents: ReadonlyMap<string, Agent>;
+  /** Plumbline as the hosts run it. */
+  readonly program: string;
   /** Logs of the agents and the console of User-Mode Linux; gone with the lab. */
   readonly directory: string;
   /** As the machine's. */
@@ -100,10 +103,12 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     await standIns.start(stop.signal);
   }
   progress.step("Starting the agents");
+  const program = await builtProgram(directory);
   const agents = new Map<string, Agent>();
   for (const node of options.agentsOn ?? NODES) {
     const agent = new Agent({
       host: hostOf(net, node),
+      program,
       kubeconfig: api.kubeconfig,
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
@@ -120,6 +125,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     net,
     services,
     agents,
+    program,
     directory,
     gone: machine.gone,
     host: (name) => hostOf(net, name),
