@@ -147,6 +147,6 @@ function blame(words: string, writes: readonly Words[]): number {
 }
 
 /** As `ip -batch` takes lines apart: at blanks, quotes keep words together, and a # starts a comment even between them. */
-function line(words: Words): string {
+export function line(words: Words): string {
   return `${words.map((word) => (/^[\w.:/@,+=%-]+$/.test(word) ? word : `"${word.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
 }

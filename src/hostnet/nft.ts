@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { KernelError } from "./error.ts";
+
+const DEADLINE_MS = 10_000;
+
+export interface NftOptions {
+  readonly signal: AbortSignal;
+  /** Undefined for our own. */
+  readonly namespace?: string | undefined;
+}
+
+/** Gives nftables a text that it takes as a whole or not at all. */
+export async function nft(text: string, { signal, namespace }: NftOptions): Promise<void> {
+  signal.throwIfAborted();
+  const entry = namespace === undefined ? [] : ["nsenter", `--net=${join("/run/netns", namespace)}`, "--"];
+  const [program, ...args] = [...entry, "nft", "-f", "-"];
+  const about = { command: [program, ...args].join(" "), namespace: namespace ?? "" };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const child = spawn(program, args, { stdio: ["pipe", "ignore", "pipe"] });
+  let words = "";
+  child.stdin.on("error", () => {});
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words += chunk));
+  child.once("error", (cause) => reject(new KernelError("Unreachable", `${program} cannot be run: ${cause.message}`, about, { cause })));
+  child.once("close", (code) => {
+    if (code === 0) resolve();
+    else if (/failed to execute nft/.test(words)) reject(new KernelError("Unreachable", words.trim(), about));
+    else reject(new KernelError("Refused", firstComplaint(words), about));
+  });
+  child.stdin.end(text);
+  const onAbort = () => reject(signal.reason as Error);
+  const late = setTimeout(() => reject(new KernelError("Timeout", `nft has not answered within ${DEADLINE_MS} ms`, about)), DEADLINE_MS);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await promise;
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Without the place in the text, and without the text itself that it quotes. */
+function firstComplaint(words: string): string {
+  return /Error: (.+)/.exec(words)?.[1] ?? words.trim().slice(0, 500);
+}
