@@ -1,0 +1,328 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { changeAll } from "../../../hostnet/change-all.ts";
+import { KernelError } from "../../../hostnet/error.ts";
+import { ip } from "../../../hostnet/run.ts";
+import { watchNamespace } from "../../../hostnet/watch-links.ts";
+import type { Address } from "../../../ip/address.ts";
+import { parseAddress } from "../../../ip/address.ts";
+import type { Runnable } from "../../../kube/controller/controller.ts";
+import type { Log } from "../../../kube/log.ts";
+import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
+import { elected } from "./election.ts";
+import type { Said } from "./frames.ts";
+import { Guard, type Protection } from "./guard.ts";
+import { Heartbeats } from "./heartbeats.ts";
+import { fitting, nothingFits, observed, type Observed } from "./nics.ts";
+import { Tenures } from "./tenures.ts";
+import type { Sought, Spot, Standing, Steps } from "./tenure.ts";
+import { Wire } from "./wire.ts";
+
+const RESTLESS_MS = 100;
+const RESTING_MS = 1_000;
+/** Links change in bursts. */
+const SETTLE_MS = 100;
+const REFUSED_AGAIN_MS = 5_000;
+const GONE = /Cannot assign requested address|Cannot find device|Address not found/;
+const HEARTBEAT_PORT = 7947;
+
+export interface L2Wanted {
+  readonly address: Address;
+  readonly service: string;
+  /** Undefined: all that fit. */
+  readonly interfaces?: readonly string[];
+  /** In election order, with us among them wherever we stand. Those who are silent may be left out or not: who of them lives is decided here too. */
+  readonly candidates: readonly string[];
+}
+
+export type L2State = Standing | { readonly is: "standby" };
+
+export interface L2Options {
+  readonly node: string;
+  readonly netns?: string | undefined;
+  /** The members, each with its addresses. */
+  readonly peers: () => ReadonlyMap<string, readonly string[]>;
+  /** Heartbeats are sealed with it; without one nobody is heard. */
+  readonly key: () => Buffer | undefined;
+  /** A state, who is alive, or the protection has changed. */
+  readonly onChange: () => void;
+  readonly log: Log;
+  readonly heartbeatPort?: number;
+  /** Ports, or ranges of them such as `8000-8100`, on which something on the node itself stands in for kube-proxy. */
+  readonly exemptPorts?: readonly string[];
+}
+
+/** Answers on the node's segments for the addresses that it is elected for, by having them on its links. */
+export class L2Announcer implements Runnable {
+  readonly name = "l2-announcer";
+  readonly #options: L2Options;
+  readonly #tenures: Tenures;
+  readonly #wire: Wire;
+  readonly #guard: Guard;
+  readonly #heartbeats: Heartbeats;
+  readonly #told = new Map<string, string>();
+  #wanted: ReadonlyMap<string, L2Wanted> | undefined;
+  #unfit = new Map<string, string>();
+  #observed: Observed | undefined;
+  #stale = true;
+  #respotted = false;
+  /** A state may have changed. */
+  #moved = false;
+  #bell = Promise.withResolvers<void>();
+
+  constructor(options: L2Options) {
+    const { node, netns, peers, key, log, heartbeatPort: port = HEARTBEAT_PORT, exemptPorts = [] } = options;
+    this.#options = options;
+    this.#tenures = new Tenures(node);
+    this.#guard = new Guard({ netns, exemptPorts, log, onApplied: () => this.#move() });
+    this.#wire = new Wire({
+      netns,
+      port,
+      log,
+      onStart: () => this.#tenures.deaf(performance.now()),
+      onSaid: (said, device) => this.#hear(said, device),
+      onDatagram: (bytes) => this.#heartbeats.take(bytes),
+      onFailed: (device) => this.#tenures.deaf(performance.now(), device),
+    });
+    this.#heartbeats = new Heartbeats({
+      node,
+      peers,
+      key,
+      log,
+      macs: () => this.#observed?.rows.filter(({ fits }) => fits).map(({ mac }) => mac) ?? [],
+      send: (address, bytes) => this.#wire.send(address, bytes),
+      onChange: () => {
+        this.#elect();
+        options.onChange();
+      },
+    });
+  }
+
+  /** All addresses for which this node is a candidate, in place of those before. */
+  set(wanted: readonly L2Wanted[]): void {
+    this.#wanted = new Map(wanted.map((one) => [String(one.address), one]));
+    this.#heartbeats.partners = new Set(wanted.flatMap(({ candidates }) => candidates));
+    this.#elect();
+  }
+
+  state(address: Address): L2State {
+    const words = this.#unfit.get(String(address));
+    if (words !== undefined) return { is: "refused", words };
+    const standing = this.#tenures.standing(address) ?? { is: "standby" };
+    const { fault } = this.#wire;
+    return standing.is === "probing" && fault !== undefined ? { is: "refused", words: `nobody can be asked for it: ${fault}` } : standing;
+  }
+
+  isAlive(node: string): boolean {
+    return this.#heartbeats.isAlive(node);
+  }
+
+  protection(): Protection {
+    return this.#guard.protection;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { netns, log } = this.#options;
+    const stop = new AbortController();
+    const running = AbortSignal.any([signal, stop.signal]);
+    const onLinks = () => {
+      this.#stale = true;
+      this.#ring();
+    };
+    try {
+      await Promise.all([
+        this.#wire.run(running),
+        this.#guard.run(running),
+        this.#heartbeats.run(running),
+        watchNamespace(netns, onLinks, running, (cause) =>
+          log.warn({ error: cause }, "the watch of the node's links has ended and is started again"),
+        ),
+        this.#turn(running),
+      ]);
+    } finally {
+      stop.abort();
+    }
+    await this.#outlast();
+  }
+
+  /** The one loop that touches addresses. It waits for nobody but the kernel. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const begun = performance.now();
+      try {
+        if (this.#stale) await this.#look(signal);
+        if (this.#observed) await this.#act(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof KernelError)) throw error;
+        l2RefreshFailures.inc();
+        this.#options.log.warn({ error }, "addresses could not be looked after; tried again in a second");
+        await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, undefined, { signal }).catch(() => {});
+      }
+      this.#tell();
+      const rest = (this.#tenures.restless ? RESTLESS_MS : RESTING_MS) - (performance.now() - begun);
+      await this.#rest(Math.max(rest, 10), signal);
+    }
+  }
+
+  async #rest(ms: number, signal: AbortSignal): Promise<void> {
+    const awake = new AbortController();
+    const slept = pause(ms, undefined, { signal: AbortSignal.any([signal, awake.signal]) }).catch(() => {});
+    await Promise.race([slept, this.#bell.promise]);
+    awake.abort();
+    this.#bell = Promise.withResolvers();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    await pause(this.#observed ? SETTLE_MS : 0, undefined, { signal }).catch(() => {});
+    this.#stale = false;
+    const { netns } = this.#options;
+    try {
+      const dump = JSON.parse(await ip(netns, ["-j", "addr"], { signal })) as unknown;
+      const first = this.#observed === undefined;
+      this.#observed = observed(dump);
+      if (first)
+        for (const { address, nic, validSeconds } of this.#observed.ours)
+          this.#adopt({ address: parseAddress(address), nic }, validSeconds);
+    } catch (error) {
+      this.#stale = true;
+      throw error;
+    }
+    this.#elect();
+  }
+
+  #adopt(spot: Spot, validSeconds: number): void {
+    this.#tenures.adopt(spot, validSeconds, performance.now());
+    this.#options.log.info({ address: String(spot.address), interface: spot.nic.name }, "address found on its link; it is kept");
+  }
+
+  /** Decides anew which addresses are for this node. Until somebody says what is wanted, what was left by the agent before stays. */
+  #elect(): void {
+    const seen = this.#observed;
+    if (!seen) return;
+    if (this.#wanted) {
+      const unfit = new Map<string, string>();
+      const sought: Sought[] = [];
+      for (const [text, { address, interfaces, candidates }] of this.#wanted) {
+        if (elected(candidates, (node) => this.isAlive(node)) !== this.#options.node) continue;
+        const nics = fitting(seen, address.family, interfaces);
+        const foreign = nics.find(({ name }) => seen.foreign.has(`${text} ${name}`));
+        if (foreign) unfit.set(text, `${text} is on ${foreign.name} already, put there by somebody else`);
+        else if (nics.length === 0) unfit.set(text, nothingFits(interfaces));
+        else sought.push({ address, nics, candidates });
+      }
+      this.#unfit = unfit;
+      this.#tenures.seek(sought, performance.now());
+    }
+    this.#respotted = true;
+    this.#move();
+  }
+
+  async #act(signal: AbortSignal): Promise<void> {
+    // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
+    const steps = this.#tenures.step(performance.now(), (spot) => this.#guard.isGuarded(spot));
+    const changing = this.#change(steps, signal);
+    this.#surround(steps.drop);
+    for (const { address, nic } of steps.probe) this.#wire.probe(address, nic);
+    for (const { address, nic } of steps.check) this.#wire.check(address, nic);
+    for (const { address, nic } of steps.announce) this.#wire.announce(address, nic);
+    if (steps.listened.length > 0) void this.#believe(steps.listened);
+    await changing;
+    if (steps.drop.length > 0) {
+      this.#respotted = true;
+      this.#surround([]);
+    }
+    this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
+  }
+
+  /** Rules come before an address, and go after it. */
+  #surround(leaving: readonly Spot[]): void {
+    if (!this.#respotted) return;
+    this.#respotted = false;
+    const { spots } = this.#tenures;
+    this.#wire.look(spots.map(({ address }) => address));
+    this.#guard.want([...spots, ...leaving], this.#observed?.ipvs ?? new Set());
+  }
+
+  async #believe(spots: readonly Spot[]): Promise<void> {
+    const told = await this.#wire.sync();
+    for (const { address, nic } of spots) this.#wire.leave(address, nic);
+    if (told) this.#tenures.silent(spots, performance.now());
+    else this.#tenures.deaf(performance.now());
+    this.#move();
+  }
+
+  async #change(steps: Steps, signal: AbortSignal): Promise<void> {
+    const kept = [...steps.refresh, ...steps.add];
+    if (steps.drop.length + kept.length === 0) return;
+    const lines = [
+      ...steps.drop.map(({ address, nic }) => drop(address, nic.name)),
+      ...kept.map(({ address, nic }) => keep(address, nic.name)),
+    ];
+    const { netns, log } = this.#options;
+    const refused = await changeAll(lines, { signal, namespace: netns }).catch((error: unknown) => {
+      this.#tenures.undone(steps, performance.now());
+      throw error;
+    });
+    const now = performance.now();
+    for (const { address, nic } of steps.drop) log.info({ address: String(address), interface: nic.name }, "address let go");
+    this.#tenures.kept(
+      kept.filter((_, at) => !refused.has(steps.drop.length + at)),
+      now,
+    );
+    for (const [at, words] of refused) {
+      const spot = kept[at - steps.drop.length];
+      if (spot) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
+      else if (!GONE.test(words)) log.warn({ line: lines[at]?.join(" "), words }, "address could not be removed; it goes by itself");
+    }
+    for (const { address, nic } of steps.add)
+      log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
+    l2Takeovers.inc(steps.add.length);
+    if (steps.add.length + refused.size > 0) this.#move();
+  }
+
+  #hear({ what, address, mac }: Said, device: string): void {
+    if (this.#observed?.macs.has(mac) !== false) return;
+    const now = performance.now();
+    const node = this.#heartbeats.nodeOf(mac);
+    if (what === "probe") return this.#tenures.contended(address, device, mac, node, now);
+    const outcome = this.#tenures.claimed(address, device, mac, node, now);
+    if (outcome === "nothing") return;
+    l2Conflicts.inc({ outcome });
+    this.#options.log.warn({ address: String(address), interface: device, mac, node, outcome }, "another MAC answers for an address");
+    this.#move();
+  }
+
+  /** A restart costs nothing: the addresses outlive it. */
+  async #outlast(): Promise<void> {
+    const now = performance.now();
+    const lines = this.#tenures.held.filter(({ by }) => now < by).map(({ address, nic }) => keep(address, nic.name, RESTART_LIFETIME_S));
+    const { netns, log } = this.#options;
+    await changeAll(lines, { signal: AbortSignal.timeout(5_000), namespace: netns }).catch((error: unknown) =>
+      log.warn({ error }, "addresses could not be given time for a restart"),
+    );
+  }
+
+  #tell(): void {
+    if (!this.#moved) return;
+    this.#moved = false;
+    const { held } = this.#tenures;
+    l2Addresses.set(held.length);
+    const now = new Map<string, string>([["", JSON.stringify(this.protection())]]);
+    for (const text of this.#wanted?.keys() ?? []) now.set(text, JSON.stringify(this.state(parseAddress(text))));
+    const changed = now.size !== this.#told.size || [...now].some(([text, state]) => this.#told.get(text) !== state);
+    if (!changed) return;
+    this.#told.clear();
+    for (const [text, state] of now) this.#told.set(text, state);
+    this.#options.onChange();
+  }
+
+  #move(): void {
+    this.#moved = true;
+    this.#ring();
+  }
+
+  #ring(): void {
+    this.#bell.resolve();
+  }
+}

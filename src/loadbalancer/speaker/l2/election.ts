@@ -1,0 +1,26 @@
+/** Who answers for an address: the first of its candidates that lives. */
+export function elected(candidates: readonly string[], isAlive: (node: string) => boolean): string | undefined {
+  return candidates.find(isAlive);
+}
+
+/**
+ * Whether this node lets an address go for which another MAC answers too. The later in election order does; of a MAC that no heartbeat has named
+ * it may be any node before us.
+ */
+export function letsGo(self: string, candidates: readonly string[], rival: string | undefined): boolean {
+  const own = candidates.indexOf(self);
+  if (own < 0) return true;
+  const other = rival === undefined ? 0 : candidates.indexOf(rival);
+  return other >= 0 && other < own;
+}
+
+/** Of two that probe for an address at the same moment, whether this node waits. Where heartbeats do not say who it is, the MACs decide, which both know. */
+export function yields(
+  own: { readonly node: string; readonly mac: string },
+  rival: { readonly node: string | undefined; readonly mac: string },
+  candidates: readonly string[],
+): boolean {
+  const ours = candidates.indexOf(own.node);
+  const theirs = rival.node === undefined ? -1 : candidates.indexOf(rival.node);
+  return ours >= 0 && theirs >= 0 ? theirs < ours : rival.mac < own.mac;
+}

@@ -1,0 +1,35 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** What a node tells the other candidates once a second. */
+export interface Heartbeat {
+  readonly node: string;
+  /** When its agent started, and how many it has sent since: together they only ever grow. */
+  readonly started: number;
+  readonly number: number;
+  readonly sent: number;
+  /** Of its interfaces, so that others know whose MAC answers. */
+  readonly macs: readonly string[];
+}
+
+const VERSION = "plumbline heartbeat 1\n";
+const SEAL_BYTES = 32;
+/** What fits into a datagram everywhere. */
+const MOST_MACS = 40;
+
+export function seal(heartbeat: Heartbeat, key: Buffer): Buffer {
+  const { node, started, number, sent, macs } = heartbeat;
+  const body = Buffer.from(JSON.stringify([node, started, number, sent, macs.slice(0, MOST_MACS)]));
+  return Buffer.concat([signature(body, key), body]);
+}
+
+/** Undefined for what was not sealed with the key, whoever sent it. */
+export function unseal(datagram: Buffer, key: Buffer): Heartbeat | undefined {
+  const body = datagram.subarray(SEAL_BYTES);
+  if (body.length === 0 || !timingSafeEqual(signature(body, key), datagram.subarray(0, SEAL_BYTES))) return undefined;
+  const [node, started, number, sent, macs] = JSON.parse(body.toString()) as [string, number, number, number, string[]];
+  return { node, started, number, sent, macs };
+}
+
+function signature(body: Buffer, key: Buffer): Buffer {
+  return createHmac("sha256", key).update(VERSION).update(body).digest();
+}

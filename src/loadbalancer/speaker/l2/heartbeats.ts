@@ -1,0 +1,93 @@
+import type { Log } from "../../../kube/log.ts";
+import { l2Heartbeats } from "../../../kube/metrics.ts";
+import { seal, unseal } from "./heartbeat.ts";
+import { INTERVAL_MS, Liveness } from "./liveness.ts";
+
+export interface HeartbeatOptions {
+  readonly node: string;
+  /** The members, each with its addresses. */
+  readonly peers: () => ReadonlyMap<string, readonly string[]>;
+  readonly key: () => Buffer | undefined;
+  readonly macs: () => Iterable<string>;
+  readonly send: (address: string, bytes: Buffer) => void;
+  /** Somebody fell silent, or is heard again. */
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+/** Says every second that this node lives, and listens who else does. */
+export class Heartbeats {
+  readonly #options: HeartbeatOptions;
+  readonly #liveness = new Liveness();
+  readonly #started = Date.now();
+  #number = 0;
+  #partners: ReadonlySet<string> = new Set();
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** The other candidates of addresses for which this node is one. */
+  set partners(nodes: ReadonlySet<string>) {
+    this.#partners = nodes;
+  }
+
+  isAlive(node: string): boolean {
+    return node === this.#options.node || this.#liveness.isAlive(node);
+  }
+
+  nodeOf(mac: string): string | undefined {
+    return this.#liveness.nodeOf(mac);
+  }
+
+  take(datagram: Buffer): void {
+    const key = this.#options.key();
+    if (!key) return;
+    const heartbeat = unseal(datagram, key);
+    const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
+    l2Heartbeats.inc({ outcome });
+    if (outcome !== "returned") return;
+    this.#options.log.info({ node: heartbeat?.node }, "candidate is heard again");
+    this.#options.onChange();
+  }
+
+  /** One beat: speaks, and looks who has been silent. */
+  beat(): void {
+    const { node, peers, key, log, onChange } = this.#options;
+    const members = peers();
+    this.#liveness.members(
+      members.keys().filter((member) => member !== node),
+      performance.now(),
+    );
+    const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners);
+    for (const one of silent) log.warn({ node: one }, "candidate is silent: three heartbeats missed");
+    for (const one of unheard)
+      log.warn({ node: one, key: key() !== undefined }, "candidate was never heard; it is judged by membership alone");
+    if (silent.length > 0) onChange();
+    this.#speak(members);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const timer = setInterval(() => this.beat(), INTERVAL_MS);
+    this.beat();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    clearInterval(timer);
+  }
+
+  /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
+  #speak(members: ReadonlyMap<string, readonly string[]>): void {
+    const { node, key, macs, send } = this.#options;
+    const sealing = key();
+    const listeners = new Set([...this.#partners, ...this.#liveness.heard]);
+    listeners.delete(node);
+    if (!sealing || listeners.size === 0) return;
+    this.#number += 1;
+    const bytes = seal({ node, started: this.#started, number: this.#number, sent: Date.now(), macs: [...macs()] }, sealing);
+    for (const listener of listeners) {
+      for (const address of members.get(listener) ?? []) {
+        send(address, bytes);
+        l2Heartbeats.inc({ outcome: "sent" });
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import type { Heartbeat } from "./heartbeat.ts";
+
+export const INTERVAL_MS = 1_000;
+/** Three missed, and half an interval for the way. */
+const SILENT_MS = 3.5 * INTERVAL_MS;
+/** When we were away ourselves for so long, it is not the others who were silent. */
+const AWAY_MS = 2 * INTERVAL_MS;
+/** Clocks differ; a heartbeat that was recorded and is played again is older than this. */
+const MOST_SKEW_MS = 60_000;
+const UNHEARD_MS = 10_000;
+
+interface Pulse {
+  readonly since: number;
+  heard?: number;
+  last?: Heartbeat;
+  silent: boolean;
+  warned: boolean;
+}
+
+export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
+
+/** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
+export class Liveness {
+  readonly #pulses = new Map<string, Pulse>();
+  #looked: number | undefined;
+
+  /** Members come and go; one that returns is new, and judged by membership until it is heard. */
+  members(nodes: Iterable<string>, now: number): void {
+    const present = new Set(nodes);
+    for (const node of this.#pulses.keys()) if (!present.has(node)) this.#pulses.delete(node);
+    for (const node of present) if (!this.#pulses.has(node)) this.#pulses.set(node, { since: now, silent: false, warned: false });
+  }
+
+  /** Each heartbeat counts once, and none that is older than one that was heard. */
+  hear(heartbeat: Heartbeat, now: number, wallClock: number): Hearing {
+    const pulse = this.#pulses.get(heartbeat.node);
+    if (!pulse) return "stranger";
+    if (Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
+    const { last } = pulse;
+    if (last && (heartbeat.started < last.started || (heartbeat.started === last.started && heartbeat.number <= last.number)))
+      return "stale";
+    const returned = pulse.silent;
+    Object.assign(pulse, { last: heartbeat, heard: now, silent: false });
+    return returned ? "returned" : "heard";
+  }
+
+  /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. */
+  look(now: number, awaited: ReadonlySet<string>): { silent: string[]; unheard: string[] } {
+    const away = this.#looked !== undefined && now - this.#looked > AWAY_MS;
+    this.#looked = now;
+    const silent: string[] = [];
+    const unheard: string[] = [];
+    for (const [node, pulse] of this.#pulses) {
+      if (pulse.heard === undefined) {
+        if (pulse.warned || !awaited.has(node) || now - pulse.since < UNHEARD_MS) continue;
+        pulse.warned = true;
+        unheard.push(node);
+      } else if (away) {
+        pulse.heard = now;
+      } else if (!pulse.silent && now - pulse.heard > SILENT_MS) {
+        pulse.silent = true;
+        silent.push(node);
+      }
+    }
+    return { silent, unheard };
+  }
+
+  /** False only for one that was heard and then missed three. */
+  isAlive(node: string): boolean {
+    return this.#pulses.get(node)?.silent !== true;
+  }
+
+  /** Those that were heard since they became members. */
+  get heard(): string[] {
+    return [...this.#pulses].flatMap(([node, { heard }]) => (heard === undefined ? [] : [node]));
+  }
+
+  nodeOf(mac: string): string | undefined {
+    for (const [node, { last }] of this.#pulses) if (last?.macs.includes(mac)) return node;
+    return undefined;
+  }
+}

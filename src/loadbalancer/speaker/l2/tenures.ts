@@ -1,0 +1,281 @@
+import type { Address } from "../../../ip/address.ts";
+import { LIFETIME_S } from "./address-form.ts";
+import { letsGo, yields } from "./election.ts";
+import {
+  standingOf,
+  type Asking,
+  type Due,
+  type Holding,
+  type Sought,
+  type Spot,
+  type Standing,
+  type Steps,
+  type Tenure,
+} from "./tenure.ts";
+
+const PROBES = 3;
+const PROBE_EVERY_MS = 300;
+/** From the first probe until silence is believed. */
+const LISTEN_MS = 1_000;
+/** Silence that was found longer ago is no news any more. */
+const FRESH_MS = 1_000;
+const AGAIN_MS = 1_000;
+const REFRESH_MS = 5_000;
+const ALONG_MS = 1_000;
+/** A second less than the kernel gives. */
+const LIFETIME_MS = (LIFETIME_S - 1) * 1_000;
+const ANNOUNCEMENTS = 3;
+const ANNOUNCE_EVERY_MS = 1_000;
+const DEFEND_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 1_000;
+/** So many refreshes go to the kernel in one tick. */
+const MOST_REFRESHES = 1_000;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+
+/** Which addresses this node takes, holds and lets go, and when. It touches nothing: `step` says what is to be done, the other methods are told what came of it. */
+export class Tenures {
+  readonly #self: string;
+  /** By address. */
+  readonly #tenures = new Map<string, Tenure[]>();
+  #drops: Spot[] = [];
+  #checkAt = 0;
+  #checked = -1;
+
+  constructor(self: string) {
+    this.#self = self;
+  }
+
+  /** Of an agent before us; the kernel still has it. */
+  adopt(spot: Spot, validSeconds: number, now: number): void {
+    const until = now + (validSeconds - 1) * 1_000;
+    const held = {
+      is: "holding",
+      since: new Date(),
+      confirmed: true,
+      refreshed: -Infinity,
+      until,
+      announced: ANNOUNCEMENTS,
+      announceAt: now,
+    } as const;
+    const others = this.#tenures.get(String(spot.address)) ?? [];
+    this.#tenures.set(String(spot.address), [...others, { ...spot, candidates: [this.#self], phase: held }]);
+  }
+
+  /** From now on these, and no others. */
+  seek(sought: readonly Sought[], now: number): void {
+    const before = new Map(this.#tenures);
+    this.#tenures.clear();
+    for (const { address, nics, candidates } of sought) {
+      const known = before.get(String(address)) ?? [];
+      const tenures = nics.map((nic): Tenure => {
+        const phase = known.find((one) => one.nic.index === nic.index)?.phase;
+        return { address, nic, candidates, phase: phase ?? { is: "probing", from: now, sent: 0 } };
+      });
+      this.#tenures.set(String(address), tenures);
+    }
+    for (const tenure of [...before.values()].flat()) if (tenure.phase.is === "holding" && !this.#same(tenure)) this.#drops.push(tenure);
+  }
+
+  step(now: number, isGuarded: (spot: Spot) => boolean): Steps {
+    const steps: Writable<Steps> = { drop: this.#drops, refresh: [], add: [], announce: [], probe: [], check: [], listened: [] };
+    this.#drops = [];
+    const holding: Tenure[] = [];
+    for (const tenures of this.#tenures.values()) {
+      for (const tenure of tenures) {
+        if (tenure.phase.is === "holding") this.#hold(tenure, tenure.phase, now, steps);
+        if ((tenure.phase.is === "in-use" || tenure.phase.is === "refused") && now >= tenure.phase.again)
+          tenure.phase = { is: "probing", from: now, sent: 0, ...("rival" in tenure.phase && { rival: tenure.phase.rival }) };
+        if (tenure.phase.is === "silent" && now - tenure.phase.found > FRESH_MS) tenure.phase = { is: "probing", from: now, sent: 0 };
+        if (tenure.phase.is === "probing") ask(tenure, tenure.phase, now, steps);
+        if (tenure.phase.is === "holding") holding.push(tenure);
+      }
+      if (isDecided(tenures)) for (const tenure of tenures) if (tenure.phase.is === "silent" && isGuarded(tenure)) take(tenure, now, steps);
+    }
+    this.#refresh(holding, now, steps);
+    this.#check(holding, now, steps);
+    return steps;
+  }
+
+  /** Nobody has answered for these until now. */
+  silent(spots: readonly Spot[], now: number): void {
+    for (const { phase, ...spot } of this.#each(spots)) {
+      if (phase.is !== "listening") continue;
+      // Who was away while others answered has heard nothing for another reason.
+      if (now - phase.from > LISTEN_MS + FRESH_MS) this.#put(spot, { ...phase, is: "probing", from: now, sent: 0 });
+      else this.#put(spot, { is: "silent", found: now });
+    }
+  }
+
+  /** Nothing is known of what is being probed for, on one interface or on all. */
+  deaf(now: number, device?: string): void {
+    for (const tenure of [...this.#tenures.values()].flat()) {
+      if (device !== undefined && tenure.nic.name !== device) continue;
+      if (tenure.phase.is === "listening" || tenure.phase.is === "probing")
+        tenure.phase = { ...tenure.phase, is: "probing", from: now, sent: 0 };
+    }
+  }
+
+  /** The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. */
+  kept(due: readonly Due[], now: number): void {
+    for (const one of due) {
+      const tenure = this.#same(one);
+      if (tenure?.phase.is !== "holding") continue;
+      if (now < one.by) tenure.phase = { ...tenure.phase, confirmed: true };
+      else this.#lose(tenure, now);
+    }
+  }
+
+  refused(spot: Spot, words: string, again: number): void {
+    this.#put(spot, { is: "refused", words, again });
+  }
+
+  /** What was asked for could not be done; the next step says it again. */
+  undone({ drop, refresh, add }: Pick<Steps, "drop" | "refresh" | "add">, now: number): void {
+    this.#drops.unshift(...drop);
+    for (const { by, ...spot } of refresh) {
+      const tenure = this.#same(spot);
+      if (tenure?.phase.is === "holding") tenure.phase = { ...tenure.phase, refreshed: -Infinity, until: by };
+    }
+    for (const spot of add) this.#drops.push(spot);
+    for (const spot of add) this.#put(spot, { is: "probing", from: now, sent: 0 });
+  }
+
+  /** Another MAC answers for the address. Tells what that means here. */
+  claimed(address: Address, device: string, mac: string, node: string | undefined, now: number): "nothing" | "in-use" | "kept" | "let-go" {
+    const tenure = this.#at(address, device);
+    if (!tenure) return "nothing";
+    const { phase } = tenure;
+    if (phase.is !== "holding") {
+      const known = "rival" in phase && phase.rival === mac;
+      tenure.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
+      return known ? "nothing" : "in-use";
+    }
+    if (letsGo(this.#self, tenure.candidates, node)) {
+      this.#drops.push(tenure);
+      tenure.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
+      return "let-go";
+    }
+    if (phase.announced < ANNOUNCEMENTS || now < phase.announceAt + DEFEND_EVERY_MS) return "nothing";
+    tenure.phase = { ...phase, announced: ANNOUNCEMENTS - 1, announceAt: now };
+    return "kept";
+  }
+
+  /** Another node asks for the address too. Of two that ask at once, one waits. */
+  contended(address: Address, device: string, mac: string, node: string | undefined, now: number): void {
+    const tenure = this.#at(address, device);
+    if (tenure?.phase.is !== "probing" && tenure?.phase.is !== "listening") return;
+    const { phase } = tenure;
+    if (now < phase.from) return;
+    const waits = yields({ node: this.#self, mac: tenure.nic.mac }, { node, mac }, tenure.candidates);
+    if (waits) tenure.phase = { ...phase, is: "probing", from: now + AGAIN_MS, sent: 0 };
+    // The other may have begun after our last probe, and must hear of us.
+    else tenure.phase = { ...phase, is: "probing", sent: Math.min(phase.sent, PROBES - 1) };
+  }
+
+  /** Undefined for what is not sought. */
+  standing(address: Address): Standing | undefined {
+    return standingOf(this.#tenures.get(String(address)) ?? []);
+  }
+
+  get spots(): readonly Spot[] {
+    return [...this.#tenures.values()].flat();
+  }
+
+  /** What the kernel has, and for how long it may be relied on. */
+  get held(): readonly Due[] {
+    return [...this.#tenures.values()]
+      .flat()
+      .flatMap((tenure) => (tenure.phase.is === "holding" ? [{ ...tenure, by: tenure.phase.until }] : []));
+  }
+
+  /** Whether something is under way that does not wait for the next second. */
+  get restless(): boolean {
+    if (this.#drops.length > 0) return true;
+    return [...this.#tenures.values()].flat().some(({ phase }) => phase.is !== "holding" || phase.announced < ANNOUNCEMENTS);
+  }
+
+  #hold(tenure: Tenure, phase: Holding, now: number, steps: Writable<Steps>): void {
+    if (now >= phase.until) return this.#lose(tenure, now, steps.drop);
+    if (!phase.confirmed || phase.announced === ANNOUNCEMENTS || now < phase.announceAt) return;
+    steps.announce.push(tenure);
+    if (phase.announced === 0) steps.check.push(tenure);
+    const announced = phase.announced + 1;
+    tenure.phase = { ...phase, announced, announceAt: announced === ANNOUNCEMENTS ? now : now + ANNOUNCE_EVERY_MS };
+  }
+
+  #refresh(holding: readonly Tenure[], now: number, steps: Writable<Steps>): void {
+    const due = holding.flatMap((tenure) =>
+      tenure.phase.is === "holding" && tenure.phase.confirmed ? [{ tenure, phase: tenure.phase }] : [],
+    );
+    if (!due.some(({ phase }) => now - phase.refreshed >= REFRESH_MS)) return;
+    // What is due within the next second comes along: one process for all of them.
+    const along = due.filter(({ phase }) => now - phase.refreshed >= REFRESH_MS - ALONG_MS);
+    along.sort((a, b) => a.phase.refreshed - b.phase.refreshed);
+    for (const { tenure, phase } of along.slice(0, MOST_REFRESHES)) {
+      steps.refresh.push({ ...tenure, by: phase.until });
+      tenure.phase = { ...phase, refreshed: now, until: now + LIFETIME_MS };
+    }
+  }
+
+  /** One a second, in turn. */
+  #check(holding: readonly Tenure[], now: number, steps: Writable<Steps>): void {
+    if (now < this.#checkAt || holding.length === 0) return;
+    this.#checkAt = now + CHECK_EVERY_MS;
+    this.#checked = (this.#checked + 1) % holding.length;
+    steps.check.push(...holding.slice(this.#checked, this.#checked + 1));
+  }
+
+  #lose(tenure: Tenure, now: number, drops = this.#drops): void {
+    drops.push(tenure);
+    tenure.phase = { is: "probing", from: now, sent: 0 };
+  }
+
+  #put(spot: Spot, phase: Tenure["phase"]): void {
+    const tenure = this.#same(spot);
+    if (tenure) tenure.phase = phase;
+  }
+
+  #each(spots: readonly Spot[]): Tenure[] {
+    return spots.flatMap((spot) => this.#same(spot) ?? []);
+  }
+
+  #same({ address, nic }: Spot): Tenure | undefined {
+    return this.#tenures.get(String(address))?.find((one) => one.nic.index === nic.index);
+  }
+
+  #at(address: Address, device: string): Tenure | undefined {
+    return this.#tenures.get(String(address))?.find(({ nic }) => nic.name === device);
+  }
+}
+
+/** An address is first taken everywhere at once or not at all; interfaces that come later are taken by themselves. */
+function isDecided(tenures: readonly Tenure[]): boolean {
+  return (
+    tenures.some(({ phase }) => phase.is === "holding") || tenures.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
+  );
+}
+
+function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>): void {
+  if (now < phase.from + phase.sent * PROBE_EVERY_MS) return;
+  if (phase.sent < PROBES) {
+    steps.probe.push(tenure);
+    tenure.phase = { ...phase, sent: phase.sent + 1 };
+  } else if (now >= phase.from + LISTEN_MS) {
+    steps.listened.push(tenure);
+    tenure.phase = { ...phase, is: "listening" };
+  }
+}
+
+function take(tenure: Tenure, now: number, steps: Writable<Steps>): void {
+  steps.add.push({ ...tenure, by: now + FRESH_MS });
+  tenure.phase = {
+    is: "holding",
+    since: new Date(),
+    confirmed: false,
+    refreshed: now,
+    until: now + LIFETIME_MS,
+    announced: 0,
+    announceAt: now,
+  };
+}

@@ -1,0 +1,162 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { keepRunning } from "../../../hostnet/keep-running.ts";
+import type { Address } from "../../../ip/address.ts";
+import type { Log } from "../../../kube/log.ts";
+import { l2WireRestarts } from "../../../kube/metrics.ts";
+import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
+import type { Nic } from "./nics.ts";
+import { WIRE_SCRIPT } from "./wire-script.ts";
+
+const PROTOCOL = { 4: "2054", 6: "34525" } as const;
+
+export interface WireEvents {
+  /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
+  onStart(): void;
+  onSaid(said: Said, device: string): void;
+  onDatagram(bytes: Buffer): void;
+  /** A frame could not be sent. */
+  onFailed(device: string, words: string): void;
+}
+
+export interface WireOptions extends WireEvents {
+  readonly netns?: string | undefined;
+  /** Of the heartbeats. */
+  readonly port: number;
+  readonly log: Log;
+}
+
+/** The node's ears and mouth on its segments: one process for all addresses and both families, started again when it ends. */
+export class Wire {
+  readonly #options: WireOptions;
+  readonly #looked = new Map<string, Buffer>();
+  readonly #syncs = new Map<string, (silent: boolean) => void>();
+  #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #outbox: string[] = [];
+  #ready = false;
+  #fault: string | undefined;
+  #synced = 0;
+
+  constructor(options: WireOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await keepRunning(
+      () => this.#runOnce(signal),
+      signal,
+      (words) => {
+        l2WireRestarts.inc();
+        this.#fault = words;
+        this.#options.log.warn({ words }, "the process that sends and hears frames has ended and is started again");
+      },
+    );
+  }
+
+  /** Why nothing can be sent or heard; undefined while it can. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** From now on what is said of these addresses is told, and of no others. */
+  look(addresses: readonly Address[]): void {
+    const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
+    for (const [text, bytes] of this.#looked)
+      if (!wanted.has(text) && this.#looked.delete(text)) this.#say("ignore", bytes.toString("hex"));
+    for (const [text, bytes] of wanted) {
+      if (this.#looked.has(text)) continue;
+      this.#looked.set(text, bytes);
+      this.#say("look", bytes.toString("hex"));
+    }
+  }
+
+  probe(address: Address, nic: Nic): void {
+    if (address.family === 6) this.#say("join", nic.name, solicitedNode(address).toString("hex"));
+    this.check(address, nic);
+  }
+
+  /** Whether anybody else has what is ours. */
+  check(address: Address, { name, mac }: Nic): void {
+    this.#say("tx", name, PROTOCOL[address.family], probe(mac, address).toString("hex"));
+  }
+
+  /** After the last probe. */
+  leave(address: Address, { name }: Nic): void {
+    if (address.family === 6) this.#say("leave", name, solicitedNode(address).toString("hex"));
+  }
+
+  announce(address: Address, { name, mac }: Nic): void {
+    this.#say("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
+  }
+
+  send(address: string, bytes: Buffer): void {
+    this.#say("udp", address, bytes.toString("hex"));
+  }
+
+  /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
+  sync(): Promise<boolean> {
+    if (!this.#ready) return Promise.resolve(false);
+    const number = String((this.#synced += 1));
+    this.#say("sync", number);
+    return new Promise((resolve) => this.#syncs.set(number, resolve));
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<string> {
+    const { netns, port } = this.#options;
+    const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
+    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", WIRE_SCRIPT, String(port)];
+    const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    let words = "";
+    child.stdin.on("error", () => {});
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words = (words + chunk).slice(-1000)));
+    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim().split("\n").at(-1) ?? ""));
+    createInterface(child.stdout).on("line", (line) => this.#take(line));
+    const kill = () => child.kill("SIGKILL");
+    signal.addEventListener("abort", kill, { once: true });
+    this.#process = child;
+    const last = await ended;
+    signal.removeEventListener("abort", kill);
+    this.#process = undefined;
+    this.#ready = false;
+    this.#outbox = [];
+    for (const settle of this.#syncs.values()) settle(false);
+    this.#syncs.clear();
+    return last;
+  }
+
+  #take(line: string): void {
+    const [verb, first = "", ...rest] = line.split(" ");
+    const { log, ...events } = this.#options;
+    if (verb === "rx") {
+      const said = readFrame(Buffer.from(rest[0] ?? "", "hex"));
+      if (said) events.onSaid(said, first);
+    } else if (verb === "heard") {
+      events.onDatagram(Buffer.from(first, "hex"));
+    } else if (verb === "synced") {
+      this.#syncs.get(first)?.(true);
+      this.#syncs.delete(first);
+    } else if (verb === "failed") {
+      events.onFailed(first, rest.join(" "));
+    } else if (verb === "deaf") {
+      log.warn(
+        { port: this.#options.port, words: [first, ...rest].join(" ") },
+        "heartbeats cannot be heard; candidates are judged by membership alone",
+      );
+    } else if (verb === "ready") {
+      this.#ready = true;
+      this.#fault = undefined;
+      for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
+      events.onStart();
+    }
+  }
+
+  /** What is said while it is not there is lost: whoever needs to know asks with `sync`. */
+  #say(...words: string[]): void {
+    if (!this.#ready) return;
+    if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.stdin.write(this.#outbox.splice(0).join("")));
+    this.#outbox.push(`${words.join(" ")}\n`);
+  }
+}
