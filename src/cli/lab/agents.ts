@@ -5,6 +5,8 @@ import type { LabHost } from "../../../lab/net/lab-host.ts";
 
 const AGAIN_AFTER_MS = 1_000;
 
+/** Finds an agent among the processes of a host. */
+export const AGENT_PROCESS = "plumbline\\.js agent ";
 /** On a host where this file is, as after a loss of power, nothing of ours starts. */
 export const SWITCHED_OFF = "/run/plumbline-switched-off";
 const WHEN_ON = `while [ -e ${SWITCHED_OFF} ]; do sleep 0.2; done; exec "$@"`;

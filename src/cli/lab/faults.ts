@@ -3,6 +3,7 @@ import { type NodeName, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../../
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
+import { AGENT_PROCESS } from "./agents.ts";
 import { ROUTER_NAMESPACE } from "./api.ts";
 import { SERVICE_FAULTS } from "./service-faults.ts";
 
@@ -61,12 +62,12 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "agent-killed": {
     about: "the node's agent is killed; its router goes on",
-    break: async ({ node, host }) => void (await host(node).run(["pkill", "-KILL", "-f", "main.ts agent "])),
+    break: async ({ node, host }) => void (await host(node).run(["pkill", "-KILL", "-f", AGENT_PROCESS])),
   },
   "agent-frozen": {
     about: "the node's agent stops in its tracks, until its status becomes Unknown",
-    break: async ({ node, host }) => void (await host(node).run(["pkill", "-STOP", "-f", "main.ts agent "])),
-    mend: async ({ node, host }) => void (await host(node).run(["pkill", "-CONT", "-f", "main.ts agent "])),
+    break: async ({ node, host }) => void (await host(node).run(["pkill", "-STOP", "-f", AGENT_PROCESS])),
+    mend: async ({ node, host }) => void (await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS])),
   },
   "address-stolen": {
     about: "someone else on the segment answers for the node's address",

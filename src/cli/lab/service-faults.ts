@@ -4,7 +4,7 @@ import { parsePrefix } from "../../ip/prefix.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { SWITCHED_OFF } from "./agents.ts";
+import { AGENT_PROCESS, SWITCHED_OFF } from "./agents.ts";
 import type { Fault, FaultGround } from "./faults.ts";
 
 const THIEF = "vip-thief";
@@ -69,7 +69,7 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
   const script = [
     `touch ${SWITCHED_OFF}`,
     "ip link set eth0 down",
-    'pkill -KILL -f "main.ts agent "',
+    `pkill -KILL -f '${AGENT_PROCESS}'`,
     'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
     `ip -4 address flush dev ${ACCESS_LINK} scope host`,
   ];

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NODES, SEGMENTS } from "../../../lab/net/topology.ts";
+import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
 import type { Traffic } from "../../../src/cli/lab/traffic.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
 
@@ -214,7 +215,7 @@ spec:
     await expect.poll(() => lab().state("node1", "L2VNI", "kept"), EVENTUALLY).toBe("Applied");
     await lab().apply(l2vni("kept", "{ vrf: kept, vni: 100 }"));
     await expect.poll(() => lab().state("node1", "L2VNI", "kept"), EVENTUALLY).toBe("KeptPrevious");
-    const pid = async () => (await lab().exec("node1", "pgrep", "-f", "main.ts agent ")).stdout.trim();
+    const pid = async () => (await lab().exec("node1", "pgrep", "-f", AGENT_PROCESS)).stdout.trim();
     const before = await pid();
     await lab().fault("agent-killed", "node1");
     await expect.poll(async () => ["", before].includes(await pid()), EVENTUALLY).toBe(false);

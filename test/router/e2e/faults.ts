@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
 import { Event } from "../../../src/api/core/event.ts";
+import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
 import type { Traffic } from "../../../src/cli/lab/traffic.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
 
@@ -43,7 +44,7 @@ export function faultTests(lab: () => TestLab): void {
       (await lab().show<Record<string, { bgpTimerUpEstablishedEpoch?: number }>>("node1", "show bgp neighbors json"))["192.168.11.2"];
     const before = await since();
     await lab().fault("agent-killed", "node1");
-    await expect.poll(() => lab().exec("node1", "pgrep", "-f", "main.ts agent "), EVENTUALLY).toMatchObject({ code: 0 });
+    await expect.poll(() => lab().exec("node1", "pgrep", "-f", AGENT_PROCESS), EVENTUALLY).toMatchObject({ code: 0 });
     await lab().apply("kind: L2VNI\nmetadata: { name: later }\nspec: { vrf: later, vni: 501 }\n");
     await expect.poll(async () => (await lab().exec("node1", "ip", "-n", "perouter", "link", "show", "vni501")).code, EVENTUALLY).toBe(0);
     expect(Math.abs(((await since())?.bgpTimerUpEstablishedEpoch ?? 0) - (before?.bgpTimerUpEstablishedEpoch ?? 0))).toBeLessThan(3);
