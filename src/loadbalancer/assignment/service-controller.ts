@@ -10,6 +10,7 @@ import { Bell, changesOf } from "../../kube/controller/source.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
+import { serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressDesk } from "./address-desk.ts";
@@ -80,7 +81,15 @@ export class ServiceController implements Runnable {
         watches: [changesOf(cache), this.#bell],
         log,
         workers: IN_FLIGHT,
-        reconcile: (key, context) => this.#reconcile(key, context.signal, context.log),
+        reconcile: async (key, context) => {
+          serviceUpdates.inc();
+          try {
+            return await this.#reconcile(key, context.signal, context.log);
+          } catch (error) {
+            serviceUpdateErrors.inc();
+            throw error;
+          }
+        },
       });
       await serving.run(signal);
     } finally {

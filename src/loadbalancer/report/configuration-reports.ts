@@ -7,6 +7,7 @@ import { controller } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
+import { configLoaded, configStale } from "../../kube/metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { ControllerConfiguration } from "../assignment/controller-configuration.ts";
@@ -58,7 +59,10 @@ export function addConfigurationReports(options: ConfigurationReportsOptions): v
       if (!states.get(own)) stateWriter.set(own, configurationState(component));
       const isCaughtUp = await configuration.isCaughtUp(signal);
       const loaded = configuration.load();
-      stateWriter.set(own, configurationState(component, loaded, lost.impairment()));
+      const impairment = lost.impairment();
+      stateWriter.set(own, configurationState(component, loaded, impairment));
+      configLoaded.set(1);
+      configStale.set(loaded.failures.length > 0 || impairment ? 1 : 0);
       onLoaded(loaded);
       return isCaughtUp ? undefined : { requeueAfter: UNSEEN_MS };
     },

@@ -6,6 +6,7 @@ import { controller } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
+import { allocatorMetrics } from "../../kube/metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Usage } from "../allocator/allocator.ts";
@@ -29,12 +30,33 @@ export function addPoolReports({ manager, client, budget, log, pools, usage, usa
     watches: [changesOf(pools), usage],
     log,
     reconcile(key) {
-      const inUse = pools.get(key) && usageOf(parseKey(key).name);
+      const pool = parseKey(key).name;
+      const inUse = pools.get(key) && usageOf(pool);
       if (inUse) writer.set(key, poolStatus(inUse));
       else writer.forget(key);
+      measure(pool, inUse);
       return Promise.resolve();
     },
   });
   manager.add(counting, { leaderOnly: true });
   manager.add(writer, { stage: "writers", leaderOnly: true });
+}
+
+function measure(pool: string, usage: Usage | undefined): void {
+  if (!usage) {
+    for (const metric of Object.values(allocatorMetrics)) metric.remove({ pool });
+    return;
+  }
+  const { assignedIPv4, assignedIPv6, availableIPv4, availableIPv6, services } = usage;
+  const figures: Record<keyof typeof allocatorMetrics, bigint | number> = {
+    total: assignedIPv4 + assignedIPv6 + availableIPv4 + availableIPv6,
+    inUse: assignedIPv4 + assignedIPv6,
+    ipv4: assignedIPv4 + availableIPv4,
+    ipv4InUse: assignedIPv4,
+    ipv6: assignedIPv6 + availableIPv6,
+    ipv6InUse: assignedIPv6,
+    services,
+  };
+  for (const [name, metric] of Object.entries(allocatorMetrics))
+    metric.set({ pool }, Number(figures[name as keyof typeof allocatorMetrics]));
 }
