@@ -1,4 +1,4 @@
-import { VtyError } from "./error.ts";
+import { list, members, number, read, record, text, type Unread } from "./answers.ts";
 import type { FrrRouter } from "./router.ts";
 
 /** A neighbour of BGP in one VRF. */
@@ -72,19 +72,6 @@ export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<
   return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }
 
-type Unread = Record<string, unknown>;
-
-/** FRR 8.4 says nothing at all where there is nothing to say. */
-async function read(router: FrrRouter, daemon: string, line: string, signal: AbortSignal): Promise<unknown> {
-  const { text } = await (await router.vty(daemon, signal)).run(line, signal);
-  if (text.trim() === "") return {};
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new VtyError("Malformed", daemon, line, `the answer is not JSON: ${text.trim().slice(0, 80)}`, { cause });
-  }
-}
-
 function sessionsOf(vrf: string, families: unknown): Session[] {
   const found = new Map<string, Session & { families: SessionFamily[] }>();
   for (const [family, summary] of members(families)) {
@@ -156,24 +143,4 @@ function bfdPeerOf(peer: Unread): BfdPeer {
 /** What FRR says in place of a name that it does not know. */
 function name(said: unknown): string | undefined {
   return typeof said === "string" && !/^(none|unknown|n\/a|)$/i.test(said) ? said : undefined;
-}
-
-function text(said: unknown): string | undefined {
-  return typeof said === "string" ? said : undefined;
-}
-
-function number(said: unknown): number {
-  return typeof said === "number" ? said : 0;
-}
-
-function record(said: unknown): Unread {
-  return typeof said === "object" && said !== null && !Array.isArray(said) ? (said as Unread) : {};
-}
-
-function members(said: unknown): [string, unknown][] {
-  return Object.entries(record(said)).filter(([, value]) => typeof value === "object");
-}
-
-function list(said: unknown): unknown[] {
-  return Array.isArray(said) ? said : [];
 }

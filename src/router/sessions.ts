@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { metaTime } from "../api/time.ts";
+import { dated } from "../frr/session-dating.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
@@ -81,7 +81,7 @@ export class SessionWatch implements Runnable {
   }
 
   #hear(said: Said, now: Date): void {
-    const spoken: Spoken = { sessions: this.#dated(said.sessions, now), vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
+    const spoken: Spoken = { sessions: dated(said.sessions, this.#spoken?.sessions, now), vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
     const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
     const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
     this.#spoken = spoken;
@@ -104,41 +104,10 @@ export class SessionWatch implements Runnable {
     this.#options.onRestart();
     this.#options.onChange();
   }
-
-  /** FRR's clock of a session runs on by itself; the moment it began must not wander. */
-  #dated(sessions: Said["sessions"], now: Date): SessionReport[] {
-    const before = new Map(this.#spoken?.sessions.map((session) => [keyOf(session), session]));
-    return sessions.map(({ sinceMs, ...said }) => {
-      const known = before.get(keyOf(said));
-      const session = { ...said, state: steady(known?.state, said.state) };
-      const goesOn = known?.state === session.state && !hasBegunAnew(known, sinceMs, now);
-      if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
-      // Where FRR does not say since when, it is since now, if it changed before our eyes.
-      if (sinceMs === undefined && !known) return session;
-      return { ...session, since: metaTime(new Date(now.getTime() - (sinceMs ?? 0))) };
-    });
-  }
-}
-
-/** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */
-function hasBegunAnew({ state, since }: SessionReport, sinceMs: number | undefined, now: Date): boolean {
-  if (state !== "Established" || since === undefined || sinceMs === undefined) return false;
-  return now.getTime() - sinceMs > Date.parse(since) + 3_000;
-}
-
-const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
-
-/** A session that does not come up goes round through these for ever. That is one state, and the word for it stays. */
-function steady(known: string | undefined, said: string): string {
-  return known !== undefined && TRYING.has(known) && TRYING.has(said) ? known : said;
 }
 
 function states({ sessions, vnis }: Spoken): unknown {
   return [sessions, vnis.map(({ vni, type, vrf, state }) => ({ vni, type, vrf, state }))];
-}
-
-function keyOf({ vrf, neighbor }: { vrf: string; neighbor: string }): string {
-  return `${vrf} ${neighbor}`;
 }
 
 function count(sessions: readonly SessionReport[]): void {
