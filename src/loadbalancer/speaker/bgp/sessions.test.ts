@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { registry } from "../../../kube/metrics.ts";
+import { SessionPoll } from "./sessions.ts";
+
+beforeEach(() => vi.useFakeTimers({ now: new Date("2026-11-16T02:00:00Z") }));
+afterEach(() => vi.useRealTimers());
+
+interface Neighbor {
+  bgpState: string;
+  bgpTimerUpMsec?: number;
+  connectionsEstablished?: number;
+  lastResetTimerMsecs?: number;
+  lastResetDueTo?: string;
+  lastNotificationReason?: string;
+  portForeign?: number;
+  peerBfdInfo?: { status: string };
+  messageStats?: Record<string, number>;
+  addressFamilyInfo?: Record<string, Record<string, number>>;
+}
+
+type Said = Record<string, Record<string, Neighbor>> | Error;
+
+const TOR = "192.0.2.1";
+const only = (neighbor: Neighbor): Said => ({ default: { [TOR]: neighbor } });
+const established = (upMs: number, more: Partial<Neighbor> = {}) =>
+  only({ bgpState: "Established", bgpTimerUpMsec: upMs, connectionsEstablished: 1, ...more });
+
+/** A poll of an FRR that says what the test last told it to. */
+function pollOf(first: Said, everyMs?: number) {
+  const heard: string[] = [];
+  let next = first;
+  let identity = "1";
+  const asked = { bgp: 0, bfd: 0 };
+  const answer = (line: string) => {
+    if (next instanceof Error) return Promise.reject(next);
+    const isBfd = line.startsWith("show bfd");
+    asked[isBfd ? "bfd" : "bgp"] += 1;
+    const bfd = [{ peer: TOR, vrf: "default", "control-packet-input": 7, "session-down": 2 }];
+    return Promise.resolve({ status: 0, text: JSON.stringify(isBfd ? bfd : next) });
+  };
+  const poll = new SessionPoll({
+    router: { vty: () => Promise.resolve({ run: answer }), identity: (daemon) => Promise.resolve(`${daemon} ${identity}`) },
+    ...(everyMs !== undefined && { everyMs }),
+    onChange: () => heard.push("change"),
+    onRestart: () => heard.push("restart"),
+  });
+  const stop = new AbortController();
+  const ended = poll.run(stop.signal);
+  return {
+    poll,
+    heard,
+    asked,
+    async say(said: Said, { ms = 1_200, run = identity }: { ms?: number; run?: string } = {}) {
+      next = said;
+      identity = run;
+      await vi.advanceTimersByTimeAsync(ms);
+    },
+    async stop() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+test("a session is told in FRR's words, with the moment it began", async () => {
+  const stage = pollOf(established(60_000, { peerBfdInfo: { status: "Up" }, lastResetDueTo: "No AFI/SAFI activated for peer" }));
+  await stage.say(established(60_000, { peerBfdInfo: { status: "Up" }, lastResetDueTo: "No AFI/SAFI activated for peer" }), { ms: 0 });
+  expect(stage.poll.spoken).toEqual([
+    {
+      vrf: "default",
+      neighbor: TOR,
+      state: "Established",
+      bfd: "Up",
+      since: "2026-11-16T01:59:00Z",
+      lastResetReason: "No AFI/SAFI activated for peer",
+    },
+  ]);
+  await stage.stop();
+});
+
+test("sessions of several VRFs are told apart, and BFD is N/A where there is none", async () => {
+  const stage = pollOf({ default: { [TOR]: { bgpState: "Active" } }, red: { [TOR]: { bgpState: "Idle" } } });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stage.poll.spoken).toEqual([
+    { vrf: "default", neighbor: TOR, state: "Active", bfd: "N/A" },
+    { vrf: "red", neighbor: TOR, state: "Idle", bfd: "N/A" },
+  ]);
+  await stage.stop();
+});
+
+test("asks every second, and rings only when a state changes", async () => {
+  const stage = pollOf(established(5_000));
+  await vi.advanceTimersByTimeAsync(0);
+  for (let second = 1; second <= 30; second++) await stage.say(established(5_000 + second * 1_000), { ms: 1_000 });
+  expect(stage.heard).toEqual(["change"]);
+  expect(stage.asked.bgp).toBeGreaterThan(27);
+  await stage.say(established(40_000, { peerBfdInfo: { status: "Down" } }));
+  await stage.say(only({ bgpState: "Active", connectionsEstablished: 1, lastResetTimerMsecs: 500 }));
+  expect(stage.heard).toEqual(["change", "change", "change"]);
+  await stage.stop();
+});
+
+test("asks as often as it is told to", async () => {
+  const stage = pollOf(established(0), 10_000);
+  await vi.advanceTimersByTimeAsync(55_000);
+  expect(stage.asked.bgp).toBeLessThan(8);
+  await stage.stop();
+});
+
+test("a session that goes round without coming up is one state, and each reason is news once", async () => {
+  const stage = pollOf(only({ bgpState: "Active", lastResetDueTo: "Waiting for NHT" }));
+  await vi.advanceTimersByTimeAsync(0);
+  const refused = { lastResetDueTo: "BGP Notification send", lastNotificationReason: "OPEN Message Error/Bad Peer AS" };
+  for (let round = 0; round < 10; round++) {
+    await stage.say(only({ bgpState: "Connect", ...refused }));
+    await stage.say(only({ bgpState: "OpenSent", lastResetDueTo: "Waiting for NHT" }));
+  }
+  expect(stage.heard).toEqual(["change", "change"]);
+  expect(stage.poll.spoken).toEqual([
+    {
+      vrf: "default",
+      neighbor: TOR,
+      state: "Active",
+      bfd: "N/A",
+      lastResetReason: "BGP Notification send: OPEN Message Error/Bad Peer AS",
+    },
+  ]);
+  await stage.stop();
+});
+
+test("down and up again between two questions is seen", async () => {
+  const stage = pollOf(established(3_600_000));
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say(established(200));
+  expect(stage.heard).toEqual(["change", "change"]);
+  await stage.stop();
+});
+
+test("an FRR that does not answer is asked again, ever less often, and nothing is said of its sessions meanwhile", async () => {
+  const stage = pollOf(established(1_000));
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say(new Error("gone"), { ms: 60_000 });
+  expect(stage.poll.spoken).toBeUndefined();
+  expect(stage.heard).toEqual(["change", "restart", "change"]);
+  await stage.say(established(500), { ms: 6_000 });
+  expect(stage.poll.spoken).toHaveLength(1);
+  await stage.stop();
+});
+
+test("a daemon that was started anew is noticed although it answers", async () => {
+  const stage = pollOf(established(1_000));
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say(established(2_000), { run: "2" });
+  expect(stage.heard).toEqual(["change", "restart"]);
+  await stage.stop();
+});
+
+const shown = async (metric: string) => (await registry.metrics()).split("\n").filter((line) => line.startsWith(`${metric}{`));
+
+test("MetalLB's metrics tell of each session, and no more of one that is gone", async () => {
+  const said = established(1_000, {
+    portForeign: 1179,
+    peerBfdInfo: { status: "Up" },
+    messageStats: { updatesSent: 12 },
+    addressFamilyInfo: { ipv4Unicast: { sentPrefixCounter: 3 }, ipv6Unicast: { sentPrefixCounter: 4 } },
+  });
+  const stage = pollOf(said);
+  await vi.advanceTimersByTimeAsync(0);
+  const labels = `peer="${TOR}:1179",vrf="default"`;
+  expect(await shown("metallb_bgp_session_up")).toEqual([`metallb_bgp_session_up{${labels}} 1`]);
+  expect(await shown("metallb_bgp_announced_prefixes_total")).toEqual([`metallb_bgp_announced_prefixes_total{${labels}} 7`]);
+  expect(await shown("metallb_bgp_updates_total")).toEqual([`metallb_bgp_updates_total{${labels}} 12`]);
+  expect(await shown("metallb_bfd_session_up")).toEqual([`metallb_bfd_session_up{peer="${TOR}",vrf="default"} 1`]);
+  expect(await shown("metallb_bfd_session_down_events")).toEqual([`metallb_bfd_session_down_events{peer="${TOR}",vrf="default"} 2`]);
+  await stage.say({}, { ms: 15_000 });
+  expect(await shown("metallb_bgp_session_up")).toEqual([]);
+  expect(await shown("metallb_bfd_session_up")).toEqual([]);
+  await stage.stop();
+});

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Asking } from "../../../frr/answers.ts";
+import { bgpNeighbors, bfdCounters, type BgpNeighbor } from "../../../frr/neighbors.ts";
+import { dated, keyOf } from "../../../frr/session-dating.ts";
+import { backoffMs } from "../../../kube/backoff.ts";
+import { pause } from "../../../kube/client/pause.ts";
+import type { Runnable } from "../../../kube/controller/controller.ts";
+import { speakerPolls } from "../../../kube/metrics.ts";
+import { countBfd, countSessions } from "./session-metrics.ts";
+
+/** A session in FRR's words. */
+export interface SpokenSession {
+  readonly vrf: string;
+  /** Its address, or the interface of an unnumbered one. */
+  readonly neighbor: string;
+  readonly state: string;
+  /** `N/A` without BFD. */
+  readonly bfd: string;
+  /** When this state began. */
+  readonly since?: string;
+  /** Why it went down last, or does not come up. */
+  readonly lastResetReason?: string;
+}
+
+export interface SessionPollOptions {
+  readonly router: Asking & {
+    /** Another one after the daemon was started anew. */
+    identity(daemon: string): Promise<string | undefined>;
+  };
+  readonly everyMs?: number;
+  /** The state of a session has changed, or FRR has stopped or begun to answer. */
+  onChange(): void;
+  /** A daemon was started anew, so that it may have forgotten its configuration; or FRR does not answer. */
+  onRestart(): void;
+}
+
+const DAEMONS = ["zebra", "bgpd", "bfdd"];
+const EVERY_MS = 1_000;
+const SILENT = { minMs: 500, maxMs: 5_000 };
+/** One question for BFD's counters among so many. */
+const BFD_EVERY = 10;
+
+/** Asks FRR every second how its sessions are. */
+export class SessionPoll implements Runnable {
+  readonly name = "speaker sessions";
+  readonly #options: SessionPollOptions;
+  #spoken: readonly SpokenSession[] | undefined;
+  #reasons = new Map<string, Reasons>();
+  #identity: string | undefined;
+  #asked = 0;
+
+  constructor(options: SessionPollOptions) {
+    this.#options = options;
+  }
+
+  /** What FRR last said; undefined while it does not answer. */
+  get spoken(): readonly SpokenSession[] | undefined {
+    return this.#spoken;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { everyMs = EVERY_MS } = this.#options;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const neighbors = await bgpNeighbors(this.#options.router, signal);
+        await this.#countBfd(neighbors, signal);
+        this.#hear(neighbors, await this.#identityNow(), new Date());
+        speakerPolls.inc({ outcome: "ok" });
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        speakerPolls.inc({ outcome: codeOf(error) });
+        this.#lose();
+      }
+      await pause(failures === 0 ? everyMs * (0.95 + Math.random() / 10) : backoffMs(failures, SILENT), signal).catch(() => {});
+    }
+  }
+
+  async #identityNow(): Promise<string> {
+    const identities = await Promise.all(DAEMONS.map((daemon) => this.#options.router.identity(daemon)));
+    return identities.join(" ");
+  }
+
+  #hear(neighbors: readonly BgpNeighbor[], identity: string, now: Date): void {
+    countSessions(neighbors);
+    const running = neighbors.map(({ vrf, neighbor, state, sinceMs, bfd = "N/A" }) => ({
+      vrf,
+      neighbor,
+      state,
+      bfd,
+      ...(sinceMs !== undefined && { sinceMs }),
+    }));
+    const reasons = new Map<string, Reasons>();
+    const sessions: SpokenSession[] = [];
+    for (const [index, session] of dated(running, this.#spoken, now).entries()) {
+      const found = reasonsOf(this.#reasons.get(keyOf(session)), session.state, neighbors[index]?.lastReset);
+      reasons.set(keyOf(session), found);
+      sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
+    }
+    const changed = !isDeepStrictEqual(this.#spoken, sessions);
+    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#spoken);
+    this.#spoken = sessions;
+    this.#reasons = reasons;
+    this.#identity = identity;
+    if (restarted) this.#options.onRestart();
+    if (changed) this.#options.onChange();
+  }
+
+  #lose(): void {
+    if (!this.#spoken) return;
+    this.#spoken = undefined;
+    countSessions([]);
+    countBfd([], []);
+    this.#options.onRestart();
+    this.#options.onChange();
+  }
+
+  async #countBfd(neighbors: readonly BgpNeighbor[], signal: AbortSignal): Promise<void> {
+    const isDue = this.#asked % BFD_EVERY === 0;
+    this.#asked += 1;
+    if (!isDue) return;
+    const watched = neighbors.filter(({ bfd }) => bfd !== undefined);
+    countBfd(watched, watched.length > 0 ? await bfdCounters(this.#options.router, signal) : []);
+  }
+}
+
+/** Why a session is not up, since it is in the state that it is in. */
+interface Reasons {
+  readonly state: string;
+  readonly last: string | undefined;
+  readonly heard: ReadonlySet<string>;
+}
+
+/** A session that does not come up tells the same few reasons in turn, for ever. Each of them is news once. */
+function reasonsOf(before: Reasons | undefined, state: string, said: string | undefined): Reasons {
+  const heard = before?.state === state ? before.heard : new Set<string>();
+  if (said === undefined || heard.has(said)) return { state, last: before?.state === state ? before.last : said, heard };
+  return { state, last: said, heard: new Set([...heard, said]) };
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "Unexpected";
+}
