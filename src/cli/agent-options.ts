@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** Where the router of a machine is, and what it is kept in. */
 export interface RouterPlaceOptions {
@@ -31,4 +31,69 @@ export function withRouterPlace(command: Command): Command {
 
 export function withNode(command: Command): Command {
   return command.option("--node <name>", "the name of this machine's Node", process.env["NODE_NAME"] ?? hostname());
+}
+
+/** How the load balancer of a machine announces. */
+export interface LoadBalancerOptions {
+  metallbNamespace: string;
+  lbFrrRunDirectory: string;
+  lbClass?: string;
+  ignoreExcludeLb?: boolean;
+  /** In milliseconds. */
+  sessionPollInterval: number;
+  lbExemptPorts: readonly string[];
+}
+
+export const LOAD_BALANCER: LoadBalancerOptions = {
+  metallbNamespace: "metallb-system",
+  lbFrrRunDirectory: "/run/frr/plumbline-lb",
+  sessionPollInterval: 1_000,
+  lbExemptPorts: [],
+};
+
+export function withLoadBalancer(command: Command): Command {
+  return command
+    .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", LOAD_BALANCER.metallbNamespace)
+    .option("--lb-class <class>", "announce only Services of this loadBalancerClass; otherwise those without one")
+    .option("--ignore-exclude-lb", "announce also from nodes labelled node.kubernetes.io/exclude-from-external-load-balancers")
+    .option(
+      "--lb-frr-run-directory <directory>",
+      "where the daemons of the load balancer's FRR have their sockets",
+      LOAD_BALANCER.lbFrrRunDirectory,
+    )
+    .addOption(
+      new Option("--session-poll-interval <duration>", "how often FRR is asked for the state of its sessions")
+        .argParser(parseInterval)
+        .default(LOAD_BALANCER.sessionPollInterval, "1s"),
+    )
+    .addOption(
+      new Option(
+        "--lb-exempt-ports <ports>",
+        "ports such as 80,8000-8100 where something on this machine itself answers for Services, as in the lab",
+      )
+        .argParser((text) => text.split(",").map(parsePorts))
+        .default(LOAD_BALANCER.lbExemptPorts, "none"),
+    );
+}
+
+/** A part of the agent that can be left out. */
+export function withPart(command: Command, name: string, what: string): Command {
+  return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+
+function parseInterval(text: string): number {
+  const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
+  if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 60m, such as 1s.");
+  return ms;
+}
+
+function parsePorts(text: string): string {
+  const [, first = "", last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  const [low, high] = [Number(first), Number(last)];
+  if (first === "" || low < 1 || high > 65_535 || low > high)
+    throw new InvalidArgumentError("They are ports from 1 to 65535, such as 80,8000-8100.");
+  return text;
 }

@@ -1,18 +1,19 @@
 import { hostname } from "node:os";
 import { Node } from "../api/core/node.ts";
-import type { FrrInstance } from "../frr/instance.ts";
 import { ensureNamespace } from "../hostnet/namespaces.ts";
-import { backoffMs } from "../kube/backoff.ts";
+import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { pause } from "../kube/client/pause.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { heartbeat } from "../kube/members/heartbeat.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
+import { addSpeaker } from "../loadbalancer/agent.ts";
+import { SpeakerMemory } from "../loadbalancer/speaker/memory.ts";
 import { addRouter } from "../router/controller.ts";
-import type { NodeRouter } from "../router/node-router.ts";
-import type { RouterPlaceOptions } from "./agent-options.ts";
+import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+import { FrrUnderUs } from "./frr-under-us.ts";
+import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-machine.ts";
 import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
 
 export interface AgentPartsOptions {
@@ -21,107 +22,139 @@ export interface AgentPartsOptions {
   log: Log;
   node: string;
   namespace: string;
-  routerNamespace: string;
+  /** Given where this machine is to be a router. */
+  routerNamespace?: string;
   place: RouterPlaceOptions;
+  /** Given where this machine is to announce Services. */
+  loadbalancer?: LoadBalancerOptions;
   /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
   startFrr: boolean;
 }
 
 export interface AgentParts {
-  /** Runs the manager and, besides it, what needs no cluster: FRR, and the last good router if the cluster is `away`. */
+  /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster is `away`. */
   run(signal: AbortSignal, options?: { away: boolean }): Promise<void>;
 }
 
-/** What runs on a node: its heartbeat and its router. */
+/** One domain of the agent, apart from what the manager runs. */
+interface Part {
+  /** Until the signal: what needs no cluster. */
+  run(signal: AbortSignal): Promise<unknown>;
+  /** Sets up what was live last, without a word from the cluster. */
+  restore(signal: AbortSignal): Promise<void>;
+  /** Open connections would keep the process from ending. */
+  close(): void;
+}
+
+interface Shared extends AgentPartsOptions {
+  nodes: Cache<Node>;
+  budget: WriteBudget;
+  events: EventRecorder;
+}
+
+/** What runs on a node: its heartbeat, its router and its speaker. */
 export function addAgentParts(options: AgentPartsOptions): AgentParts {
-  const { manager, client, log, node, namespace, routerNamespace, place, startFrr } = options;
+  const { manager, client, log, node, namespace, routerNamespace, loadbalancer } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
+  const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
+
+  manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
+  const parts: Part[] = [];
+  if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
+  if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));
+  manager.add(events, { stage: "writers" });
+  return {
+    async run(signal, { away } = { away: false }) {
+      const stop = new AbortController();
+      const besides = parts.map((part) => part.run(stop.signal));
+      if (away) besides.push(...parts.map((part) => restore(part, log, stop.signal)));
+      try {
+        await manager.run(signal);
+      } finally {
+        stop.abort();
+        await Promise.all(besides);
+        for (const part of parts) part.close();
+      }
+    },
+  };
+}
+
+async function restore(part: Part, log: Log, signal: AbortSignal): Promise<void> {
+  try {
+    await part.restore(signal);
+  } catch (error) {
+    if (!signal.aborted) log.error({ error }, "what was live last cannot be set up without the API server");
+  }
+}
+
+function routerPart({ manager, client, log, node, nodes, place, startFrr, budget, events }: Shared, namespace: string): Part {
   const frr = frrOf(place, log);
-  const ours = new FrrUnderUs(frr, place.routerNetns, log);
+  const ours = new FrrUnderUs({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
   const router = routerOnMachine(place, {
     frr,
     apiServer: client.access.server,
     log,
     ...(startFrr && { frrUp: () => ours.up() }),
   });
-
-  manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
   addRouter({
     manager,
     client,
     log,
     node,
     nodes,
-    namespace: routerNamespace,
+    namespace,
     router,
     ask: (question, signal) => askFrr(frr, question, signal),
-    budget: new WriteBudget(),
+    budget,
     events,
   });
-  manager.add(events, { stage: "writers" });
   return {
-    async run(signal, { away } = { away: false }) {
-      const stop = new AbortController();
-      const besides = startFrr ? [ours.run(stop.signal)] : [];
-      if (away) besides.push(restore(router, log, stop.signal));
-      try {
-        await manager.run(signal);
-      } finally {
-        stop.abort();
-        await Promise.all(besides);
-        // Open connections would keep the process from ending.
-        frr.router.close();
-      }
+    async run(signal) {
+      if (!startFrr) return;
+      // It is up from the start, also while there is nothing to configure.
+      ours.up().catch(() => undefined);
+      await ours.run(signal);
     },
+    restore: (signal) => router.restore(signal),
+    close: () => frr.router.close(),
   };
 }
 
-async function restore(router: NodeRouter, log: Log, signal: AbortSignal): Promise<void> {
-  try {
-    await router.restore(signal);
-  } catch (error) {
-    if (!signal.aborted) log.error({ error }, "what was live last cannot be set up without the API server");
-  }
-}
-
-const RETRY = { minMs: 500, maxMs: 15_000 };
-
-/** FRR's daemons, started if they do not run and started again if they die. They are left running when we end. */
-class FrrUnderUs {
-  readonly #instance: FrrInstance;
-  readonly #netns: string;
-  readonly #log: Log;
-  readonly #tried = Promise.withResolvers<void>();
-  #problem: unknown;
-
-  constructor(instance: FrrInstance, netns: string, log: Log) {
-    this.#instance = instance;
-    this.#netns = netns;
-    this.#log = log;
-  }
-
-  /** Returns when it runs, and throws why it does not. */
-  async up(): Promise<void> {
-    await this.#tried.promise;
-    if (this.#problem !== undefined) throw this.#problem;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        await ensureNamespace(this.#netns, signal);
-        await this.#instance.start(signal);
-        this.#problem = undefined;
-        this.#tried.resolve();
-        await this.#instance.supervise(signal);
-      } catch (error) {
-        this.#problem = error;
-        this.#tried.resolve();
-        if (signal.aborted) return;
-        this.#log.error({ error }, "FRR cannot be started, trying again");
-        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
-      }
-    }
-  }
+function loadBalancerPart(
+  { manager, client, log, node, namespace, place, startFrr, budget, events }: Shared,
+  loadbalancer: LoadBalancerOptions,
+): Part {
+  const frr = loadBalancerFrr(place, loadbalancer, log);
+  const ours = new FrrUnderUs({ instance: frr, log });
+  const memory = new SpeakerMemory(place.stateDirectory, log);
+  let machine: LoadBalancerOnMachine | undefined;
+  addSpeaker({
+    manager,
+    client,
+    log,
+    node,
+    namespace: loadbalancer.metallbNamespace,
+    systemNamespace: namespace,
+    ...(loadbalancer.lbClass !== undefined && { lbClass: loadbalancer.lbClass }),
+    ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
+    memory,
+    drivers(seams) {
+      machine = loadBalancerOnMachine({ frr, node, place, loadbalancer, log, ...(startFrr && { frrUp: () => ours.up() }) }, seams);
+      manager.add(machine.poll);
+      return machine;
+    },
+    budget,
+    events,
+  });
+  return {
+    // Addresses of the local network are held with or without the API server.
+    run: (signal) => Promise.all([machine?.l2.run(signal), startFrr && ours.run(signal)]),
+    async restore() {
+      machine?.l2.set(await memory.addresses());
+      // It reads what it last had when it starts.
+      if (startFrr && (await memory.applied()).length > 0) await ours.up();
+    },
+    close: () => frr.router.close(),
+  };
 }

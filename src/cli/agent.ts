@@ -5,15 +5,24 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { Manager } from "../kube/controller/manager.ts";
 import { createLog } from "../kube/log.ts";
-import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
+import {
+  type LoadBalancerOptions,
+  type RouterPlaceOptions,
+  withLoadBalancer,
+  withNode,
+  withPart,
+  withRouterPlace,
+} from "./agent-options.ts";
 import { addAgentParts } from "./agent-parts.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { type LogLevel, withLogLevel } from "./log-level.ts";
 
-interface AgentOptions extends ClusterOptions, RouterPlaceOptions {
+interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerOptions {
   node: string;
   namespace: string;
   routerNamespace: string;
+  router: "on" | "off";
+  loadbalancer: "on" | "off";
   frrStart?: boolean;
   healthAddress: string;
   logLevel: LogLevel;
@@ -23,7 +32,9 @@ interface AgentOptions extends ClusterOptions, RouterPlaceOptions {
 const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
 
 export function configure(command: Command): void {
-  withLogLevel(withRouterPlace(withNode(withCluster(command))))
+  withPart(command, "router", "be the router of this machine");
+  withPart(command, "loadbalancer", "announce Services of type LoadBalancer");
+  withLogLevel(withLoadBalancer(withRouterPlace(withNode(withCluster(command)))))
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
@@ -31,10 +42,12 @@ export function configure(command: Command): void {
     .addHelpText(
       "after",
       `
-Needs root. When it ends, the router goes on as it is, and the next agent takes it over; \`plumbline router clean\` takes it away.
+Needs root. When it ends, the router and what is announced go on as they are, and the next agent takes them over: sessions stay up, and addresses of the
+local network stay for two minutes. \`plumbline router clean\` takes the router away.
 
 Examples:
   plumbline agent --kubeconfig agent.kubeconfig --frr-start
+  plumbline agent --router off --frr-start --lb-class example.com/edge
   plumbline agent --node worker-1 --health-address 127.0.0.1:8081 --log-level debug
 `,
     )
@@ -47,6 +60,8 @@ async function run({
   node,
   namespace,
   routerNamespace,
+  router,
+  loadbalancer,
   frrStart = false,
   ...options
 }: AgentOptions): Promise<void> {
@@ -55,7 +70,17 @@ async function run({
   const client = await connectToCluster(options);
   const away = !(await answers(client, node));
   const manager = new Manager({ client, log, healthAddress });
-  const agent = addAgentParts({ manager, client, log, node, namespace, routerNamespace, place: options, startFrr: frrStart });
+  const agent = addAgentParts({
+    manager,
+    client,
+    log,
+    node,
+    namespace,
+    place: options,
+    startFrr: frrStart,
+    ...(router === "on" && { routerNamespace }),
+    ...(loadbalancer === "on" && { loadbalancer: options }),
+  });
   await agent.run(new AbortController().signal, { away });
 }
 

@@ -4,12 +4,19 @@ import { sessionStatus, sessionStatusName, type SpokenOf } from "./bgp-session-s
 
 const peer = { name: "peer1", address: parseAddress("192.0.2.1"), vrf: "" };
 const node = { name: "worker0", uid: "u1" };
-const statusOf = (spoken: SpokenOf, more = {}) => sessionStatus({ ...peer, ...more }, node, spoken).status;
+const shown = (
+  { status, create }: ReturnType<typeof sessionStatus>,
+  held?: Parameters<Extract<typeof status, (...args: never) => unknown>>[0],
+) => ({
+  status: typeof status === "function" ? status(held) : status,
+  create,
+});
+const statusOf = (spoken: SpokenOf, more = {}) => shown(sessionStatus({ ...peer, ...more }, node, spoken)).status;
 
 test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
   const words = { state: "Established", bfd: "Up", since: "2026-11-15T10:00:00Z", lastResetReason: "Peer closed the session" };
   expect(sessionStatusName("worker0", "peer1", () => false)).toBe("worker0-peer1");
-  expect(sessionStatus({ ...peer, bfdProfile: "fast" }, node, words)).toEqual({
+  expect(shown(sessionStatus({ ...peer, bfdProfile: "fast" }, node, words))).toEqual({
     status: {
       bgpStatus: "Established",
       bfdStatus: "Up",
@@ -46,4 +53,13 @@ test("while FRR does not answer, or does not have it, the state is Unknown and t
     bfdStatus: "Unknown",
     conditions: [{ status: "False", reason: "NotConfigured" }],
   });
+});
+
+const word = (held: string, state: string) => shown(sessionStatus(peer, node, { state, bfd: "N/A" }), { bgpStatus: held }).status.bgpStatus;
+
+test("a session that still does not come up keeps its word", () => {
+  expect(word("Active", "Connect")).toBe("Active");
+  expect(word("Established", "Connect")).toBe("Connect");
+  expect(word("Active", "Established")).toBe("Established");
+  expect(word("Active", "Idle (Admin)")).toBe("Idle (Admin)");
 });

@@ -32,9 +32,10 @@ export function sessionStatus(
 ): Picture<BGPSessionStatus> {
   const words: SessionWords = typeof spoken === "object" ? spoken : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
   const { lastResetReason, since } = words;
+  const state = cutLine(words.state, LONGEST.word);
   return {
-    status: {
-      bgpStatus: cutLine(words.state, LONGEST.word),
+    status: (held) => ({
+      bgpStatus: steady(held?.bgpStatus, state),
       bfdStatus: cutLine(words.bfd, LONGEST.word),
       node: node.name,
       peer: name,
@@ -43,7 +44,7 @@ export function sessionStatus(
       ...(since !== undefined && { since }),
       ...(lastResetReason !== undefined && { lastResetReason: cutLine(lastResetReason, LONGEST.reason) }),
       conditions: [reported(spoken)],
-    },
+    }),
     create: {
       metadata: {
         labels: { "metallb.io/node": labelValue(node.name), "metallb.io/peer": labelValue(name) },
@@ -52,6 +53,13 @@ export function sessionStatus(
       },
     },
   };
+}
+
+const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);
+
+/** A session that does not come up goes round through these for ever. That is one state, also over a restart of ours, and the word for it stays. */
+function steady(held: string | undefined, said: string): string {
+  return held !== undefined && TRYING.has(held) && TRYING.has(said) ? held : said;
 }
 
 function reported(spoken: SpokenOf): ConditionReport {

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { FrrPass } from "../frr/apply.ts";
+import { FrrInstance } from "../frr/instance.ts";
+import type { Log } from "../kube/log.ts";
+import type { Seams } from "../loadbalancer/agent.ts";
+import { BgpSpeaker } from "../loadbalancer/speaker/bgp/bgp-speaker.ts";
+import { SessionPoll } from "../loadbalancer/speaker/bgp/sessions.ts";
+import type { Drivers } from "../loadbalancer/speaker/drivers.ts";
+import { L2Announcer } from "../loadbalancer/speaker/l2/announcer.ts";
+import { replaceFile } from "../resilience/atomic-file.ts";
+import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+
+const FRR_NAME = "plumbline-lb";
+
+/** The load balancer's FRR: in the machine's own namespace, and only dialling. */
+export function loadBalancerFrr(
+  { hostNetns, stateDirectory, frrRoot }: RouterPlaceOptions,
+  { lbFrrRunDirectory }: LoadBalancerOptions,
+  log: Log,
+): FrrInstance {
+  return new FrrInstance({
+    name: FRR_NAME,
+    ...(hostNetns !== undefined && { netns: hostNetns }),
+    runDirectory: lbFrrRunDirectory,
+    stateDirectory: join(stateDirectory, "loadbalancer"),
+    ...(frrRoot !== undefined && { root: frrRoot }),
+    bgpPort: 0,
+    log,
+  });
+}
+
+interface Options {
+  frr: FrrInstance;
+  node: string;
+  place: RouterPlaceOptions;
+  loadbalancer: LoadBalancerOptions;
+  log: Log;
+  /** Returns when FRR runs and throws why it does not, where that is known. */
+  frrUp?: () => Promise<void>;
+}
+
+export interface LoadBalancerOnMachine extends Drivers {
+  readonly l2: L2Announcer;
+  readonly poll: SessionPoll;
+}
+
+/** What announces on this machine: FRR and the kernel. */
+export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frrUp }: Options, seams: Seams): LoadBalancerOnMachine {
+  const poll = new SessionPoll({
+    router: frr.router,
+    everyMs: loadbalancer.sessionPollInterval,
+    onChange: () => seams.onSessions(),
+    onRestart: () => seams.onRestart(),
+  });
+  const l2 = new L2Announcer({
+    node,
+    netns: place.hostNetns,
+    peers: () => seams.nodeAddresses(),
+    key: () => seams.heartbeatKey(),
+    onChange: () => seams.onL2(),
+    exemptPorts: loadbalancer.lbExemptPorts,
+    log,
+  });
+  return {
+    l2,
+    poll,
+    sessions: () => poll.spoken,
+    bgp: (applied) =>
+      new BgpSpeaker({
+        frr: {
+          async open(fragments, signal) {
+            await frrUp?.();
+            return FrrPass.open(frr, fragments, signal);
+          },
+          writeBootFile: (text) => replaceFile(frr.bootFile, text),
+        },
+        applied,
+        namespace: loadbalancer.metallbNamespace,
+      }),
+  };
+}

@@ -1,0 +1,24 @@
+import type { Fragment } from "../../frr/fragment.ts";
+import type { Address } from "../../ip/address.ts";
+import type { AddressState, Protection } from "../report/service-l2-status.ts";
+import type { WantedAddress } from "./announcements.ts";
+import type { BgpSpeaker } from "./bgp/bgp-speaker.ts";
+import type { SpokenSession } from "./bgp/sessions.ts";
+
+/** What carries the speaker's decisions out, and tells how it stands. */
+export interface Drivers {
+  /** `applied` is what an earlier run had FRR take. */
+  bgp(applied: readonly Fragment[]): BgpDriver;
+  readonly l2: L2Driver;
+  /** What FRR last said of its sessions; undefined while it does not answer. */
+  sessions(): readonly SpokenSession[] | undefined;
+}
+
+export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied">;
+
+export interface L2Driver {
+  set(wanted: readonly WantedAddress[]): void;
+  state(address: Address): AddressState;
+  isAlive(node: string): boolean;
+  protection(): Protection;
+}

@@ -1,0 +1,214 @@
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { keyOf, type Kind, type KubeObject, parseKey } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import type { StatusOf } from "../../kube/status/plan.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import type { Address } from "../../ip/address.ts";
+import type { Advertised } from "../announce/decision.ts";
+import { peersOf } from "../announce/peers.ts";
+import type { Config } from "../config/config.ts";
+import { configurationState, configurationStateName, type Finding, type Impairment } from "../report/configuration-state.ts";
+import { labelValue } from "../report/names.ts";
+import { serviceBgpStatus, serviceBgpStatusKey } from "../report/service-bgp-status.ts";
+import { type AddressState, type Protection, serviceL2Status } from "../report/service-l2-status.ts";
+import { sessionStatus, sessionStatusName } from "../report/bgp-session-status.ts";
+import type { SpokenSession } from "./bgp/sessions.ts";
+
+interface Options {
+  manager: Manager;
+  client: KubeClient;
+  node: string;
+  /** Where the configuration is. */
+  namespace: string;
+  budget: WriteBudget;
+  log: Log;
+}
+
+/** What is known of the node and of the others, for names that must not be mistaken for one another. */
+interface Surroundings {
+  readonly nodeUid: () => string | undefined;
+  readonly isNode: (name: string) => boolean;
+  readonly isPeer: (name: string) => boolean;
+  /** By namespace/name. */
+  readonly isService: (key: string) => boolean;
+}
+
+/** A session that has just changed and changes again is no news: it waits its turn among the refreshes. */
+const FLAPPING_MS = 10_000;
+
+/** All that the speaker of a node says in the cluster. What is said again costs nothing. */
+export class Reports {
+  readonly #states: Cache<ConfigurationState>;
+  readonly bgp: Reported<ServiceBGPStatus>;
+  readonly l2: Reported<ServiceL2Status>;
+  readonly #sessions: Reported<BGPSessionStatus>;
+  readonly #stateWriter: StatusWriter<ConfigurationState>;
+  readonly #stateKey: string;
+  readonly #node: string;
+  readonly #namespace: string;
+  surroundings: Surroundings = { nodeUid: () => undefined, isNode: () => false, isPeer: () => false, isService: () => false };
+
+  constructor(options: Options) {
+    const { manager, client, node, namespace, budget, log } = options;
+    this.#node = node;
+    this.#namespace = namespace;
+    const name = configurationStateName({ type: "speaker", node });
+    this.#stateKey = `${namespace}/${name}`;
+    this.#states = manager.cache(ConfigurationState, { namespace, fieldSelector: `metadata.name=${name}` });
+    this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
+    manager.add(this.#stateWriter, { stage: "writers" });
+    const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
+    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, isSessionNews);
+    this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
+    this.l2 = new Reported(options, ServiceL2Status, ofNode);
+  }
+
+  /** The ConfigurationState of this node, once it is there. */
+  get state(): ConfigurationState | undefined {
+    return this.#states.get(this.#stateKey);
+  }
+
+  configuration(finding?: Finding, impairment?: Impairment): void {
+    const nodeUid = this.surroundings.nodeUid();
+    const component = { type: "speaker" as const, node: this.#node, ...(nodeUid !== undefined && { nodeUid }) };
+    this.#stateWriter.set(this.#stateKey, configurationState(component, finding, impairment));
+  }
+
+  /** The Node is gone, and with it what belongs to it. */
+  forget(): void {
+    this.#stateWriter.forget(this.#stateKey);
+    this.#sessions.forget();
+  }
+
+  sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined): void {
+    const { isNode, isPeer, nodeUid } = this.surroundings;
+    const node = { name: this.#node, uid: nodeUid() };
+    const spoken = said && new Map(said.map((session) => [`${session.vrf} ${session.neighbor}`, session]));
+    const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
+    for (const peer of peers.values()) {
+      const neighbor = peer.address?.toString() ?? peer.interface ?? "";
+      const words = spoken ? (spoken.get(`${peer.vrf || "default"} ${neighbor}`) ?? "not-configured") : "not-answering";
+      const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
+      this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
+    }
+    for (const peer of this.#sessions.subjects()) if (!peers.has(peer)) this.#sessions.drop(peer);
+    this.#sessions.sweep();
+  }
+
+  /** To whom a Service is to be announced from here; undefined: to nobody. */
+  service(key: string, uid: string, advertised: readonly Advertised[] | undefined, peers: Config["peers"]): void {
+    const reach = advertised && peersOf(advertised, peers);
+    if (!reach || reach.all.length === 0) return this.bgp.drop(key);
+    this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
+  }
+
+  hasSaidBgp(service: string): boolean {
+    return this.bgp.said(this.#bgpKey(service)) !== undefined;
+  }
+
+  hasSaidL2(service: string): boolean {
+    const { conditions = [] } = this.l2.said(service)?.status ?? {};
+    return conditions.some(({ type, status }) => type === "Announced" && status === "True");
+  }
+
+  /** Who answers for the addresses of a Service; only the elected node says so. */
+  holder(
+    key: string,
+    uid: string,
+    elected: Parameters<typeof serviceL2Status>[1] | undefined,
+    stateOf: (address: Address) => AddressState,
+    protection: Protection,
+  ): void {
+    if (elected?.node !== this.#node) return this.l2.drop(key);
+    this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
+  }
+
+  #bgpKey(key: string): string {
+    const service = named(key);
+    const { isNode, isService } = this.surroundings;
+    return serviceBgpStatusKey(service, this.#node, (other, node) => isNode(node) && isService(`${service.namespace}/${other}`));
+  }
+}
+
+/** What is reported in one kind, about subjects that each have an object while there is something to say. */
+class Reported<T extends KubeObject> {
+  readonly cache: Cache<T>;
+  readonly #writer: StatusWriter<T>;
+  readonly #node: string;
+  /** By subject, the object. */
+  readonly #keys = new Map<string, string>();
+
+  constructor(
+    { manager, client, node, budget, log }: Options,
+    kind: Kind<T>,
+    selection: { namespace?: string; labelSelector: string },
+    transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean,
+  ) {
+    this.#node = node;
+    this.cache = manager.cache(kind, selection);
+    this.#writer = new StatusWriter<T>({ client, cache: this.cache, kind, budget, log, ...(transition && { transition }) });
+    manager.add(this.#writer, { stage: "writers" });
+  }
+
+  subjects(): string[] {
+    return [...this.#keys.keys()];
+  }
+
+  set(subject: string, key: string, picture: Parameters<StatusWriter<T>["set"]>[1]): void {
+    const before = this.#keys.get(subject);
+    if (before !== undefined && before !== key) this.#delete(before);
+    this.#keys.set(subject, key);
+    this.#writer.set(key, picture);
+  }
+
+  drop(subject: string): void {
+    const key = this.#keys.get(subject);
+    if (key === undefined) return;
+    this.#keys.delete(subject);
+    this.#delete(key);
+  }
+
+  forget(): void {
+    for (const key of this.#keys.values()) this.#writer.forget(key);
+    this.#keys.clear();
+  }
+
+  /** Takes away what an earlier run of ours left, and nobody says any more. */
+  sweep(): void {
+    const said = new Set(this.#keys.values());
+    for (const object of this.cache.list()) if (!said.has(keyOf(object))) this.#delete(keyOf(object));
+  }
+
+  /** What an earlier run of ours has said. */
+  said(key: string): T | undefined {
+    const held = this.cache.get(key);
+    return held && this.#isOurs(held) ? held : undefined;
+  }
+
+  /** By now it may be somebody else's. */
+  #delete(key: string): void {
+    this.#writer.delete(key, (object) => this.#isOurs(object));
+  }
+
+  #isOurs({ metadata }: KubeObject): boolean {
+    return metadata.annotations?.[nodeAnnotation] === this.#node;
+  }
+}
+
+function isSessionNews(held: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
+  if (held.bgpStatus === next.bgpStatus && held.bfdStatus === next.bfdStatus) return false;
+  return held.since === undefined || Date.now() - Date.parse(held.since) > FLAPPING_MS;
+}
+
+function named(key: string): { name: string; namespace: string } {
+  const { name, namespace = "" } = parseKey(key);
+  return { name, namespace };
+}

@@ -1,0 +1,229 @@
+import type { Address } from "../../ip/address.ts";
+import type { Fragment } from "../../frr/fragment.ts";
+import { backoffMs } from "../../kube/backoff.ts";
+import type { Result } from "../../kube/controller/controller.ts";
+import type { Log } from "../../kube/log.ts";
+import type { Failure } from "../../resilience/failure.ts";
+import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
+import type { ConfigObjects } from "../config/objects.ts";
+import type { Finding, Impairment } from "../report/configuration-state.ts";
+import type { NodeView, ServiceView } from "../services/service-view.ts";
+import { Announcements, type Change } from "./announcements.ts";
+import type { BgpDriver, Drivers } from "./drivers.ts";
+import type { Reports } from "./reports.ts";
+import type { SpeakerMemory } from "./memory.ts";
+import type { Tidings } from "./tidings.ts";
+
+interface Options {
+  node: string;
+  drivers: Drivers;
+  reports: Reports;
+  memory: SpeakerMemory;
+  tidings: Tidings;
+  /** Something has to be carried out: what FRR has, or what is held on the local network. */
+  ring(what: "bgp" | "l2"): void;
+  log: Log;
+}
+
+const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
+const REFUSED = { minMs: 500, maxMs: 60_000 };
+const NOTHING = { failures: [], changed: 0, drift: [] };
+/** So many Services are decided before others have their turn. */
+const AT_ONCE = 200;
+
+/** What one node makes of the load balancer's configuration: decides, has it carried out, and says what became of it. */
+export class Speaker {
+  readonly announcements: Announcements;
+  readonly #options: Options;
+  #bgp: BgpDriver | undefined;
+  #loaded: Loaded | undefined;
+  #refused: readonly Failure[] = [];
+  #internalIPv4: string | undefined;
+  #live: ReadonlySet<string> = new Set();
+  /** Why what is loaded may be old, and why it may not be in effect. */
+  #unread: Impairment | undefined;
+  #unavailable: Impairment | undefined;
+  #failures = 0;
+  #carriedOut = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.announcements = new Announcements(options.node);
+  }
+
+  /** What stands in the cluster becomes what is in effect. */
+  async load(objects: ConfigObjects, impairment: Impairment | undefined): Promise<void> {
+    const { node, memory } = this.#options;
+    this.#unread = impairment;
+    this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await memory.lastGood(), now: new Date() });
+    const changed = this.announcements.configure(this.#loaded.config);
+    if (changed) await this.decideAll();
+    this.#options.ring("bgp");
+  }
+
+  /** The configuration cannot be read at the moment: what is in effect stays. */
+  cannotRead(impairment: Impairment): void {
+    this.#unread = impairment;
+    this.publish();
+  }
+
+  async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
+    const isOther = this.#internalIPv4 !== internalIPv4;
+    this.#internalIPv4 = internalIPv4;
+    if (this.announcements.place(nodes).changed) await this.decideAll();
+    if (isOther) this.#options.ring("bgp");
+  }
+
+  /** Whose agents are alive, as the controller sees it. */
+  async members(live: ReadonlySet<string>): Promise<void> {
+    if (live.symmetricDifference(this.#live).size === 0) return;
+    this.#live = live;
+    await this.decideAll();
+  }
+
+  service(key: string, view: ServiceView | undefined): void {
+    const uid = this.announcements.services.get(key)?.uid;
+    this.announcements.put(key, view);
+    const change = this.announcements.decide(key, (node) => this.#live.has(node));
+    // A namesake has another owner.
+    this.#follow(key, view && uid !== undefined && uid !== view.uid ? { bgp: true, l2: true } : change);
+  }
+
+  async decideAll(): Promise<void> {
+    if (!this.announcements.config) return;
+    let decided = 0;
+    for (const key of this.announcements.services.keys()) {
+      this.announcements.decide(key, (node) => this.#live.has(node));
+      this.#publishService(key);
+      if (++decided % AT_ONCE === 0) await new Promise(setImmediate);
+    }
+    this.#options.ring("bgp");
+    this.#options.ring("l2");
+    this.#options.reports.bgp.sweep();
+    this.#options.reports.l2.sweep();
+  }
+
+  /** Brings FRR to what was decided. */
+  async carryOutBgp(signal: AbortSignal): Promise<Result> {
+    const { node, drivers, memory, log } = this.#options;
+    const { config, bgp } = this.announcements;
+    const loaded = this.#loaded;
+    if (!config || !loaded) return;
+    try {
+      const place = { name: node, ...(this.#internalIPv4 !== undefined && { internalIPv4: this.#internalIPv4 }) };
+      this.#bgp ??= drivers.bgp(await memory.applied());
+      // Where there is nobody to speak to, FRR need not run.
+      const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0;
+      const wanted = { config, node: place, services: bgp };
+      const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
+      this.#refused = failures;
+      this.#unavailable = undefined;
+      this.#carriedOut = true;
+      if (changed > 0) log.info({ changed }, "FRR changed");
+      this.#options.tidings.drift(drift);
+      await memory.keep(lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), this.#bgp.applied);
+    } catch (error) {
+      signal.throwIfAborted();
+      const words = error instanceof Error ? error.message : String(error);
+      if (!this.#unavailable) log.warn({ error }, "FRR cannot be configured");
+      this.#unavailable = { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
+    }
+    this.publish();
+    this.publishSessions();
+    return this.#next();
+  }
+
+  carryOutL2(): void {
+    const wanted = [...this.announcements.addresses()];
+    this.#options.drivers.l2.set(wanted);
+    this.#options.memory.holding(wanted);
+    this.publishHolders();
+  }
+
+  /** What became of the configuration. */
+  publish(): void {
+    const { reports } = this.#options;
+    const impairment = this.#unread ?? this.#unavailable;
+    if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
+    reports.configuration(findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []), impairment);
+  }
+
+  publishSessions(): void {
+    const { config } = this.announcements;
+    if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions());
+  }
+
+  /** Who lives and who holds what may have changed for any of them. */
+  publishHolders(): void {
+    for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
+  }
+
+  #follow(key: string, { bgp, l2 }: Change): void {
+    if (!bgp && !l2) return;
+    this.#publishService(key);
+    if (bgp) this.#options.ring("bgp");
+    if (l2) this.#options.ring("l2");
+  }
+
+  #publishService(key: string): void {
+    const { reports, tidings } = this.#options;
+    const { bgp, services, config } = this.announcements;
+    if (!config) return;
+    const { uid = "", addresses = [] } = services.get(key) ?? {};
+    const advertised = bgp.get(key);
+    tidings.announced(key, uid, "bgp", advertised ? addresses : [], () => reports.hasSaidBgp(key));
+    reports.service(key, uid, advertised, config.peers);
+    this.#publishHolder(key);
+  }
+
+  #publishHolder(key: string): void {
+    const { drivers, reports, tidings, node } = this.#options;
+    const { services, l2 } = this.announcements;
+    const uid = services.get(key)?.uid ?? "";
+    const candidacy = l2.get(key);
+    const living = candidacy?.candidates.filter((candidate) => drivers.l2.isAlive(candidate)) ?? [];
+    const elected = candidacy && living[0] === node ? { ...candidacy, node, candidates: living } : undefined;
+    const stateOf = (address: Address) => drivers.l2.state(address);
+    const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
+    const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
+    tidings.announced(key, uid, "layer2", held, () => reports.hasSaidL2(key));
+    tidings.refused(
+      key,
+      uid,
+      states.map(({ state }) => state),
+    );
+    reports.holder(key, uid, elected, stateOf, drivers.l2.protection());
+  }
+
+  #next(): Result {
+    const retried = this.#unavailable !== undefined || this.#refused.some((failure) => failure.class === "Transient");
+    this.#failures = retried ? this.#failures + 1 : 0;
+    if (retried) return { requeueAfter: backoffMs(this.#failures, this.#unavailable ? UNAVAILABLE : REFUSED) };
+  }
+}
+
+function findingOf({ failures, resources }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
+  const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));
+  const kept = new Set(applied.map(({ owner }) => owner));
+  return {
+    failures: [...failures, ...refused],
+    resources: resources.map((resource) => {
+      const owner = `${resource.kind}/${resource.name}`;
+      if (resource.state !== "Applied" || !owners.has(owner)) return resource;
+      return Object.assign({}, resource, { state: kept.has(owner) ? "KeptPrevious" : "Failed" });
+    }),
+  };
+}
+
+/** What FRR refused has not become good by being well written. */
+function lastGoodOf(next: LastGood, refused: readonly Failure[], before: LastGood): LastGood {
+  if (refused.length === 0) return next;
+  const good = new Map(next);
+  for (const { kind, name } of refused) {
+    const owner = `${kind}/${name}`;
+    const known = before.get(owner);
+    if (known) good.set(owner, known);
+    else good.delete(owner);
+  }
+  return good;
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Node } from "../../src/api/core/node.ts";
+import { LOAD_BALANCER, type LoadBalancerOptions, type RouterPlaceOptions } from "../../src/cli/agent-options.ts";
+import { addAgentParts } from "../../src/cli/agent-parts.ts";
+import { loadBalancerFrr } from "../../src/cli/loadbalancer-on-machine.ts";
+import type { FrrInstance } from "../../src/frr/instance.ts";
+import { fixedAccess, type ClusterAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { run, sweepWhenGone } from "./frr.ts";
+
+const { signal } = new AbortController();
+
+/** A machine made of one network namespace with `eth0` in a bridge of its neighbours, whose agent only announces Services. */
+export class SpeakerNode {
+  readonly name: string;
+  readonly netns: string;
+  readonly frr: FrrInstance;
+  readonly directory: string;
+  readonly place: RouterPlaceOptions & { hostNetns: string };
+  readonly loadbalancer: LoadBalancerOptions;
+  readonly #access: ClusterAccess;
+  readonly #sweep: () => Promise<void>;
+  #agent: { stop: AbortController; ended: Promise<void> } | undefined;
+
+  private constructor(name: string, access: ClusterAccess, directory: string) {
+    const id = `plt${randomBytes(3).toString("hex")}`;
+    this.name = name;
+    this.netns = id;
+    this.directory = directory;
+    this.place = { routerNetns: `${id}r`, hostNetns: id, stateDirectory: join(directory, "state"), frrRunDirectory: `/run/frr/${id}r` };
+    this.loadbalancer = { ...LOAD_BALANCER, lbFrrRunDirectory: `/run/frr/${id}`, sessionPollInterval: 200 };
+    this.frr = loadBalancerFrr(this.place, this.loadbalancer, createLog({ level: "silent" }));
+    this.#access = access;
+    this.#sweep = sweepWhenGone(id, this.loadbalancer.lbFrrRunDirectory, directory);
+  }
+
+  /** `address` is that of its `eth0`, which ends in the namespace `segment` as `<netns>`. */
+  static async create(
+    name: string,
+    access: ClusterAccess,
+    { address, segment }: { address: string; segment: string },
+  ): Promise<SpeakerNode> {
+    const node = new SpeakerNode(name, access, await mkdtemp(join(tmpdir(), "plumbline-speaker-")));
+    await run("ip", "netns", "add", node.netns);
+    await node.ip("link", "set", "lo", "up");
+    await node.ip("link", "add", "eth0", "type", "veth", "peer", "name", node.netns, "netns", segment);
+    await node.ip("addr", "add", address, "dev", "eth0");
+    await node.ip("link", "set", "eth0", "up");
+    await run("ip", "-n", segment, "link", "set", node.netns, "up");
+    const client = new KubeClient(access);
+    await client.resource(Node).create({ metadata: { name }, spec: {} }, { signal });
+    const addresses = [{ type: "InternalIP" as const, address: address.replace(/\/.*/, "") }];
+    await client.resource(Node).patchStatus({ name }, { status: { addresses } }, { signal });
+    client.close();
+    return node;
+  }
+
+  ip(...args: string[]): Promise<string> {
+    return run("ip", "-n", this.netns, ...args);
+  }
+
+  vtysh(...lines: string[]): Promise<string> {
+    const command = ["vtysh", "--vty_socket", this.loadbalancer.lbFrrRunDirectory];
+    return run("nsenter", `--net=/run/netns/${this.netns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
+  }
+
+  /** The agent, in this process; or one that finds no API server. */
+  startAgent({ away = false, ...more }: { away?: boolean } & Partial<LoadBalancerOptions> = {}): void {
+    const stop = new AbortController();
+    const log = createLog({ level: process.env["SPEAKER_LOG"] === undefined ? "silent" : "debug" }).child({ node: this.name });
+    const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : this.#access;
+    const client = new KubeClient(access, { userAgent: `agent-of-${this.name}` });
+    const manager = new Manager({ client, log });
+    const agent = addAgentParts({
+      manager,
+      client,
+      log,
+      node: this.name,
+      namespace: "plumbline-system",
+      place: this.place,
+      loadbalancer: { ...this.loadbalancer, ...more },
+      startFrr: true,
+    });
+    this.#agent = { stop, ended: agent.run(stop.signal, { away }) };
+  }
+
+  async stopAgent(): Promise<void> {
+    this.#agent?.stop.abort();
+    await this.#agent?.ended;
+    this.#agent = undefined;
+  }
+
+  async remove(): Promise<void> {
+    await this.stopAgent();
+    await this.frr.stop();
+    await this.#sweep();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
