@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { BalancedCluster, eventually, type Running } from "./fixtures/balanced-cluster.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
 
+const { signal } = new AbortController();
+const RANGES = "--service-cluster-ip-range=10.96.0.0/12,fd96::/108";
 let cluster: BalancedCluster;
 let controller: Running;
 
 beforeAll(async () => {
-  cluster = await BalancedCluster.start("lb-controller");
+  cluster = await BalancedCluster.start("lb-controller", [RANGES]);
 });
 afterAll(() => cluster.stop());
 beforeEach(() => {
@@ -19,39 +23,184 @@ afterEach(async () => {
 
 /** Long enough for anything that is going to be sent. */
 const quiet = () => sleep(1_500);
+const poolOf = async (name: string) => (await cluster.readService(name)).metadata.annotations?.["metallb.io/ip-allocated-from-pool"];
+const told = (name: string, words: RegExp) => eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(words));
 
-test("a Service gets an address in one write, with the pool that it is from, and an Event", async () => {
-  await cluster.pool("small", ["192.0.2.10-192.0.2.11"]);
-  await cluster.service("web");
-  await cluster.hasAddresses("web", "192.0.2.10");
-  expect((await cluster.readService("web")).metadata.annotations).toMatchObject({ "metallb.io/ip-allocated-from-pool": "small" });
-  await eventually(async () => expect(await cluster.events("web")).toContain('IPAllocated: Assigned IP ["192.0.2.10"]'));
-  const patches = (await cluster.writes("controller")).filter((write) => write.includes("services/web/status"));
-  // The other one is its condition.
-  expect(patches.length).toBeLessThanOrEqual(2);
+describe("addresses", () => {
+  test("a Service gets one in one write, with the pool that it is from, and an Event", async () => {
+    await cluster.pool("small", ["192.0.2.10-192.0.2.11"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.10");
+    expect(await poolOf("web")).toBe("small");
+    await told("web", /IPAllocated: Assigned IP \["192.0.2.10"\]/);
+    await quiet();
+    const patches = (await cluster.writes("controller")).filter((write) => write.includes("services/web/status"));
+    // The other one is its condition.
+    expect(patches).toEqual(["patch services/web/status 200", "patch services/web/status 200"]);
+  });
+
+  test("what is free again goes to the one who waits for it, who was told which pools were tried", async () => {
+    await cluster.pool("one", ["192.0.2.20/32"]);
+    await cluster.service("first");
+    await cluster.hasAddresses("first", "192.0.2.20");
+    await cluster.service("second");
+    await told("second", /AllocationFailed: .*one/);
+    expect(await cluster.addresses("second")).toEqual([]);
+    await cluster.removeService("first");
+    await cluster.hasAddresses("second", "192.0.2.20");
+  });
+
+  test("a controller that starts anew leaves every Service its address before it gives anything", async () => {
+    await cluster.pool("few", ["192.0.2.30-192.0.2.31"]);
+    for (const name of ["a", "b"]) await cluster.service(name);
+    await cluster.hasAddresses("a", "192.0.2.30");
+    await cluster.hasAddresses("b", "192.0.2.31");
+    await controller.stop();
+    await cluster.removeService("a");
+    // By its name it comes before those who have something.
+    await cluster.service("0-pending");
+    controller = cluster.controller("anew");
+    await cluster.hasAddresses("0-pending", "192.0.2.30");
+    expect(await cluster.addresses("b")).toEqual(["192.0.2.31"]);
+  });
+
+  test("of two Services that carry the same address the younger one gets another, and is told", async () => {
+    await controller.stop();
+    await cluster.pool("double", ["192.0.2.40-192.0.2.41"]);
+    await cluster.service("older");
+    await sleep(1_100);
+    await cluster.service("a-younger");
+    const carried = { status: { loadBalancer: { ingress: [{ ip: "192.0.2.40" }] } } };
+    for (const name of ["older", "a-younger"]) await cluster.editService(name, carried, "status");
+    controller = cluster.controller("doubles");
+    await cluster.hasAddresses("a-younger", "192.0.2.41");
+    expect(await cluster.addresses("older")).toEqual(["192.0.2.40"]);
+    await told("a-younger", /ClearAssignment: .*192.0.2.40/);
+  });
+
+  test("what a foreign hand takes away or puts there is as it was a moment later", async () => {
+    await cluster.pool("edited", ["192.0.2.50-192.0.2.59"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.50");
+    await cluster.editService("web", { status: { loadBalancer: { ingress: [{ ip: "192.0.2.55" }] } } }, "status");
+    await cluster.hasAddresses("web", "192.0.2.50");
+    await cluster.editService("web", { status: { loadBalancer: null } }, "status");
+    await cluster.hasAddresses("web", "192.0.2.50");
+    await cluster.annotate("web", { "metallb.io/ip-allocated-from-pool": null });
+    await eventually(async () => expect(await poolOf("web")).toBe("edited"));
+  });
+
+  test("two families are given where a Service wants two, and the second is added when the pool gets one", async () => {
+    await cluster.pool("dual", ["192.0.2.60/30"]);
+    await cluster.service("prefers", { ipFamilyPolicy: "PreferDualStack" });
+    await cluster.hasAddresses("prefers", "192.0.2.60");
+    await told("prefers", /AdditionalAssignFailed/);
+    await cluster.editPool("dual", { addresses: ["192.0.2.60/30", "2001:db8::/126"] });
+    await cluster.hasAddresses("prefers", "192.0.2.60", "2001:db8::");
+    await cluster.service("requires", { ipFamilyPolicy: "RequireDualStack" });
+    await cluster.hasAddresses("requires", "192.0.2.61", "2001:db8::1");
+  });
+
+  test("an address that is asked for is given, with either prefix of the annotation; one that nobody understands is told to its Service alone", async () => {
+    await cluster.pool("asked", ["192.0.2.70-192.0.2.79"]);
+    await cluster.service("new", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.75" } });
+    await cluster.service("old", { annotations: { "metallb.universe.tf/loadBalancerIPs": "192.0.2.76" } });
+    await cluster.service("garbage", { annotations: { "metallb.io/loadBalancerIPs": "not, an address" } });
+    await cluster.hasAddresses("new", "192.0.2.75");
+    await cluster.hasAddresses("old", "192.0.2.76");
+    await told("old", /deprecatedAnnotation/);
+    await told("garbage", /LoadBalancerFailed: .*not, an address/);
+    await eventually(async () =>
+      expect((await cluster.readService("garbage")).status?.conditions).toMatchObject([{ status: "False", reason: "noIPAllocated" }]),
+    );
+    await cluster.service("after");
+    await cluster.hasAddresses("after", "192.0.2.70");
+  });
+
+  test("a Service that asks for something else gets it, and keeps what it has where that cannot be had", async () => {
+    await cluster.pool("first", ["192.0.2.80-192.0.2.81"]);
+    await cluster.pool("second", ["192.0.2.90/32"], { autoAssign: false });
+    await cluster.service("mover");
+    await cluster.service("holder", { annotations: { "metallb.io/address-pool": "second" } });
+    await cluster.hasAddresses("mover", "192.0.2.80");
+    await cluster.hasAddresses("holder", "192.0.2.90");
+    await cluster.annotate("mover", { "metallb.io/address-pool": "second" });
+    await told("mover", /AllocationFailed: .*second.*keeps 192.0.2.80/);
+    expect(await cluster.addresses("mover")).toEqual(["192.0.2.80"]);
+    await cluster.removeService("holder");
+    await cluster.hasAddresses("mover", "192.0.2.90");
+    expect(await poolOf("mover")).toBe("second");
+  });
+
+  test("a Service that is none of ours any more gives its address back", async () => {
+    await cluster.pool("back", ["192.0.2.100/32"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.100");
+    await cluster.service("next");
+    await cluster.editService("web", { spec: { type: "ClusterIP", allocateLoadBalancerNodePorts: null, externalTrafficPolicy: null } });
+    await cluster.hasAddresses("next", "192.0.2.100");
+    await eventually(async () => expect(await poolOf("web")).toBeUndefined());
+    expect(await cluster.addresses("web")).toEqual([]);
+  });
 });
 
-test("what is free again goes to the one who waits for it, who was told which pools were tried", async () => {
-  await cluster.pool("one", ["192.0.2.20/32"]);
-  await cluster.service("first");
-  await cluster.hasAddresses("first", "192.0.2.20");
-  await cluster.service("second");
-  await eventually(async () => expect((await cluster.events("second")).join()).toMatch(/AllocationFailed: .*one/));
-  expect(await cluster.addresses("second")).toEqual([]);
-  await cluster.removeService("first");
-  await cluster.hasAddresses("second", "192.0.2.20");
+describe("pools that change", () => {
+  test("one that is gone has its Services served by another; without any they have nothing", async () => {
+    await cluster.pool("a-going", ["192.0.2.110/32"]);
+    await cluster.pool("b-staying", ["192.0.2.120/32"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.110");
+    const pools = cluster.client.resource(IPAddressPool);
+    await pools.delete({ name: "a-going", namespace: METALLB }, { signal });
+    await cluster.hasAddresses("web", "192.0.2.120");
+    await told("web", /ClearAssignment: .*192.0.2.110/);
+    await pools.delete({ name: "b-staying", namespace: METALLB }, { signal });
+    await cluster.hasAddresses("web");
+  });
+
+  test("one that becomes invalid keeps what it gave, also over a restart, and gives nothing more", async () => {
+    await cluster.pool("breaking", ["192.0.2.130-192.0.2.139"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.130");
+    await cluster.editPool("breaking", { addresses: ["garbage"] });
+    await controller.stop();
+    controller = cluster.controller("after-breaking");
+    await cluster.service("other");
+    await told("other", /AllocationFailed/);
+    expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
+    await cluster.editPool("breaking", { addresses: ["192.0.2.130-192.0.2.139"] });
+    await cluster.hasAddresses("other", "192.0.2.131");
+    expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
+  });
+
+  test("one that is for some namespaces is for those, also when a namespace gets its label later", async () => {
+    await cluster.pool("labelled", ["192.0.2.140/32"], {
+      serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] },
+    } as Partial<IPAddressPool["spec"]>);
+    await cluster.service("web");
+    await told("web", /AllocationFailed: .*labelled/);
+    await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: "shop" } } }, { signal });
+    await cluster.hasAddresses("web", "192.0.2.140");
+    await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: null } } }, { signal });
+  });
 });
 
-test("a controller that starts anew leaves every Service its address, and first asks before it gives", async () => {
-  await cluster.pool("few", ["192.0.2.30-192.0.2.32"]);
-  for (const name of ["a", "b"]) await cluster.service(name);
-  await cluster.hasAddresses("a", "192.0.2.30");
-  await cluster.hasAddresses("b", "192.0.2.31");
-  await cluster.removeService("a");
+test("where there is no pool, the addresses that someone else gave a Service stay", async () => {
+  await cluster.service("cloud");
+  await cluster.editService("cloud", { status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } }, "status");
   await quiet();
-  await controller.stop();
-  await cluster.service("c");
-  controller = cluster.controller("anew");
-  await cluster.hasAddresses("c", "192.0.2.30");
-  await cluster.hasAddresses("b", "192.0.2.31");
+  expect(await cluster.addresses("cloud")).toEqual(["203.0.113.7"]);
+});
+
+test("only Services of its class are served", async () => {
+  await cluster.pool("classes", ["192.0.2.150-192.0.2.159"]);
+  const other = cluster.controller("classy", { lbClass: "example.com/edge" });
+  await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
+  await cluster.service("classy", { loadBalancerClass: "example.com/edge" });
+  await cluster.service("plain");
+  await cluster.hasAddresses("plain", "192.0.2.150");
+  await eventually(async () => expect(await cluster.addresses("classy")).toHaveLength(1));
+  await quiet();
+  expect(await cluster.addresses("theirs")).toEqual([]);
+  await other.stop();
 });

@@ -1,0 +1,100 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { Service } from "../../src/api/core/service.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
+import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
+import { fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
+import { clientRequests } from "../../src/kube/metrics.ts";
+import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
+
+const { signal } = new AbortController();
+const own = "plumbline-system";
+let cluster: BalancedCluster;
+let restricted: () => KubeClient;
+
+/** The kinds of deploy/rbac, which nothing else of ours reads or writes. */
+const plurals: Record<string, { plural: string; scope: "Cluster" | "Namespaced" }> = {
+  ServiceAccount: { plural: "serviceaccounts", scope: "Namespaced" },
+  ClusterRole: { plural: "clusterroles", scope: "Cluster" },
+  ClusterRoleBinding: { plural: "clusterrolebindings", scope: "Cluster" },
+  Role: { plural: "roles", scope: "Namespaced" },
+  RoleBinding: { plural: "rolebindings", scope: "Namespaced" },
+};
+
+beforeAll(async () => {
+  cluster = await BalancedCluster.start("lb-controller-rbac");
+  for (const file of ["router-controller", "loadbalancer-controller"]) {
+    const text = await readFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`), "utf8");
+    for (const document of parseAllDocuments(text)) await apply(document.toJS() as KubeObject & { apiVersion: string; kind: string });
+  }
+  const path = `/api/v1/namespaces/${own}/serviceaccounts/plumbline-controller/token`;
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
+  const { url, caPem: ca } = cluster.api.server;
+  restricted = () => new KubeClient(fixedAccess(url, { ca, token: status.token }), { userAgent: "restricted" });
+});
+afterAll(() => cluster.stop());
+
+async function apply(object: KubeObject & { apiVersion: string; kind: string }): Promise<void> {
+  const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
+  const kind: Kind = { group, version, kind: object.kind, ...(plurals[object.kind] ?? { plural: "", scope: "Cluster" }) };
+  await cluster.client.resource(kind).apply(object, { fieldManager: "test", signal });
+}
+
+async function refusals(): Promise<number> {
+  const { values } = await clientRequests.get();
+  return values.filter(({ labels }) => String(labels.code) === "403").reduce((sum, { value }) => sum + value, 0);
+}
+
+test("with the rights of deploy/rbac the controller does all of its work, and is refused nothing", async () => {
+  const before = await refusals();
+  const admin = cluster.client;
+  await admin.resource(Node).create({ metadata: { name: "mute" } }, { signal });
+  for (const [name, node] of Object.entries({ "web-mute": "mute", "web-gone": "gone" })) {
+    const metadata = { name, namespace: "shop", annotations: { [nodeAnnotation]: node } };
+    await admin.resource(ServiceBGPStatus).create({ metadata }, { signal });
+    const state = { name: `speaker-${node}`, namespace: METALLB, annotations: { [nodeAnnotation]: node } };
+    await admin.resource(ConfigurationState).create({ metadata: state }, { signal });
+  }
+  const controller = cluster.controller("restricted", { client: restricted(), silenceMs: 3_000 });
+  await cluster.pool("rights", ["192.0.2.0/30"]);
+  await cluster.service("web");
+  await cluster.hasAddresses("web", "192.0.2.0");
+  await eventually(async () => {
+    const pool = await cluster.readPool("rights");
+    expect(pool.status).toMatchObject({ assignedIPV4: 1, claims: [{}] });
+    expect((await cluster.events("web")).length).toBeGreaterThan(0);
+    await admin.resource(Secret).get("plumbline-heartbeat", { namespace: own, signal });
+    await admin.resource(ConfigMap).get("plumbline-members", { namespace: own, signal });
+    const { status } = await admin.resource(ConfigurationStatus).get("config-status", { namespace: METALLB, signal });
+    expect(status?.components).toEqual({ valid: 1, invalid: 0, unknown: 1 });
+    const { items: reports } = await admin.resource(ServiceBGPStatus).list({ signal });
+    expect(reports.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason])).toEqual([["web-mute", "AgentSilent"]]);
+    expect((await cluster.readService("web")).status?.conditions).toMatchObject([{ type: "metallb.io/Announced", status: "False" }]);
+  });
+  expect(await refusals()).toBe(before);
+  await controller.stop();
+});
+
+test("it changes no Service and no pool, only what it reports on them, and reads no Secret of the configuration", async () => {
+  const client = restricted();
+  const tries = [
+    () => client.resource(Service).patch({ name: "web", namespace: "shop" }, { spec: { externalTrafficPolicy: "Local" } }, { signal }),
+    () => client.resource(Service).delete({ name: "web", namespace: "shop" }, { signal }),
+    () => client.resource(IPAddressPool).patch({ name: "rights", namespace: METALLB }, { spec: { autoAssign: false } }, { signal }),
+    () => client.resource(Secret).list({ namespace: METALLB, signal }),
+    () => client.resource(Secret).list({ namespace: "shop", signal }),
+  ];
+  for (const attempt of tries) await expect(attempt()).rejects.toMatchObject({ code: "Forbidden" });
+  client.close();
+});
