@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import type { FragmentOutcome } from "../../../frr/apply.ts";
+import { merge, print } from "../../../frr/config.ts";
+import type { Fragment } from "../../../frr/fragment.ts";
+import { parsePrefix } from "../../../ip/prefix.ts";
+import type { Advertised } from "../../announce/decision.ts";
+import { config, peer, profile } from "../../announce/specimen.ts";
+import type { Config } from "../../config/config.ts";
+import { BgpSpeaker, type BgpPass } from "./bgp-speaker.ts";
+
+const signal = new AbortController().signal;
+const NODE = { name: "node-a", internalIPv4: "192.0.2.10" };
+const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
+
+/** An FRR that takes every fragment, except what the test has it refuse; it has one AS, as FRR does. */
+class FakeFrr {
+  readonly has = new Map<string, Fragment>();
+  readonly told: string[] = [];
+  /** Who was said to have something there when it was last opened. */
+  opened: string[] = [];
+  boot = "";
+  boots = 0;
+  refuses: (fragment: Fragment) => string | undefined = () => undefined;
+  finished: Awaited<ReturnType<BgpPass["finish"]>> = { foreign: [], differed: [] };
+
+  open(applied: readonly Fragment[]): Promise<BgpPass> {
+    this.opened = applied.map(({ owner }) => owner).sort();
+    const has = this.has;
+    return Promise.resolve({
+      bring: (fragment) => Promise.resolve(this.#bring(fragment)),
+      bringRaw: (fragment) => Promise.resolve(this.#bring(fragment)),
+      remove: (owner) => {
+        if (has.delete(owner)) this.told.push(`- ${owner}`);
+        return Promise.resolve({ sent: 1, lines: [] });
+      },
+      rebuild: (fragments) => {
+        this.told.push("rebuild");
+        this.#asn = undefined;
+        const outcomes = fragments.map((fragment) => this.#bring(fragment));
+        return Promise.resolve(outcomes.find(({ refused }) => refused) ?? { sent: 1, lines: [] });
+      },
+      finish: () => Promise.resolve(this.finished),
+      get configuration() {
+        return print(merge([...has.values()]));
+      },
+    });
+  }
+
+  #asn: string | undefined;
+
+  #bring(fragment: Fragment): FragmentOutcome {
+    const words = this.refuses(fragment);
+    if (words !== undefined) return { ...NOTHING, refused: { line: "a line", daemon: "bgpd", words } };
+    const instance = fragment.lines.find(({ line }) => /^router bgp \S+$/.test(line))?.line;
+    if (instance !== undefined && this.#asn !== undefined && this.#asn !== instance) return { ...NOTHING, rebuild: true };
+    this.#asn = instance ?? this.#asn;
+    if (this.has.get(fragment.owner) !== fragment) this.told.push(`+ ${fragment.owner}`);
+    this.has.set(fragment.owner, fragment);
+    return { sent: 1, lines: [] };
+  }
+}
+
+const offer = (prefix: string, more: Partial<Advertised> = {}): Advertised => ({
+  prefix: parsePrefix(prefix),
+  advertisement: "ad",
+  communities: [],
+  ...more,
+});
+
+function stage() {
+  const frr = new FakeFrr();
+  const speaker = new BgpSpeaker({
+    namespace: "metallb-system",
+    frr: {
+      open: (applied) => frr.open(applied),
+      writeBootFile: (text) => {
+        frr.boot = text;
+        frr.boots += 1;
+        return Promise.resolve();
+      },
+    },
+  });
+  const apply = async (config: Config, services: Record<string, readonly Advertised[]> = {}) => {
+    frr.told.length = 0;
+    return await speaker.apply({ config, node: NODE, services: new Map(Object.entries(services)) }, signal);
+  };
+  /** What it was told, hashes aside. */
+  const told = () => frr.told.map((line) => line.replace(/Class\/\w+/, "Class/*"));
+  return { frr, speaker, apply, told };
+}
+
+const TOR = peer("tor", { bfdProfile: "fast" });
+const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });
+const WEB = { "shop/web": [offer("10.0.0.1/32")] };
+
+test("what is needed comes before what needs it, and goes after it", async () => {
+  const { apply, told } = stage();
+  await apply(PLAIN, WEB);
+  expect(told()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
+  await apply(config());
+  expect(told()).toEqual(["- Service/shop/web", "- BGPPeer/tor", "- Class/*", "- BFDProfile/fast"]);
+});
+
+test("of Services that have not changed FRR is told nothing", async () => {
+  const { frr, apply, told } = stage();
+  const both = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
+  await apply(PLAIN, WEB);
+  const there = [...frr.has.keys()].sort();
+  await apply(PLAIN, both);
+  expect(frr.opened).toEqual(there);
+  expect(told().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/api"]);
+});
+
+test("the boot file is what FRR is to have, and written when that has changed", async () => {
+  const { frr, apply } = stage();
+  await apply(PLAIN, WEB);
+  expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
+  expect(frr.boots).toBe(1);
+});
+
+describe("what FRR refuses", () => {
+  test("is the failure of its resource with FRR's words, and costs no other", async () => {
+    const { frr, apply } = stage();
+    frr.refuses = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
+    const bad = peer("bad", { address: "10.255.0.9" });
+    const { failures } = await apply(config({ peers: [bad, TOR] }), WEB);
+    expect(failures).toEqual([
+      {
+        kind: "BGPPeer",
+        name: "bad",
+        namespace: "metallb-system",
+        reason: "ApplicationFailed",
+        field: "",
+        message: 'bgpd refused "a line": % Invalid password length 99.',
+        class: "Permanent",
+      },
+    ]);
+    expect([...frr.has.keys()]).toContain("Service/shop/web");
+  });
+
+  test("leaves the earlier form, which is remembered as what is applied", async () => {
+    const { frr, speaker, apply } = stage();
+    await apply(PLAIN);
+    const before = frr.has.get("BGPPeer/tor");
+    frr.refuses = ({ owner }) => (owner === "BGPPeer/tor" ? "no" : undefined);
+    await apply(config({ peers: [peer("tor", { port: 1179 })] }));
+    expect(speaker.applied).toContain(before);
+  });
+
+  test("of a class is the failure of its advertisements, and their Services keep what they had", async () => {
+    const { frr, apply } = stage();
+    await apply(PLAIN, WEB);
+    const before = frr.has.get("Service/shop/web");
+    frr.refuses = ({ owner }) => (owner.startsWith("Class/") ? "no such community" : undefined);
+    const { failures } = await apply(PLAIN, { "shop/web": [offer("10.0.0.1/32", { communities: ["1:1"] })] });
+    expect(failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", reason: "ApplicationFailed" }]);
+    expect(frr.has.get("Service/shop/web")).toBe(before);
+    expect([...frr.has.keys()].filter((owner) => owner.startsWith("Class/"))).toHaveLength(1);
+  });
+
+  test("of a Service names it with its namespace", async () => {
+    const { frr, apply } = stage();
+    frr.refuses = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
+    expect((await apply(PLAIN, WEB)).failures).toMatchObject([{ kind: "Service", namespace: "shop", name: "web" }]);
+  });
+
+  test("of the extras is theirs", async () => {
+    const { frr, apply } = stage();
+    frr.refuses = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
+    expect((await apply(config({ extras: "nonsense\n" }))).failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras" }]);
+  });
+});
+
+test("what contradicts itself is left out, and its advertisement is told why", async () => {
+  const { apply } = stage();
+  const { failures } = await apply(PLAIN, {
+    "shop/web": [offer("10.0.0.1/32", { localPref: 1 })],
+    "shop/xtra": [offer("10.0.0.1/32", { localPref: 2, advertisement: "other" })],
+  });
+  expect(failures).toMatchObject([{ kind: "BGPAdvertisement", name: "other", reason: "ValidationFailed" }]);
+});
+
+const two = (myAsn: number) => config({ peers: [peer("a", { myAsn }), peer("b", { myAsn, address: "10.255.0.3" })] });
+
+describe("another AS for the node", () => {
+  test("is a rebuild, after which all is said again", async () => {
+    const { frr, apply, told } = stage();
+    await apply(two(64500), WEB);
+    const { failures } = await apply(two(64600), WEB);
+    expect(failures).toEqual([]);
+    expect(told()).toEqual(["rebuild", "+ BGPPeer/a", "+ BGPPeer/b", "+ Class/*", "+ Service/shop/web"]);
+    expect(print(merge([...frr.has.values()]))).not.toContain("64500");
+  });
+
+  test("leaves nothing of the old one for a peer that FRR refuses", async () => {
+    const { frr, apply } = stage();
+    await apply(two(64500), WEB);
+    frr.refuses = ({ owner }) => (owner === "BGPPeer/b" ? "no" : undefined);
+    expect((await apply(two(64600), WEB)).failures).toMatchObject([{ kind: "BGPPeer", name: "b" }]);
+    expect(print(merge([...frr.has.values()]))).not.toContain("64500");
+  });
+});
+
+test("what someone else did to FRR is told as drift, and what FRR does not keep as a failure", async () => {
+  const { frr, apply } = stage();
+  frr.finished = {
+    foreign: ["router bgp 64500 / neighbor 1.1.1.1 remote-as 1"],
+    differed: [],
+    restored: [{ owner: "Service/shop/web", line: "network 10.0.0.1/32" }],
+    lost: [{ owner: "BGPPeer/tor", line: "neighbor 10.255.0.2 port 1" }],
+  };
+  const { drift, failures } = await apply(PLAIN, WEB);
+  expect(drift).toEqual(["router bgp 64500 / neighbor 1.1.1.1 remote-as 1", "Service/shop/web: network 10.0.0.1/32"]);
+  expect(failures).toMatchObject([{ kind: "BGPPeer", name: "tor", reason: "ApplicationFailed" }]);
+});
+
+test("a pass that breaks off is continued by the next one from where it was", async () => {
+  const { frr, apply, told } = stage();
+  frr.refuses = ({ owner }) => {
+    if (owner === "Service/shop/web") throw new Error("FRR is gone");
+    return undefined;
+  };
+  await expect(apply(PLAIN, WEB)).rejects.toThrow("FRR is gone");
+  frr.refuses = () => undefined;
+  await apply(PLAIN, WEB);
+  expect(told().filter((line) => line.includes("Service/"))).toEqual(["+ Service/shop/web"]);
+});
