@@ -27,43 +27,99 @@ export function layCells(entrants: readonly Entrant[]): void {
   for (const [key, asked] of ranges) layParts(key, asked);
 }
 
-/** Walks along the addresses; between two places where anything begins or ends, all have the same ages. */
+/** Something begins or ends here: an entrant's asking, or a part that its record knows. */
+interface Turn {
+  readonly at: bigint;
+  readonly entrant: Entrant;
+  readonly is: "asks" | "stops" | "ages";
+  readonly apply: () => void;
+}
+
+/**
+ * Walks along the addresses; between two places where anything begins or ends, all have the same ages. Where only fewer ask than just before,
+ * or than just after, nothing new is decided: there is a cell where most ask.
+ */
 function layParts(key: string, asked: readonly AskedRange[]): void {
   const entrants = new Set(asked.map(({ form }) => form.entrant));
   if (entrants.size < 2) return;
-  const steps: { at: bigint; apply: () => void }[] = [];
-  const between = ({ first, last }: Range, enter: () => void, leave: () => void) =>
-    steps.push({ at: position(first), apply: enter }, { at: position(last) + 1n, apply: leave });
+  const line = new Line();
+  for (const one of asked) line.ask(one);
+  for (const entrant of entrants) {
+    for (const part of entrant.recorded.parts.get(key) ?? []) line.record(entrant, part);
+  }
 
-  const here = new Set<AskedRange>();
-  for (const one of asked) {
-    between(
-      one.claim.range,
-      () => here.add(one),
-      () => here.delete(one),
+  let isNew = false;
+  for (const turns of line.places()) {
+    if (isNew && turns.some((turn) => line.takes(turn))) {
+      if (line.here.size > 1) lay(line.here, ({ entrant }) => line.ageOf(entrant));
+      isNew = false;
+    }
+    const before = new Map(turns.filter((turn) => line.isHere(turn.entrant)).map(({ entrant }) => [entrant, line.ageOf(entrant)]));
+    for (const { apply } of turns) apply();
+    isNew ||= turns.some(({ entrant, is }) => is === "asks" || (line.isHere(entrant) && before.get(entrant) !== line.ageOf(entrant)));
+  }
+}
+
+class Line {
+  /** What is asked for at the place that has been reached. */
+  readonly here = new Set<AskedRange>();
+  readonly #turns: Turn[] = [];
+  readonly #asking = new Map<Entrant, number>();
+  readonly #ages = new Map<Entrant, number[]>();
+
+  ask(one: AskedRange): void {
+    const { entrant } = one.form;
+    const count = (by: number) => this.#asking.set(entrant, (this.#asking.get(entrant) ?? 0) + by);
+    const enter = () => {
+      this.here.add(one);
+      count(1);
+    };
+    const leave = () => {
+      this.here.delete(one);
+      count(-1);
+    };
+    const { first, last } = one.claim.range;
+    this.#turns.push(
+      { at: position(first), entrant, is: "asks", apply: enter },
+      { at: position(last) + 1n, entrant, is: "stops", apply: leave },
     );
   }
-  const ages = new Map<Entrant, number[]>();
-  for (const entrant of entrants) {
-    const held: number[] = [];
-    ages.set(entrant, held);
-    for (const { range, since } of entrant.recorded.parts.get(key) ?? []) {
-      between(
-        range,
-        () => held.push(since),
-        () => held.splice(held.indexOf(since), 1),
-      );
+
+  record(entrant: Entrant, { range, since }: { readonly range: Range; readonly since: number }): void {
+    const held = this.#ages.get(entrant) ?? [];
+    this.#ages.set(entrant, held);
+    const begin = () => held.push(since);
+    const end = () => held.splice(held.indexOf(since), 1);
+    this.#turns.push(
+      { at: position(range.first), entrant, is: "ages", apply: begin },
+      { at: position(range.last) + 1n, entrant, is: "ages", apply: end },
+    );
+  }
+
+  /** What begins or ends, place by place. */
+  *places(): Generator<readonly Turn[]> {
+    this.#turns.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+    for (let from = 0; from < this.#turns.length;) {
+      const { at } = this.#turns[from] as Turn;
+      let to = from + 1;
+      while (this.#turns[to]?.at === at) to += 1;
+      yield this.#turns.slice(from, to);
+      from = to;
     }
   }
 
-  steps.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  for (const [nth, { at, apply }] of steps.entries()) {
-    apply();
-    if (here.size < 2 || steps[nth + 1]?.at === at) continue;
-    lay(here, ({ entrant }) => {
-      const held = ages.get(entrant) ?? [];
-      return ageOf(entrant, held.length === 0 ? undefined : Math.min(...held));
-    });
+  isHere(entrant: Entrant): boolean {
+    return (this.#asking.get(entrant) ?? 0) > 0;
+  }
+
+  ageOf(entrant: Entrant): number {
+    const held = this.#ages.get(entrant) ?? [];
+    return ageOf(entrant, held.length === 0 ? undefined : Math.min(...held));
+  }
+
+  /** Whether after this turn not all that is here is here any more, and as old as it was. */
+  takes({ entrant, is }: Turn): boolean {
+    return is === "stops" || (is === "ages" && this.isHere(entrant));
   }
 }
 

@@ -37,10 +37,16 @@ export function claimText(key: string, range?: Range): string {
   return range ? `${key}/${range.first.toString()}-${range.last.toString()}` : key;
 }
 
+interface Index {
+  readonly parts: readonly RecordedPart[];
+  readonly reach: readonly Range["last"][];
+}
+
 /** What one object's record says, by value. What cannot be read is as if it were not there. */
 export class Recorded {
   readonly points = new Map<string, number>();
   readonly parts = new Map<string, RecordedPart[]>();
+  readonly #indexes = new Map<string, Index>();
 
   constructor(claims: readonly RecordedClaim[]) {
     for (const { claim, since: text } of claims) {
@@ -55,6 +61,40 @@ export class Recorded {
       if (parts.length === 0) this.parts.set(key, parts);
       parts.push({ range, since });
     }
+  }
+
+  /** Since when any part of this is recorded. */
+  oldestPart(key: string, range: Range): number | undefined {
+    const { parts, reach } = this.#index(key);
+    // The first that may reach into it, and from there as far as they begin before its end.
+    let [low, high] = [0, parts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((reach[middle]?.compare(range.first) ?? 0) < 0) low = middle + 1;
+      else high = middle;
+    }
+    let oldest: number | undefined;
+    for (let nth = low; nth < parts.length; nth += 1) {
+      const part = parts[nth];
+      if (!part || part.range.first.compare(range.last) > 0) break;
+      if (part.range.overlaps(range) && (oldest === undefined || part.since < oldest)) oldest = part.since;
+    }
+    return oldest;
+  }
+
+  /** The parts in order, and how far any of those up to each reaches. */
+  #index(key: string): Index {
+    const known = this.#indexes.get(key);
+    if (known) return known;
+    const parts = (this.parts.get(key) ?? []).toSorted((a, b) => a.range.compare(b.range));
+    const reach: Range["last"][] = [];
+    for (const { range } of parts) {
+      const before = reach.at(-1);
+      reach.push(before && before.compare(range.last) > 0 ? before : range.last);
+    }
+    const index = { parts, reach };
+    this.#indexes.set(key, index);
+    return index;
   }
 
   /** Whether the text of a claim is that of a part of a range. */

@@ -49,10 +49,8 @@ export function ageOf(entrant: Entrant, recorded: number | undefined): number {
 
 /** Since when the entrant asks for any of it. */
 export function oldest(entrant: Entrant, { key, range, follows }: Claim): number {
-  const { points, parts } = entrant.recorded;
-  if (!range) return ageOf(entrant, points.get(follows ?? key));
-  const held = (parts.get(key) ?? []).filter((part) => part.range.overlaps(range)).map(({ since }) => since);
-  return ageOf(entrant, held.length === 0 ? undefined : Math.min(...held));
+  const { recorded } = entrant;
+  return ageOf(entrant, range ? recorded.oldestPart(key, range) : recorded.points.get(follows ?? key));
 }
 
 /** Whoever asked earlier first. The two forms of an entrant are as old as each other in any cell, so that they stand side by side there. */

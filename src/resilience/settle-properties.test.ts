@@ -205,6 +205,19 @@ test("five thousand of every sort are settled without taking all pairs in hand",
   expect(failures).toHaveLength(count - 1 + count);
 });
 
+test("five thousand that lie in one another, and one with as many parts, are settled without taking all pairs in hand", () => {
+  const count = 5000;
+  const nested = Array.from({ length: count }, (_, nth) => {
+    const text = `${200_000 - nth}-${300_000 + nth}`;
+    return contender(`nested${nth}`, wish(text), { recorded: recorded({ [text]: nth + 1 }) });
+  });
+  const parts = Array.from({ length: count }, (_, nth) => `${nth * 10}-${nth * 10 + 9}`);
+  const large = contender("large", wish(...parts), { recorded: recorded(Object.fromEntries(parts.map((text) => [text, 1]))) });
+  const { effective, failures } = settled(...nested, large);
+  expect(effective.map(({ contender: { name } }) => name)).toEqual(["large", "nested0"]);
+  expect(failures).toHaveLength(count - 1);
+});
+
 function carriedOut(contenders: readonly Contender<Wish>[], { effective }: ReturnType<typeof settled>): Contender<Wish>[] {
   return contenders.map((one) => {
     const live = effective.find(({ contender: { name } }) => name === one.name);
