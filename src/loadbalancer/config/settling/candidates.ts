@@ -5,6 +5,7 @@ import type { Contender } from "../../../resilience/settle.ts";
 import type { LastGood, Remembered } from "../load.ts";
 import type { Complaint, Reading, Written } from "../reading/complaint.ts";
 import { isObjectName } from "../reading/names.ts";
+import { compare } from "./decide.ts";
 
 /** A resource of the view, as it is now and as it was last good. */
 export interface Candidate<S, T> extends Contender<Reading<T>> {
@@ -87,10 +88,6 @@ function nameComplaints(name: string): Complaint[] {
   return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is no name of an object` }];
 }
 
-function byAge(a: KubeObject, b: KubeObject): number {
-  return textOf(a) < textOf(b) ? -1 : 1;
-}
-
-function textOf({ metadata: { name, creationTimestamp = "", uid = "" } }: KubeObject): string {
-  return [name, creationTimestamp, uid].join("\n");
+function byAge({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+  return compare(a.name, b.name) || compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid ?? "", b.uid ?? "");
 }
