@@ -34,14 +34,15 @@ export function pool(name: string, addresses: readonly string[], terms: PoolTerm
   };
 }
 
-export interface WishTerms extends Partial<Omit<Wish, "addresses" | "sharing">> {
+export interface WishTerms extends Partial<Omit<Wish, "addresses" | "pool" | "sharing">> {
   /** The second of a minute in which it was created. */
   readonly second?: number;
-  readonly addresses?: readonly Address[];
+  readonly addresses?: readonly Address[] | undefined;
+  readonly pool?: string | undefined;
   readonly sharing?: Partial<Sharing>;
 }
 
-export function wish(name: string, { second = 0, sharing, ...terms }: WishTerms = {}): Wish {
+export function wish(name: string, { second = 0, sharing, addresses, pool, ...terms }: WishTerms = {}): Wish {
   const namespace = terms.namespace ?? "default";
   return {
     key: `${namespace}/${name}`,
@@ -52,6 +53,8 @@ export function wish(name: string, { second = 0, sharing, ...terms }: WishTerms 
     families: [4],
     policy: "SingleStack",
     ...terms,
+    ...(addresses && { addresses }),
+    ...(pool !== undefined && { pool }),
     sharing: { key: "", backend: "", ports: ["TCP/80"], ...sharing },
   };
 }

@@ -33,7 +33,7 @@ export function valueAt(segment: Segment, number: bigint): bigint {
 function rank(segment: Extent, value: bigint): bigint {
   if (!leavesOut(segment)) return value;
   const [block, inBlock] = [value / 256n, value % 256n];
-  return block * 254n + (inBlock === 0n ? 0n : inBlock === 255n ? 254n : inBlock - 1n);
+  return block * 254n + (inBlock === 0n ? 0n : inBlock - 1n);
 }
 
 function isBuggy(segment: Extent, value: bigint): boolean {

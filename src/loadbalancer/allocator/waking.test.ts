@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { addresses, allocatorWith, dual, pool, preferDual, wish, type WishTerms } from "./specimen.ts";
+
+const shares = (ports: string[], key = "k") => ({ sharing: { key, ports } });
+
+describe("an address that becomes free wakes", () => {
+  const pools = [
+    pool("any", ["10.0.0.0/32"]),
+    pool("red", ["10.0.1.0/32"], { namespaces: ["red"] }),
+    pool("asked", ["10.0.2.0/32"], { autoAssign: false }),
+    pool("six", ["fc00::/128"]),
+  ];
+
+  test.each<[string, string, string[]]>([
+    ["all who could have it from a pool for everyone", "any", ["default/any", "default/prefers", "red/red"]],
+    ["those whom its pool is for", "red", ["red/red"]],
+    ["those who name its pool, and those who ask for it", "asked", ["default/asked", "default/exactly"]],
+    ["those of its family", "six", ["default/prefers", "default/six"]],
+  ])("%s, once", (_title, freed, expected) => {
+    const { allocator, woken } = allocatorWith(...pools);
+    for (const { name } of pools) {
+      const namespace = name === "red" ? "red" : "default";
+      allocator.allocate(wish(`has-${name}`, { pool: name, namespace, families: [name === "six" ? 6 : 4] }));
+    }
+    const waiting: [string, WishTerms][] = [
+      ["any", {}],
+      ["red", { namespace: "red" }],
+      ["asked", { pool: "asked" }],
+      ["exactly", { addresses: addresses("10.0.2.0") }],
+      ["six", { families: [6] }],
+      ["both", dual],
+      ["prefers", preferDual],
+      ["nowhere", { pool: "blue" }],
+      ["beyond", { addresses: addresses("192.0.2.1") }],
+    ];
+    for (const [name, terms] of waiting) expect(allocator.allocate(wish(name, terms))).toHaveProperty("refused");
+
+    const key = `${freed === "red" ? "red" : "default"}/has-${freed}`;
+    allocator.release(key);
+    expect(woken().toSorted()).toEqual(expected);
+    allocator.allocate(wish(`has-${freed}`, { pool: freed, namespace: key.split("/")[0] ?? "", families: [freed === "six" ? 6 : 4] }));
+    allocator.release(key);
+    expect(woken()).toEqual([]);
+  });
+
+  test("the older ones first", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
+    allocator.allocate(wish("s"));
+    for (const [index, name] of ["t", "u", "v"].entries()) allocator.allocate(wish(name, { second: 9 - index }));
+    allocator.release("default/s");
+    expect(woken()).toEqual(["default/v", "default/u", "default/t"]);
+  });
+
+  test("nobody who has gone, has been served, or wants something else now", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/31"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
+    for (const name of ["s", "t", "u", "v", "w"]) allocator.allocate(wish(name));
+    allocator.release("default/u");
+    allocator.allocate(wish("v", { pool: "b" }));
+    expect(woken()).toEqual([]);
+    allocator.release("default/s");
+    expect(woken()).toEqual(["default/w"]);
+  });
+
+  test("one who needs an address of each family only when there is one of each", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
+    allocator.allocate(wish("four"));
+    allocator.allocate(wish("six", { families: [6] }));
+    allocator.allocate(wish("both", dual));
+    allocator.release("default/four");
+    expect(woken()).toEqual([]);
+    allocator.release("default/six");
+    expect(woken()).toEqual(["default/both"]);
+  });
+
+  test("one who needs an address of each family and can share the other", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
+    allocator.allocate(wish("four"));
+    allocator.allocate(wish("six", { families: [6], ...shares(["TCP/80"]) }));
+    allocator.allocate(wish("fits", { ...dual, ...shares(["TCP/443"]) }));
+    allocator.allocate(wish("clashes", { ...dual, ...shares(["TCP/80"]) }));
+    allocator.allocate(wish("differs", { ...dual, ...shares(["TCP/443"], "other") }));
+    allocator.release("default/four");
+    expect(woken()).toEqual(["default/fits"]);
+  });
+
+  test("one who has an address of that pool and would like a second", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/128"]), pool("b", ["10.0.1.0/24", "fc01::/128"]));
+    allocator.allocate(wish("six-a", { families: [6], pool: "a" }));
+    allocator.allocate(wish("six-b", { families: [6], pool: "b" }));
+    allocator.allocate(wish("prefers", preferDual));
+    allocator.release("default/six-b");
+    expect(woken()).toEqual([]);
+    allocator.release("default/six-a");
+    expect(woken()).toEqual(["default/prefers"]);
+  });
+});
+
+describe("a shared address wakes", () => {
+  const waiting: [string, WishTerms][] = [
+    ["web", shares(["TCP/80"])],
+    ["dns", shares(["UDP/53"])],
+    ["both", shares(["TCP/80", "UDP/53"])],
+    ["other", shares(["TCP/80"], "other")],
+    ["alone", {}],
+  ];
+
+  test.each<[string, (allocator: ReturnType<typeof allocatorWith>["allocator"]) => void, string[]]>([
+    ["those who fit when a partner leaves", (allocator) => allocator.release("default/has-web"), ["default/web"]],
+    [
+      "those who fit when a partner gives up a port",
+      (allocator) => allocator.claim(wish("has-dns", shares(["TCP/9"])), addresses("10.0.0.0")),
+      ["default/dns"],
+    ],
+    [
+      "nobody when a partner takes another port besides",
+      (allocator) => allocator.claim(wish("has-dns", shares(["TCP/9", "UDP/53"])), addresses("10.0.0.0")),
+      [],
+    ],
+  ])("%s", (_title, happen, expected) => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
+    allocator.allocate(wish("has-web", shares(["TCP/80"])));
+    allocator.allocate(wish("has-dns", shares(["UDP/53"])));
+    for (const [name, terms] of waiting) expect(allocator.allocate(wish(name, terms))).toHaveProperty("refused");
+    happen(allocator);
+    expect(woken().toSorted()).toEqual(expected);
+  });
+
+  test("those of the key that its only holder has now", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
+    allocator.allocate(wish("has", { sharing: { ports: ["TCP/9"] } }));
+    for (const [name, terms] of waiting) allocator.allocate(wish(name, terms));
+    allocator.claim(wish("has", shares(["TCP/9"])), addresses("10.0.0.0"));
+    expect(woken().toSorted()).toEqual(["default/both", "default/dns", "default/web"]);
+  });
+});
+
+describe("a change of pools wakes", () => {
+  const full = pool("a", ["10.0.0.0/32"]);
+
+  test.each<[string, ReturnType<typeof pool>[], string[]]>([
+    ["those who could have an address of one that grows", [pool("a", ["10.0.0.0/31"])], ["default/any", "default/prefers", "red/red"]],
+    ["those who could have an address of a new one", [full, pool("b", ["fc00::/64"])], ["default/prefers", "default/six"]],
+    ["those who name one that appears", [full, pool("blue", ["10.0.3.0/24"], { autoAssign: false })], ["default/blue"]],
+    ["those who ask for an address that is in one now", [full, pool("b", ["10.0.9.9/32"], { autoAssign: false })], ["default/exactly"]],
+    ["those whom one is for now", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["red"] })], ["red/red"]],
+    ["nobody when nothing has changed", [pool("a", ["10.0.0.0-10.0.0.0"])], []],
+    ["nobody when it is of no use to them", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["green"] })], []],
+  ])("%s", (_title, pools, expected) => {
+    const { allocator, woken } = allocatorWith(full);
+    allocator.allocate(wish("s"));
+    allocator.allocate(wish("any"));
+    allocator.allocate(wish("six", { families: [6] }));
+    allocator.allocate(wish("prefers", preferDual));
+    allocator.allocate(wish("blue", { pool: "blue" }));
+    allocator.allocate(wish("exactly", { addresses: addresses("10.0.9.9") }));
+    allocator.allocate(wish("red", { namespace: "red" }));
+    allocator.setPools(pools, new Set());
+    expect(woken().toSorted()).toEqual(expected);
+  });
+});
