@@ -99,6 +99,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("prefers", "192.0.2.60", "2001:db8::");
     await cluster.service("requires", { ipFamilyPolicy: "RequireDualStack" });
     await cluster.hasAddresses("requires", "192.0.2.61", "2001:db8::1");
+    expect(await poolOf("requires")).toBe("dual");
   });
 
   test("an address that is asked for is given, with either prefix of the annotation; one that nobody understands is told to its Service alone", async () => {
@@ -156,6 +157,7 @@ describe("pools that change", () => {
     await told("web", /ClearAssignment: .*192.0.2.110/);
     await pools.delete({ name: "b-staying", namespace: METALLB }, { signal });
     await cluster.hasAddresses("web");
+    expect(await poolOf("web")).toBeUndefined();
   });
 
   test("one that becomes invalid keeps what it gave, also over a restart, and gives nothing more", async () => {
@@ -176,11 +178,12 @@ describe("pools that change", () => {
   test("one that is for some namespaces is for those, also when a namespace gets its label later", async () => {
     await cluster.pool("labelled", ["192.0.2.140/32"], {
       serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] },
-    } as Partial<IPAddressPool["spec"]>);
+    });
     await cluster.service("web");
     await told("web", /AllocationFailed: .*labelled/);
     await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: "shop" } } }, { signal });
     await cluster.hasAddresses("web", "192.0.2.140");
+    expect(await poolOf("web")).toBe("labelled");
     await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { team: null } } }, { signal });
   });
 });

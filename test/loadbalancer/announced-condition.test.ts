@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
+import { Lease } from "../../src/api/core/lease.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
+import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
+import { microTime } from "../../src/api/time.ts";
+import { agentLeaseName, componentLabel, nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
+import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
+
+const { signal } = new AbortController();
+let cluster: BalancedCluster;
+let controller: Running;
+
+beforeAll(async () => {
+  cluster = await BalancedCluster.start("lb-announced");
+  for (const name of ["n1", "n2"]) await member(name);
+  // Of this node nobody hears anything.
+  await cluster.client.resource(Node).create({ metadata: { name: "n3" } }, { signal });
+  // Nobody renews the members' Leases.
+  controller = cluster.controller("controller", { silenceMs: 600_000 });
+});
+afterAll(async () => {
+  await controller.stop();
+  await cluster.stop();
+});
+beforeEach(() => cluster.clear());
+
+/** A node with an agent that is alive for as long as the suite runs. */
+async function member(name: string): Promise<void> {
+  await cluster.client.resource(Node).create({ metadata: { name } }, { signal });
+  const metadata = {
+    name: agentLeaseName(name),
+    namespace: "plumbline-system",
+    labels: { [componentLabel]: "agent" },
+    annotations: { [nodeAnnotation]: name },
+  };
+  const spec = { holderIdentity: name, leaseDurationSeconds: 30, renewTime: microTime(new Date()) };
+  await cluster.client.resource(Lease).create({ metadata, spec }, { signal });
+}
+
+const endpoints = (service: string, ...nodes: string[]) =>
+  cluster.client.resource(EndpointSlice).create(
+    {
+      metadata: { name: service, namespace: "shop", labels: { "kubernetes.io/service-name": service } },
+      addressType: "IPv4",
+      endpoints: nodes.map((nodeName, nth) => ({ addresses: [`10.1.0.${nth + 1}`], conditions: { ready: true }, nodeName })),
+      ports: [],
+    },
+    { signal },
+  );
+const conditions = async (name: string) => (await cluster.readService(name)).status?.conditions ?? [];
+const announced = async (name: string) => (await conditions(name)).find(({ type }) => type === "metallb.io/Announced");
+const all = { name: "all", namespace: METALLB };
+
+test("a condition has the number of nodes and the reasons, with Events when it turns, and stands beside what others say", async () => {
+  await cluster.pool("covered", ["192.0.2.0/24"]);
+  await cluster.service("local", { externalTrafficPolicy: "Local" });
+  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool covered";
+  await eventually(async () =>
+    expect(await announced("local")).toMatchObject({ status: "False", reason: "noMatchingAdvertisement", message: uncovered }),
+  );
+  await endpoints("local", "n2");
+  await cluster.client.resource(BGPAdvertisement).create({ metadata: all, spec: {} } as never, { signal });
+  const message = "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (speakerSilent)";
+  await eventually(async () => expect(await announced("local")).toMatchObject({ status: "True", reason: "Announced", message }));
+  await eventually(async () =>
+    expect((await cluster.events("local")).filter((event) => /Announced/.test(event)).sort()).toEqual([
+      `Announced: ${message}`,
+      `NotAnnounced: ${uncovered}`,
+    ]),
+  );
+
+  const others = { type: "example.com/Checked", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+  await cluster.editService("local", { status: { conditions: [others] } }, "status");
+  await eventually(async () => expect(await conditions("local")).toMatchObject([others, { type: "metallb.io/Announced", message }]));
+  await cluster.client.resource(BGPAdvertisement).delete(all, { signal });
+});
+
+test("where a node answers on its links it is named, and what changes within ten seconds costs one write", async () => {
+  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
+  await cluster.pool("links", ["192.0.2.0/24"]);
+  await cluster.service("web");
+  await eventually(async () => expect(await announced("web")).toMatchObject({ message: "L2: no node answers for it (noEndpoints)" }));
+  const before = await cluster.writes("controller");
+  const slice = await endpoints("web", "n1");
+  for (let nth = 0; nth < 10; nth++) {
+    const ready = nth % 2 === 0;
+    const change = { endpoints: [{ addresses: ["10.1.0.1"], conditions: { ready, serving: ready }, nodeName: "n1" }] };
+    await cluster.client.resource(EndpointSlice).patch(slice.metadata, change, { signal });
+  }
+  await cluster.client.resource(EndpointSlice).patch(slice.metadata, { endpoints: slice.endpoints }, { signal });
+  await eventually(async () =>
+    expect(await announced("web")).toMatchObject({ message: expect.stringMatching(/^L2: n[12] answers for it, 1 more could$/) as string }),
+  );
+  const writes = (await cluster.writes("controller")).slice(before.length);
+  expect(writes.filter((write) => write.includes("services/web/status"))).toHaveLength(1);
+  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
+test("a Service that is no longer of type LoadBalancer has no such condition", async () => {
+  await cluster.pool("typed", ["192.0.2.0/24"]);
+  await cluster.service("typed");
+  await eventually(async () => expect(await announced("typed")).toBeDefined());
+  await cluster.editService("typed", { spec: { type: "ClusterIP", allocateLoadBalancerNodePorts: null, externalTrafficPolicy: null } });
+  await eventually(async () => expect(await announced("typed")).toBeUndefined());
+});
