@@ -100,3 +100,11 @@ test("all that is wrong is told at once, sorted, each with its owner and field",
     'L1 L2Advertisement/l2 spec.interfaces[0]: invalid interface "eth 0" in l2: it must start with a letter and have only letters, digits, ".", "_" and "-" in it',
   ]);
 });
+
+test("names and raw lines that are no text are kept from FRR", () => {
+  expect(said(load({ peers: [peer("p\nexit")], extras: "router bgp 1\n! \u0007\n" }))).toEqual([
+    'N1 BGPPeer/p\nexit metadata.name: "p\\nexit" is no name of an object',
+    "E1 ConfigMap/bgpextras data.extras: extras has a control character in line 2",
+  ]);
+  expect(load({ extras: "router bgp 1\n\tno shutdown\r\n" }).config.extras).toBe("router bgp 1\n\tno shutdown\r\n");
+});

@@ -8,6 +8,7 @@ import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import { type LastGood, loadConfig, type Loaded, type LoadOptions, type View } from "./load.ts";
 import type { ConfigObjects, Labelled } from "./objects.ts";
+import { RULES, type RuleId } from "./rules.ts";
 
 // Objects for tests: everything in order unless told otherwise.
 
@@ -105,9 +106,19 @@ export function load(parts: Parts, view: View = CLUSTER, lastGood: LastGood = ne
   return loadConfig(objects(parts), { view, lastGood, now: NOW, ...more });
 }
 
-/** `A5 IPAddressPool/b spec.addresses[0]: CIDR ...` */
+/** `A5 IPAddressPool/b spec.addresses[0]: CIDR ...`. Every message must read as its rule says. */
 export function said({ failures }: Pick<Loaded, "failures">): string[] {
-  return failures.map(({ rule, kind, name, field, message }) => `${rule} ${kind}/${name} ${field}: ${message}`);
+  return failures.map(({ rule, kind, name, field, message }) => {
+    if (!readsAs(rule, message)) throw new Error(`${rule} does not read: ${message}`);
+    return `${rule} ${kind}/${name} ${field}: ${message}`;
+  });
+}
+
+export function readsAs(rule: RuleId, message: string): boolean {
+  return RULES[rule].text.some((text) => {
+    const words = text.split(/<[a-z]+>/).map((part) => RegExp.escape(part));
+    return new RegExp(`^${words.join("[^]*")}$`).test(message);
+  });
 }
 
 /** `{ "BGPPeer/a": "Applied" }` */

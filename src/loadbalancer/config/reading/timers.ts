@@ -26,14 +26,21 @@ export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime
 
   const hold = given.hold ?? (given.keepalive ?? 0) * 3;
   const keepalive = given.keepalive ?? hold / 3;
-  const said = { hold: quote(holdTime ?? `${hold}s`), keepalive: quote(keepaliveTime ?? `${keepalive}s`) };
+  const said = { hold: quote(holdTime ?? `${rounded(hold)}s`), keepalive: quote(keepaliveTime ?? `${rounded(keepalive)}s`) };
   const holdField = holdTime === undefined ? "keepaliveTime" : "holdTime";
   const whole = Math.trunc(hold);
-  if (keepalive < 0 || keepalive > LONGEST) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
-  else if (keepalive > hold) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}, must be lower than holdTime ${said.hold}`);
+  const impossible = keepalive < 0 || keepalive > LONGEST;
   if (hold < 0 || (whole !== 0 && whole < 3)) say(holdField, `invalid hold time ${said.hold}: must be 0 or >=3s`);
   else if (whole > LONGEST) say(holdField, `invalid hold time ${said.hold}: must be <=${LONGEST}s`);
+  else if (!impossible && keepalive > hold) {
+    say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}, must be lower than holdTime ${said.hold}`);
+  }
+  if (impossible && keepaliveTime !== undefined) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
   if (complaints.length > 0) return { complaints };
   // A fraction of a second is not nothing: 0 would turn keepalives off.
   return { complaints, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
+}
+
+function rounded(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
 }
