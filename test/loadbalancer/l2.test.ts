@@ -1,28 +1,189 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { Segment } from "../support/l2-segment.ts";
+import { expect, test, vi } from "vitest";
+import { addressesOf, addressOf, deafen, Segment, within, type L2Node } from "../support/l2-segment.ts";
 
 const VIP = "192.0.2.100";
-let segment: Segment;
+const VIP6 = "2001:db8::100";
 
-beforeEach(() => {
-  segment = new Segment(["a", "b", "c"]);
-});
+test.concurrent.each([VIP, VIP6])(
+  "of the candidates for %s one answers, and when the election changes the next takes over after it",
+  async (vip) => {
+    await using segment = new Segment(["a", "b", "c"]);
+    const nodes = ["a", "b", "c"].map((name) => segment.start(name));
+    const [a, b, c] = nodes as [L2Node, L2Node, L2Node];
+    const answers = segment.watch(vip);
+    for (const node of nodes) node.want({ address: vip, candidates: ["a", "b", "c"] });
+    expect(await a.is(vip, "holding")).toMatchObject({ interfaces: ["eth0"] });
+    await Promise.all([b.is(vip, "standby"), c.is(vip, "standby"), answers.from(a.station.mac)]);
+    for (const node of nodes) node.want({ address: vip, candidates: ["c", "a", "b"] });
+    await Promise.all([c.is(vip, "holding"), a.is(vip, "standby"), answers.from(c.station.mac)]);
+    expect(answers.doubles).toEqual([]);
+    expect(answers.owners).toEqual([a.station.mac, c.station.mac]);
+  },
+);
 
-afterEach(async () => {
-  await segment[Symbol.asyncDispose]();
-});
-
-test("the elected node answers alone, and when the election changes the next one takes over after it has let go", async () => {
-  const [a, b] = [segment.start("a"), segment.start("b")];
+test.concurrent("a node that dies is followed by the next in election order", async () => {
+  await using segment = new Segment(["a", "b", "c"]);
+  const nodes = ["a", "b", "c"].map((name) => segment.start(name));
+  const [a, b, c] = nodes as [L2Node, L2Node, L2Node];
   const answers = segment.watch(VIP);
-  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  for (const node of nodes) node.want({ address: VIP, candidates: ["a", "b", "c"] });
   await a.is(VIP, "holding");
-  await b.is(VIP, "standby");
-  await answers.from(a.station.mac);
-  for (const node of [b, a]) node.want({ address: VIP, candidates: ["b", "a"] });
+  await b.until(({ alive }) => alive["a"] === true);
+  await segment.crash(a);
   await b.is(VIP, "holding");
-  await a.is(VIP, "standby");
+  await c.is(VIP, "standby");
+  expect(b.word.alive).toMatchObject({ a: false, c: true });
   await answers.from(b.station.mac);
   expect(answers.doubles).toEqual([]);
   expect(answers.owners).toEqual([a.station.mac, b.station.mac]);
+});
+
+test.concurrent("an agent that is stopped longer than its addresses live asks first when it wakes", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  a.signal("SIGSTOP");
+  expect(await b.is(VIP, "in-use")).toEqual({ is: "in-use", mac: a.station.mac, interface: "eth0" });
+  await b.is(VIP, "holding");
+  await answers.from(b.station.mac);
+  a.signal("SIGCONT");
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  await answers.from(a.station.mac);
+  expect(answers.doubles).toEqual([]);
+  expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
+});
+
+test.concurrent("where only the heartbeats are cut, the next candidate finds the address in use and leaves it", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  for (const { station } of [a, b]) deafen(station);
+  await b.until(({ alive }) => alive["a"] === false);
+  expect(await b.is(VIP, "in-use")).toEqual({ is: "in-use", mac: a.station.mac, interface: "eth0" });
+  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  await segment.crash(a);
+  await b.is(VIP, "holding");
+  expect(answers.doubles).toEqual([]);
+});
+
+test.concurrent("of two that hold an address when a cut segment is whole again, the later in election order lets go, heartbeats or not", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  segment.isolate(true, "a", "b");
+  await b.is(VIP, "holding");
+  for (const { station } of [a, b]) deafen(station);
+  segment.isolate(false, "a", "b");
+  expect(await b.is(VIP, "in-use")).toMatchObject({ mac: a.station.mac });
+  await answers.from(a.station.mac);
+  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+});
+
+test.concurrent.each([VIP, VIP6])("two that ask for %s at the same moment do not both take it", async (vip) => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(vip);
+  await Promise.all([a, b].map((node) => node.ready()));
+  for (const node of [a, b]) node.want({ address: vip, candidates: [node.station.name] });
+  const winner = await Promise.any([a.is(vip, "holding").then(() => a), b.is(vip, "holding").then(() => b)]);
+  const loser = winner === a ? b : a;
+  expect(await loser.is(vip, "in-use")).toMatchObject({ mac: winner.station.mac });
+  expect(answers.doubles).toEqual([]);
+  expect(answers.owners).toEqual([winner.station.mac]);
+});
+
+test.concurrent.each([VIP, VIP6])("while a foreign machine has %s it is reported in use, and taken when that one goes", async (vip) => {
+  await using segment = new Segment(["a", "foreign"]);
+  const foreign = segment.station("foreign");
+  within(foreign, "ip", "addr", "add", vip, "dev", "eth0", ...(vip === VIP6 ? ["nodad"] : []));
+  const answers = segment.watch(vip);
+  const a = segment.start("a", { peers: { a: ["192.0.2.2"] } });
+  a.want({ address: vip, candidates: ["a"] });
+  expect(await a.is(vip, "in-use")).toEqual({ is: "in-use", mac: foreign.mac, interface: "eth0" });
+  within(foreign, "ip", "addr", "del", vip, "dev", "eth0");
+  await a.is(vip, "holding");
+  await answers.from(a.station.mac);
+  expect(answers.doubles).toEqual([]);
+});
+
+test.concurrent("an agent that is restarted finds its address again, and no connection attempt is lost", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const settings = { exemptPorts: ["8080"] };
+  const [a, b] = [segment.start("a", settings), segment.start("b", settings)];
+  const answers = segment.watch(VIP);
+  await segment.listen(a.station, 8080);
+  const wish = { address: VIP, candidates: ["a", "b"] };
+  for (const node of [a, b]) node.want(wish);
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  const attempts = segment.connectAlways(VIP, 8080);
+  await attempts.until(5);
+  await a.stop();
+  expect(addressOf(a.station, VIP)).toMatchObject({ valid_life_time: expect.toSatisfy((seconds: number) => seconds > 110) as number });
+  await b.is(VIP, "in-use");
+  const again = segment.start("a", settings);
+  again.want(wish);
+  await again.is(VIP, "holding");
+  await b.is(VIP, "standby");
+  await attempts.until(attempts.made + 5);
+  expect(attempts.failed).toBe(0);
+  expect(answers.owners).toEqual([a.station.mac]);
+  expect(answers.rounds.length).toBeLessThanOrEqual(2);
+});
+
+test.concurrent("what an agent left behind stays until its successor knows that another is elected", async () => {
+  await using segment = new Segment(["a"]);
+  const a = segment.start("a");
+  a.want({ address: VIP, candidates: ["a"] });
+  await a.is(VIP, "holding");
+  await a.stop();
+  const again = segment.start("a");
+  // Refreshed before anybody has said what is wanted: with or without the API.
+  await vi.waitUntil(() => (addressOf(a.station, VIP)?.valid_life_time ?? 0) <= 25, { timeout: 20_000 });
+  expect(addressOf(a.station, VIP)).toBeDefined();
+  again.want({ address: VIP, candidates: ["b", "a"] });
+  await vi.waitUntil(() => addressOf(a.station, VIP) === undefined, { timeout: 20_000 });
+});
+
+test.concurrent("when an agent dies for good its address vanishes by itself", async () => {
+  await using segment = new Segment(["a"]);
+  const a = segment.start("a");
+  const answers = segment.watch(VIP);
+  a.want({ address: VIP, candidates: ["a"] }, { address: VIP6, candidates: ["a"] });
+  await Promise.all([a.is(VIP, "holding"), a.is(VIP6, "holding"), answers.from(a.station.mac)]);
+  await a.kill();
+  expect(addressOf(a.station, VIP)).toMatchObject({ scope: "host", prefixlen: 32, preferred_life_time: 0 });
+  expect(addressOf(a.station, VIP6)).toMatchObject({ nodad: true, prefixlen: 128, preferred_life_time: 0 });
+  await answers.silence();
+  await vi.waitUntil(() => !addressOf(a.station, VIP) && !addressOf(a.station, VIP6), { timeout: 30_000 });
+});
+
+test.concurrent("the namespace may be another than the agent's own", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = ["a", "b"].map((name) => segment.start(name, { netns: segment.station(name).netns })) as [L2Node, L2Node];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby")]);
+  await a.kill();
+  await b.until(({ alive }) => alive["a"] === false);
+  await answers.from(b.station.mac);
+  expect(answers.doubles).toEqual([]);
+});
+
+test.concurrent("thousands of addresses live on", async () => {
+  await using segment = new Segment(["a"]);
+  const a = segment.start("a");
+  const many = Array.from({ length: 2_000 }, (_, at) => `198.18.${at >> 8}.${at & 255}`);
+  a.want(...many.map((address) => ({ address, candidates: ["a"] })));
+  await a.until(({ states }) => many.every((address) => states[address]?.is === "holding"));
+  // Longer than any of them lives by itself.
+  for (let seconds = 0; seconds < 30; seconds++) {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(addressesOf(a.station).filter(({ local }) => local.startsWith("198.18.")).length).toBe(2_000);
+  }
 });

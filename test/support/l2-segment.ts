@@ -9,7 +9,8 @@ import type { NodeSettings, NodeWish, NodeWord } from "../loadbalancer/fixtures/
 import { createNamespaces, ip, type TestNamespaces } from "./namespaces.ts";
 
 const NODE_PROGRAM = fileURLToPath(new URL("../loadbalancer/fixtures/l2-node.ts", import.meta.url));
-const WATCHER = fileURLToPath(new URL("../loadbalancer/fixtures/who-answers.py", import.meta.url));
+const PYTHON = "/usr/bin/python3";
+const script = (name: string) => fileURLToPath(new URL(`../loadbalancer/fixtures/${name}.py`, import.meta.url));
 const patience = { timeout: 60_000, interval: 50 };
 
 type Process = ChildProcessByStdio<Writable, Readable, null>;
@@ -47,11 +48,13 @@ export class Segment implements AsyncDisposable {
     return found;
   }
 
-  /** Another interface of a node on the same bridge. */
-  addLink(station: Station, device: string): void {
+  /** Another interface of a node on the same bridge; gives its MAC. */
+  addLink(station: Station, device: string): string {
     const port = `to-${station.name}-${device}`;
     ip(this.bridge, `link add ${port} type veth peer name ${device} netns ${station.netns}`, `link set ${port} master br0 up`);
-    ip(station.netns, `link set ${device} up`);
+    const mac = `${station.mac.slice(0, -2)}f${device.at(-1) ?? ""}`;
+    ip(station.netns, `link set ${device} address ${mac}`, `link set ${device} up`);
+    return mac;
   }
 
   start(name: string, more: Partial<NodeSettings> = {}): L2Node {
@@ -66,7 +69,38 @@ export class Segment implements AsyncDisposable {
   watch(address: string): Answers {
     const { netns, ipv4, ipv6 } = this.client;
     const own = address.includes(":") ? ipv6 : ipv4;
-    return new Answers(this.#spawn(["ip", "netns", "exec", netns, "/usr/bin/python3", WATCHER, "eth0", address, own]));
+    return new Answers(this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("who-answers"), "eth0", address, own]));
+  }
+
+  /** The agent and its machine are gone at once. */
+  async crash(node: L2Node): Promise<void> {
+    ip(this.bridge, `link set to-${node.station.name} nomaster`);
+    await node.kill();
+  }
+
+  /** Whether these hear each other; everyone else hears them all the time. */
+  isolate(apart: boolean, ...names: readonly string[]): void {
+    for (const name of names)
+      execFileSync("bridge", ["-n", this.bridge, "link", "set", "dev", `to-${name}`, "isolated", apart ? "on" : "off"]);
+  }
+
+  /** Something like sshd, on a port of all addresses of a machine. */
+  async listen({ netns }: Station, port: number): Promise<void> {
+    const child = this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("listen"), String(port)]);
+    await once(child.stdout, "data");
+  }
+
+  /** From the client. */
+  connectAlways(address: string, port: number): Attempts {
+    return new Attempts(this.#spawn(["ip", "netns", "exec", this.client.netns, PYTHON, script("connect"), address, String(port)]));
+  }
+
+  /** Once, from the client. */
+  async reaches(address: string, port: number): Promise<boolean> {
+    const connect = `import socket; socket.create_connection(("${address}", ${port}), timeout=2).close()`;
+    const child = this.#spawn(["ip", "netns", "exec", this.client.netns, PYTHON, "-c", connect]);
+    const [code] = (await once(child, "exit")) as [number];
+    return code === 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -110,6 +144,11 @@ export class L2Node {
 
   get word(): NodeWord {
     return this.#word ?? { states: {}, alive: {}, protection: { is: "on" } };
+  }
+
+  /** It runs, and takes wishes. */
+  async ready(): Promise<void> {
+    await vi.waitUntil(() => this.#word !== undefined, patience);
   }
 
   want(...wanted: NodeWish["wanted"]): void {
@@ -176,6 +215,22 @@ export class Answers {
   }
 }
 
+export class Attempts {
+  made = 0;
+  failed = 0;
+
+  constructor(child: Process) {
+    createInterface(child.stdout).on("line", (line) => {
+      if (line === "made") this.made += 1;
+      else this.failed += 1;
+    });
+  }
+
+  async until(made: number): Promise<void> {
+    await vi.waitUntil(() => this.made >= made, patience);
+  }
+}
+
 async function kill(child: Process): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
@@ -187,4 +242,25 @@ async function kill(child: Process): Promise<void> {
 /** What a command prints in a station's namespace; what it says when it fails is the error. */
 export function within({ netns }: Station, ...command: string[]): string {
   return execFileSync("ip", ["netns", "exec", netns, ...command], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+export interface LinkAddress {
+  readonly local: string;
+  readonly valid_life_time: number;
+}
+
+/** What is on `eth0`. */
+export function addressesOf(station: Station): LinkAddress[] {
+  const [link] = JSON.parse(within(station, "ip", "-j", "addr", "show", "dev", "eth0")) as { addr_info: LinkAddress[] }[];
+  return link?.addr_info ?? [];
+}
+
+export function addressOf(station: Station, address: string): LinkAddress | undefined {
+  return addressesOf(station).find(({ local }) => local === address);
+}
+
+/** Heartbeats reach it no more; everything else does. */
+export function deafen(station: Station): void {
+  const rules = "table inet deaf { chain input { type filter hook input priority -10; udp dport 7947 drop; }; }";
+  execFileSync("ip", ["netns", "exec", station.netns, "nft", "-f", "-"], { input: rules });
 }

@@ -1,19 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { changeAll } from "../../../hostnet/change-all.ts";
 import { KernelError } from "../../../hostnet/error.ts";
-import { ip } from "../../../hostnet/run.ts";
 import { watchNamespace } from "../../../hostnet/watch-links.ts";
 import type { Address } from "../../../ip/address.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
-import { drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
 import { elected } from "./election.ts";
 import type { Said } from "./frames.ts";
 import { Guard, type Protection } from "./guard.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { fitting, nothingFits, observed, type Observed } from "./nics.ts";
+import { fitting, nothingFits, type Observed } from "./nics.ts";
+import { NodeLinks } from "./node-links.ts";
 import { Tenures } from "./tenures.ts";
 import type { Sought, Spot, Standing, Steps } from "./tenure.ts";
 import { Wire } from "./wire.ts";
@@ -23,14 +21,13 @@ const RESTING_MS = 1_000;
 /** Links change in bursts. */
 const SETTLE_MS = 100;
 const REFUSED_AGAIN_MS = 5_000;
-const GONE = /Cannot assign requested address|Cannot find device|Address not found/;
 const HEARTBEAT_PORT = 7947;
 
 export interface L2Wanted {
   readonly address: Address;
   readonly service: string;
   /** Undefined: all that fit. */
-  readonly interfaces?: readonly string[];
+  readonly interfaces?: readonly string[] | undefined;
   /** In election order, with us among them wherever we stand. Those who are silent may be left out or not: who of them lives is decided here too. */
   readonly candidates: readonly string[];
 }
@@ -57,6 +54,7 @@ export class L2Announcer implements Runnable {
   readonly name = "l2-announcer";
   readonly #options: L2Options;
   readonly #tenures: Tenures;
+  readonly #links: NodeLinks;
   readonly #wire: Wire;
   readonly #guard: Guard;
   readonly #heartbeats: Heartbeats;
@@ -74,6 +72,7 @@ export class L2Announcer implements Runnable {
     const { node, netns, peers, key, log, heartbeatPort: port = HEARTBEAT_PORT, exemptPorts = [] } = options;
     this.#options = options;
     this.#tenures = new Tenures(node);
+    this.#links = new NodeLinks(netns, log);
     this.#guard = new Guard({ netns, exemptPorts, log, onApplied: () => this.#move() });
     this.#wire = new Wire({
       netns,
@@ -82,7 +81,7 @@ export class L2Announcer implements Runnable {
       onStart: () => this.#tenures.deaf(performance.now()),
       onSaid: (said, device) => this.#hear(said, device),
       onDatagram: (bytes) => this.#heartbeats.take(bytes),
-      onFailed: (device) => this.#tenures.deaf(performance.now(), device),
+      onFailed: (device, words) => this.#tenures.unsent(device, `frames cannot be sent: ${words}`, performance.now()),
     });
     this.#heartbeats = new Heartbeats({
       node,
@@ -95,13 +94,17 @@ export class L2Announcer implements Runnable {
         this.#elect();
         options.onChange();
       },
+      onLetGo: () => {
+        this.#tenures.hurry(performance.now());
+        this.#ring();
+      },
     });
   }
 
   /** All addresses for which this node is a candidate, in place of those before. */
   set(wanted: readonly L2Wanted[]): void {
     this.#wanted = new Map(wanted.map((one) => [String(one.address), one]));
-    this.#heartbeats.partners = new Set(wanted.flatMap(({ candidates }) => candidates));
+    this.#heartbeats.partners = new Set(wanted.flatMap(({ candidates }) => (candidates.includes(this.#options.node) ? candidates : [])));
     this.#elect();
   }
 
@@ -142,7 +145,7 @@ export class L2Announcer implements Runnable {
     } finally {
       stop.abort();
     }
-    await this.#outlast();
+    await this.#links.outlast(this.#tenures.held, this.#tenures.leaving);
   }
 
   /** The one loop that touches addresses. It waits for nobody but the kernel. */
@@ -176,11 +179,9 @@ export class L2Announcer implements Runnable {
   async #look(signal: AbortSignal): Promise<void> {
     await pause(this.#observed ? SETTLE_MS : 0, undefined, { signal }).catch(() => {});
     this.#stale = false;
-    const { netns } = this.#options;
+    const first = this.#observed === undefined;
     try {
-      const dump = JSON.parse(await ip(netns, ["-j", "addr"], { signal })) as unknown;
-      const first = this.#observed === undefined;
-      this.#observed = observed(dump);
+      this.#observed = await this.#links.look(signal);
       if (first)
         for (const { address, nic, validSeconds } of this.#observed.ours)
           this.#adopt({ address: parseAddress(address), nic }, validSeconds);
@@ -231,6 +232,7 @@ export class L2Announcer implements Runnable {
     if (steps.drop.length > 0) {
       this.#respotted = true;
       this.#surround([]);
+      this.#heartbeats.tellLetGo();
     }
     this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
   }
@@ -253,32 +255,23 @@ export class L2Announcer implements Runnable {
   }
 
   async #change(steps: Steps, signal: AbortSignal): Promise<void> {
-    const kept = [...steps.refresh, ...steps.add];
-    if (steps.drop.length + kept.length === 0) return;
-    const lines = [
-      ...steps.drop.map(({ address, nic }) => drop(address, nic.name)),
-      ...kept.map(({ address, nic }) => keep(address, nic.name)),
-    ];
-    const { netns, log } = this.#options;
-    const refused = await changeAll(lines, { signal, namespace: netns }).catch((error: unknown) => {
+    const { drop, refresh, add } = steps;
+    if (drop.length + refresh.length + add.length === 0) return;
+    const refused = await this.#links.carryOut(steps, signal).catch((error: unknown) => {
       this.#tenures.undone(steps, performance.now());
       throw error;
     });
     const now = performance.now();
-    for (const { address, nic } of steps.drop) log.info({ address: String(address), interface: nic.name }, "address let go");
     this.#tenures.kept(
-      kept.filter((_, at) => !refused.has(steps.drop.length + at)),
+      [...refresh, ...add].filter((due) => !refused.has(due)),
       now,
     );
-    for (const [at, words] of refused) {
-      const spot = kept[at - steps.drop.length];
-      if (spot) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
-      else if (!GONE.test(words)) log.warn({ line: lines[at]?.join(" "), words }, "address could not be removed; it goes by itself");
-    }
-    for (const { address, nic } of steps.add)
-      log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
-    l2Takeovers.inc(steps.add.length);
-    if (steps.add.length + refused.size > 0) this.#move();
+    for (const [spot, words] of refused) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
+    const taken = add.filter((due) => !refused.has(due));
+    for (const { address, nic } of taken)
+      this.#options.log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
+    l2Takeovers.inc(taken.length);
+    if (add.length + refused.size > 0) this.#move();
   }
 
   #hear({ what, address, mac }: Said, device: string): void {
@@ -291,16 +284,6 @@ export class L2Announcer implements Runnable {
     l2Conflicts.inc({ outcome });
     this.#options.log.warn({ address: String(address), interface: device, mac, node, outcome }, "another MAC answers for an address");
     this.#move();
-  }
-
-  /** A restart costs nothing: the addresses outlive it. */
-  async #outlast(): Promise<void> {
-    const now = performance.now();
-    const lines = this.#tenures.held.filter(({ by }) => now < by).map(({ address, nic }) => keep(address, nic.name, RESTART_LIFETIME_S));
-    const { netns, log } = this.#options;
-    await changeAll(lines, { signal: AbortSignal.timeout(5_000), namespace: netns }).catch((error: unknown) =>
-      log.warn({ error }, "addresses could not be given time for a restart"),
-    );
   }
 
   #tell(): void {

@@ -9,6 +9,8 @@ export interface Heartbeat {
   readonly sent: number;
   /** Of its interfaces, so that others know whose MAC answers. */
   readonly macs: readonly string[];
+  /** It has just taken an address off a link. */
+  readonly letGo: boolean;
 }
 
 const VERSION = "plumbline heartbeat 1\n";
@@ -17,8 +19,7 @@ const SEAL_BYTES = 32;
 const MOST_MACS = 40;
 
 export function seal(heartbeat: Heartbeat, key: Buffer): Buffer {
-  const { node, started, number, sent, macs } = heartbeat;
-  const body = Buffer.from(JSON.stringify([node, started, number, sent, macs.slice(0, MOST_MACS)]));
+  const body = Buffer.from(JSON.stringify({ ...heartbeat, macs: heartbeat.macs.slice(0, MOST_MACS) }));
   return Buffer.concat([signature(body, key), body]);
 }
 
@@ -26,8 +27,7 @@ export function seal(heartbeat: Heartbeat, key: Buffer): Buffer {
 export function unseal(datagram: Buffer, key: Buffer): Heartbeat | undefined {
   const body = datagram.subarray(SEAL_BYTES);
   if (body.length === 0 || !timingSafeEqual(signature(body, key), datagram.subarray(0, SEAL_BYTES))) return undefined;
-  const [node, started, number, sent, macs] = JSON.parse(body.toString()) as [string, number, number, number, string[]];
-  return { node, started, number, sent, macs };
+  return JSON.parse(body.toString()) as Heartbeat;
 }
 
 function signature(body: Buffer, key: Buffer): Buffer {

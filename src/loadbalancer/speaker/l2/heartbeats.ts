@@ -12,6 +12,8 @@ export interface HeartbeatOptions {
   readonly send: (address: string, bytes: Buffer) => void;
   /** Somebody fell silent, or is heard again. */
   readonly onChange: () => void;
+  /** Another candidate has taken an address off its link. */
+  readonly onLetGo: () => void;
   readonly log: Log;
 }
 
@@ -46,6 +48,7 @@ export class Heartbeats {
     const heartbeat = unseal(datagram, key);
     const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
     l2Heartbeats.inc({ outcome });
+    if (heartbeat?.letGo && (outcome === "heard" || outcome === "returned")) this.#options.onLetGo();
     if (outcome !== "returned") return;
     this.#options.log.info({ node: heartbeat?.node }, "candidate is heard again");
     this.#options.onChange();
@@ -64,7 +67,12 @@ export class Heartbeats {
     for (const one of unheard)
       log.warn({ node: one, key: key() !== undefined }, "candidate was never heard; it is judged by membership alone");
     if (silent.length > 0) onChange();
-    this.#speak(members);
+    this.#speak(members, false);
+  }
+
+  /** Out of turn, so that whoever comes next need not wait for its next probe. */
+  tellLetGo(): void {
+    this.#speak(this.#options.peers(), true);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -75,14 +83,14 @@ export class Heartbeats {
   }
 
   /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
-  #speak(members: ReadonlyMap<string, readonly string[]>): void {
+  #speak(members: ReadonlyMap<string, readonly string[]>, letGo: boolean): void {
     const { node, key, macs, send } = this.#options;
     const sealing = key();
     const listeners = new Set([...this.#partners, ...this.#liveness.heard]);
     listeners.delete(node);
     if (!sealing || listeners.size === 0) return;
     this.#number += 1;
-    const bytes = seal({ node, started: this.#started, number: this.#number, sent: Date.now(), macs: [...macs()] }, sealing);
+    const bytes = seal({ node, started: this.#started, number: this.#number, sent: Date.now(), macs: [...macs()], letGo }, sealing);
     for (const listener of listeners) {
       for (const address of members.get(listener) ?? []) {
         send(address, bytes);

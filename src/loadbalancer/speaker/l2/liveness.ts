@@ -12,7 +12,6 @@ const UNHEARD_MS = 10_000;
 interface Pulse {
   readonly since: number;
   heard?: number;
-  last?: Heartbeat;
   silent: boolean;
   warned: boolean;
 }
@@ -22,6 +21,8 @@ export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
 /** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
 export class Liveness {
   readonly #pulses = new Map<string, Pulse>();
+  /** Also of those who are no members now: what they once said is not to be played again. */
+  readonly #last = new Map<string, Heartbeat>();
   #looked: number | undefined;
 
   /** Members come and go; one that returns is new, and judged by membership until it is heard. */
@@ -36,11 +37,13 @@ export class Liveness {
     const pulse = this.#pulses.get(heartbeat.node);
     if (!pulse) return "stranger";
     if (Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
-    const { last } = pulse;
+    const last = this.#last.get(heartbeat.node);
     if (last && (heartbeat.started < last.started || (heartbeat.started === last.started && heartbeat.number <= last.number)))
       return "stale";
     const returned = pulse.silent;
-    Object.assign(pulse, { last: heartbeat, heard: now, silent: false });
+    this.#last.set(heartbeat.node, heartbeat);
+    pulse.heard = now;
+    pulse.silent = false;
     return returned ? "returned" : "heard";
   }
 
@@ -76,7 +79,6 @@ export class Liveness {
   }
 
   nodeOf(mac: string): string | undefined {
-    for (const [node, { last }] of this.#pulses) if (last?.macs.includes(mac)) return node;
-    return undefined;
+    return this.#last.entries().find(([, { macs }]) => macs.includes(mac))?.[0];
   }
 }

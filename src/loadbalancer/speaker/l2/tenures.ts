@@ -28,8 +28,8 @@ const ANNOUNCEMENTS = 3;
 const ANNOUNCE_EVERY_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** So many refreshes go to the kernel in one tick. */
-const MOST_REFRESHES = 1_000;
+/** So many of each kind of change go to the kernel in one tick: what a pipe takes at once is on its way, whatever happens to this process. */
+const MOST = 500;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
@@ -69,8 +69,10 @@ export class Tenures {
     for (const { address, nics, candidates } of sought) {
       const known = before.get(String(address)) ?? [];
       const tenures = nics.map((nic): Tenure => {
-        const phase = known.find((one) => one.nic.index === nic.index)?.phase;
-        return { address, nic, candidates, phase: phase ?? { is: "probing", from: now, sent: 0 } };
+        const before = known.find((one) => one.nic.index === nic.index);
+        const phase = before?.phase ?? { is: "probing", from: now, sent: 0 };
+        const elsewhere = phase.is === "holding" && before?.nic.mac !== nic.mac;
+        return { address, nic, candidates, phase: elsewhere ? { ...phase, announced: 0, announceAt: now } : phase };
       });
       this.#tenures.set(String(address), tenures);
     }
@@ -78,8 +80,15 @@ export class Tenures {
   }
 
   step(now: number, isGuarded: (spot: Spot) => boolean): Steps {
-    const steps: Writable<Steps> = { drop: this.#drops, refresh: [], add: [], announce: [], probe: [], check: [], listened: [] };
-    this.#drops = [];
+    const steps: Writable<Steps> = {
+      drop: this.#drops.splice(0, MOST),
+      refresh: [],
+      add: [],
+      announce: [],
+      probe: [],
+      check: [],
+      listened: [],
+    };
     const holding: Tenure[] = [];
     for (const tenures of this.#tenures.values()) {
       for (const tenure of tenures) {
@@ -107,13 +116,25 @@ export class Tenures {
     }
   }
 
-  /** Nothing is known of what is being probed for, on one interface or on all. */
-  deaf(now: number, device?: string): void {
+  /** Nothing is known of what is being probed for. */
+  deaf(now: number): void {
     for (const tenure of [...this.#tenures.values()].flat()) {
-      if (device !== undefined && tenure.nic.name !== device) continue;
       if (tenure.phase.is === "listening" || tenure.phase.is === "probing")
         tenure.phase = { ...tenure.phase, is: "probing", from: now, sent: 0 };
     }
+  }
+
+  /** Probes do not get out. */
+  unsent(device: string, words: string, now: number): void {
+    for (const tenure of [...this.#tenures.values()].flat())
+      if (tenure.nic.name === device && (tenure.phase.is === "listening" || tenure.phase.is === "probing"))
+        tenure.phase = { is: "refused", words, again: now + AGAIN_MS };
+  }
+
+  /** Another node has let something go: what was in use may be free, and need not be waited for. */
+  hurry(now: number): void {
+    for (const tenure of [...this.#tenures.values()].flat())
+      if (tenure.phase.is === "in-use") tenure.phase = { ...tenure.phase, again: now };
   }
 
   /** The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. */
@@ -189,6 +210,11 @@ export class Tenures {
       .flatMap((tenure) => (tenure.phase.is === "holding" ? [{ ...tenure, by: tenure.phase.until }] : []));
   }
 
+  /** What was to be dropped and has not been. */
+  get leaving(): readonly Spot[] {
+    return this.#drops;
+  }
+
   /** Whether something is under way that does not wait for the next second. */
   get restless(): boolean {
     if (this.#drops.length > 0) return true;
@@ -212,7 +238,7 @@ export class Tenures {
     // What is due within the next second comes along: one process for all of them.
     const along = due.filter(({ phase }) => now - phase.refreshed >= REFRESH_MS - ALONG_MS);
     along.sort((a, b) => a.phase.refreshed - b.phase.refreshed);
-    for (const { tenure, phase } of along.slice(0, MOST_REFRESHES)) {
+    for (const { tenure, phase } of along.slice(0, MOST)) {
       steps.refresh.push({ ...tenure, by: phase.until });
       tenure.phase = { ...phase, refreshed: now, until: now + LIFETIME_MS };
     }
@@ -268,6 +294,7 @@ function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>)
 }
 
 function take(tenure: Tenure, now: number, steps: Writable<Steps>): void {
+  if (steps.add.length === MOST) return;
   steps.add.push({ ...tenure, by: now + FRESH_MS });
   tenure.phase = {
     is: "holding",
