@@ -261,8 +261,16 @@ export class Allocator {
   }
 }
 
+/** The older first. Who does not say when it was created is younger than all. */
 function byAge(a: Wish, b: Wish): number {
-  return (a.created.getTime() || 0) - (b.created.getTime() || 0) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+  const [since, other] = [birth(a), birth(b)];
+  if (since !== other) return since < other ? -1 : 1;
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}
+
+function birth({ created }: Wish): number {
+  const time = created.getTime();
+  return Number.isNaN(time) ? Infinity : time;
 }
 
 function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {

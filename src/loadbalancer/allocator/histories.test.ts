@@ -6,6 +6,10 @@ import type { Pool } from "../config/config.ts";
 import { SimulatedCluster } from "./model/simulated-cluster.ts";
 import { pool, type WishTerms } from "./specimen.ts";
 
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 20_000 } : { seed: 6, numRuns: 200 };
+const timeout = SOAK_MINUTES > 0 ? 30 * 60_000 : 60_000;
+
 const UNIVERSE = ["10.0.0.254", "10.0.0.255", "10.0.1.0", "10.0.1.1", "10.0.1.2", "fc00::", "fc00::1", "fc00::2"].map(parseAddress);
 const POOLS = ["p", "q", "r"];
 const SERVICES = Array.from({ length: 8 }, (_, index) => `s${index}`);
@@ -100,20 +104,24 @@ const step = fc.oneof(
   },
 );
 
-test("whatever happens, the allocator does what a linear search would, and wakes exactly those who could be served", () => {
-  const property = fc.property(configuration, fc.array(step, { maxLength: 60, size: "max" }), ({ pools, broken }, steps) => {
-    const cluster = new SimulatedCluster(POOLS);
-    cluster.configure(pools, broken);
-    for (const step of steps) {
-      // A Service is as old as its name.
-      if (step.do === "write") cluster.write(step.service, { ...step.terms, second: SERVICES.indexOf(step.service) }, step.isPatched);
-      else if (step.do === "remove") cluster.remove(step.service);
-      else if (step.do === "configure") cluster.configure(step.configuration.pools, step.configuration.broken);
-      else if (step.do === "heed") cluster.heed();
-      else if (step.do === "tamper") cluster.tamper(step.service, { pool: step.pool, addresses: [step.address] });
-      else cluster.changeLeader((key) => step.order[SERVICES.indexOf(key.slice("default/".length))] ?? 0);
-    }
-    cluster.settle();
-  });
-  expect(() => fc.assert(property, { seed: 6, numRuns: 200 })).not.toThrow();
-});
+test(
+  "whatever happens, the allocator does what a linear search would, and wakes exactly those who could be served",
+  () => {
+    const property = fc.property(configuration, fc.array(step, { maxLength: 60, size: "max" }), ({ pools, broken }, steps) => {
+      const cluster = new SimulatedCluster(POOLS);
+      cluster.configure(pools, broken);
+      for (const step of steps) {
+        // A Service is as old as its name.
+        if (step.do === "write") cluster.write(step.service, { ...step.terms, second: SERVICES.indexOf(step.service) }, step.isPatched);
+        else if (step.do === "remove") cluster.remove(step.service);
+        else if (step.do === "configure") cluster.configure(step.configuration.pools, step.configuration.broken);
+        else if (step.do === "heed") cluster.heed();
+        else if (step.do === "tamper") cluster.tamper(step.service, { pool: step.pool, addresses: [step.address] });
+        else cluster.changeLeader((key) => step.order[SERVICES.indexOf(key.slice("default/".length))] ?? 0);
+      }
+      cluster.settle();
+    });
+    expect(() => fc.assert(property, RUNS)).not.toThrow();
+  },
+  timeout,
+);

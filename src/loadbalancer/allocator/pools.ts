@@ -3,7 +3,7 @@ import { quote } from "../../ip/error.ts";
 import type { Pool } from "../config/config.ts";
 import { listed, type Wish } from "../services/wish.ts";
 import { PoolOrder } from "./pool-order.ts";
-import { familyName, MOST_TRIED, refusal, type Refusal, type Tried } from "./refusal.ts";
+import { familyName, MOST_TRIED, poolName, refusal, type Refusal, type Tried } from "./refusal.ts";
 import { numberOf } from "./space/segment.ts";
 import { Stock } from "./stock.ts";
 import { Territory } from "./space/territory.ts";
@@ -63,7 +63,7 @@ export class Pools {
     const objection = stock.pool && stock.objectionTo(wish);
     if (objection) return incompatible(stock, objection);
     if (wish.pool !== undefined && wish.pool !== stock.name) {
-      return refusal(`requested loadBalancer IP(s) ${list} is not compatible with requested address pool ${wish.pool}`, [
+      return refusal(`requested loadBalancer IP(s) ${list} is not compatible with requested address pool ${poolName(wish.pool)}`, [
         { pool: stock.name, why: `it is the one that has ${list}` },
       ]);
     }

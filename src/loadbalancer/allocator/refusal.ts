@@ -1,4 +1,5 @@
 import type { Family } from "../../ip/address.ts";
+import { quote } from "../../ip/error.ts";
 
 export interface Tried {
   readonly pool: string;
@@ -26,4 +27,9 @@ export function refusal(lead: string, tried: readonly Tried[] = [], total = trie
 /** MetalLB's words for the families of a Service. */
 export function familyName(families: readonly Family[]): string {
   return families.length > 1 ? "dual" : `ipv${families[0] ?? 4}`;
+}
+
+/** A pool's name as someone wrote it, who may have written anything. */
+export function poolName(text: string): string {
+  return /^[a-z0-9.-]{1,253}$/.test(text) ? text : quote(text);
 }

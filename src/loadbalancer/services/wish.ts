@@ -41,6 +41,8 @@ interface Refused {
 
 const PREFIX = "metallb.io/";
 const OLD_PREFIX = "metallb.universe.tf/";
+/** One of each family. */
+const MOST_REQUESTED = 2;
 const READ = ["address-pool", "loadBalancerIPs", "allow-shared-ip"] as const;
 
 /** Whether the Service is for us: of type LoadBalancer, and of our class. Without a class of our own, only those that name none. */
@@ -61,7 +63,7 @@ export function readWish(service: Service): { wish: Wish; deprecated: string[] }
   const wish: Wish = {
     key: keyOf(service),
     uid: metadata.uid ?? "",
-    created: new Date(metadata.creationTimestamp ?? 0),
+    created: new Date(metadata.creationTimestamp ?? NaN),
     namespace: metadata.namespace ?? "",
     labels: metadata.labels ?? {},
     families: families.wanted,
@@ -105,9 +107,9 @@ function requested(service: Service, families: readonly Family[]): { wanted: Add
   if (!list && !single) return { wanted: [] };
   if (list && single) return failed(`service can not have both ${PREFIX}loadBalancerIPs and svc.Spec.LoadBalancerIP`);
 
-  const wanted = (list ? list.split(",").map((part) => part.trim()) : [single ?? ""]).map(readAddress);
-  const addresses = wanted.filter((address) => address !== undefined);
-  if (addresses.length < wanted.length) {
+  const texts = list ? list.split(",", MOST_REQUESTED + 1).map((text) => text.trim()) : [single ?? ""];
+  const addresses = texts.map(readAddress).filter((address) => address !== undefined);
+  if (addresses.length < texts.length) {
     return failed(list ? `invalid ${PREFIX}loadBalancerIPs: ${quote(list)}` : `invalid spec.loadBalancerIP ${quote(single ?? "")}`);
   }
   const asked = new Set(addresses.map(({ family }) => family));
