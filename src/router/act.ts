@@ -7,7 +7,7 @@ import { applicationFailed, cannotGo, doesNotLast } from "./acting/failures.ts";
 import { FORWARDING } from "./acting/forwarding.ts";
 import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./acting/ground.ts";
 import { Holdings, keyOfLink } from "./acting/holdings.ts";
-import { linesWanted, onlyWanted } from "./acting/lines-wanted.ts";
+import { linesWanted, onlyWanted } from "../frr/lines-wanted.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { Live, Step } from "./step.ts";
 import { traverse } from "./tree.ts";

@@ -11,7 +11,7 @@ import { act, type Done } from "../act.ts";
 import { type Claimant, claimsOf } from "../claims/claims.ts";
 import type { LastGood } from "../form.ts";
 import { GroundInMemory } from "./ground-in-memory.ts";
-import { linesWanted } from "./lines-wanted.ts";
+import { linesWanted } from "../../frr/lines-wanted.ts";
 import type { Observed, RouterObjects } from "../observed.ts";
 import { plan, type RouterPlan } from "../plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "../specimen.ts";

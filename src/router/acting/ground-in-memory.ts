@@ -1,7 +1,7 @@
 import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
 import type { Place, WantedLink } from "../../hostnet/wanted.ts";
 import type { Daemons, Ground, Kernel, LostLine } from "./ground.ts";
-import { linesWanted } from "./lines-wanted.ts";
+import { linesWanted } from "../../frr/lines-wanted.ts";
 
 interface HeldLink {
   name: string;

@@ -1,4 +1,4 @@
-import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
+import type { ConfigLine, Fragment } from "./fragment.ts";
 
 /** Every line of these fragments, each with its contexts. */
 export function linesWanted(fragments: readonly Fragment[]): Set<string> {
