@@ -1,5 +1,6 @@
 import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
+import { linesWanted, onlyWanted } from "../../../frr/lines-wanted.ts";
 import type { Failure } from "../../../resilience/failure.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import type { Config } from "../../config/config.ts";
@@ -110,7 +111,21 @@ class Round {
     return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
   }
 
+  /** Who gives up its neighbour leaves nothing that is in the way of the one who has it now. */
+  async #makeRoom(peers: readonly Fragment[]): Promise<void> {
+    const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
+    const wanted = linesWanted(peers);
+    for (const [owner, fragment] of this.#held.live) {
+      const neighbor = neighborOf(fragment);
+      const holder = neighbor && holders.get(neighbor.name);
+      if (!holder || holder.owner === owner) continue;
+      if (neighborOf(holder)?.as === neighbor.as) await this.#bring({ owner, lines: onlyWanted(fragment.lines, wanted) });
+      else await this.#remove(owner);
+    }
+  }
+
   async #bringPeers(peers: readonly Fragment[]): Promise<void> {
+    await this.#makeRoom(peers);
     for (const fragment of peers) {
       const outcome = await this.#bring(fragment);
       if (!outcome?.rebuild) continue;
@@ -195,6 +210,17 @@ class Round {
     const { namespace } = this.#held;
     return { kind: "BGPAdvertisement", name, namespace, reason: "ValidationFailed", field: "spec", message, class: "Permanent" };
   }
+}
+
+/** By what FRR knows a peer: its instance and its address, or interface; and the AS, with which it is another one. */
+function neighborOf({ lines }: Fragment): { readonly name: string; readonly as: string } | undefined {
+  for (const { line: instance, inside = [] } of lines) {
+    for (const { line } of inside) {
+      const [, name, as] = /^neighbor (\S+) (?:interface )?remote-as (\S+)$/.exec(line) ?? [];
+      if (name && as) return { name: `${instance} ${name}`, as };
+    }
+  }
+  return undefined;
 }
 
 const LEAVING = ["ConfigMap", "BGPPeer", "Class", "BFDProfile"];

@@ -1,0 +1,47 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { reloadDifference } from "../../src/frr/reload.ts";
+import { speakers } from "../../src/loadbalancer/speaker/bgp/arbitraries.ts";
+import { speakerOn } from "../support/bgp-speaker.ts";
+import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
+
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const TRANSITIONS = { "8.4": 100 * (1 + SOAK_MINUTES), "10": 40 * (1 + SOAK_MINUTES) };
+/** The script takes half a second of a core: asked now and then, and at the end of all. */
+const ASKED_EVERY = 5;
+const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 11;
+
+describe.each(FRR_RELEASES)("FRR %s", (version) => {
+  const timeout = (5 + 20 * SOAK_MINUTES) * 60_000;
+  const signal = AbortSignal.timeout(timeout);
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version, bgpPort: 0 });
+    await run("ip", "-n", frr.netns, "link", "add", "eth0", "type", "veth", "peer", "name", "eth1");
+    for (const name of ["eth0", "eth1"]) await run("ip", "-n", frr.netns, "link", "set", name, "up");
+  });
+  afterAll(() => frr.stop());
+
+  test("any speaker becomes any other, and FRR's own script finds nothing to change", { timeout }, async () => {
+    const states = fc.sample(speakers, { seed: SEED, numRuns: TRANSITIONS[version] });
+    const stage = speakerOn(frr);
+    for (const [index, wanted] of states.entries()) {
+      const { failures, drift } = await stage.speaker.apply(wanted, signal);
+      expect({ index, failures: failures.filter(({ reason }) => reason === "ApplicationFailed"), drift }).toEqual({
+        index,
+        failures: [],
+        drift: [],
+      });
+      expect(await stage.speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
+      const judged = index % ASKED_EVERY === 0 || index === states.length - 1;
+      expect(judged ? await reloadDifference(frr.instance, stage.boot, signal) : []).toEqual([]);
+    }
+  });
+
+  test("a speaker that remembers nothing finds all as it would say it itself", { timeout }, async () => {
+    for (const wanted of fc.sample(speakers, { seed: SEED + 1, numRuns: 10 })) {
+      await speakerOn(frr).speaker.apply(wanted, signal);
+      expect(await speakerOn(frr).speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
+    }
+  });
+});
