@@ -106,6 +106,17 @@ export function load(parts: Parts, view: View = CLUSTER, lastGood: LastGood = ne
   return loadConfig(objects(parts), { view, lastGood, now: NOW, ...more });
 }
 
+/** One after the other, each with what was remembered of the one before, as it comes back from a disk. */
+export function course(view: View, ...steps: Parts[]): Loaded {
+  let lastGood: LastGood = new Map();
+  let loaded = load({}, view);
+  for (const step of steps) {
+    loaded = load(step, view, lastGood);
+    lastGood = new Map(JSON.parse(JSON.stringify([...loaded.lastGood])) as [string, never][]);
+  }
+  return loaded;
+}
+
 /** `A5 IPAddressPool/b spec.addresses[0]: CIDR ...`. Every message must read as its rule says. */
 export function said({ failures }: Pick<Loaded, "failures">): string[] {
   return failures.map(({ rule, kind, name, field, message }) => {

@@ -20,13 +20,13 @@ interface Stance {
 
 /**
  * Which peers may be. Two on one node must not be the same neighbour, and have to agree on the AS number of their VRF and on the router id:
- * the value that was asked for first holds, as long as somebody who is in effect has it.
+ * the value that was asked for first holds, as long as whoever asked for it is in effect.
  */
 export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGroups, now: Date): Decided<Spec, PeerForm> {
   const sides = candidates.map((candidate) => sidesOf(candidate, groups));
-  const without = new Set<Stance>();
+  const fallen = new Set<Stance>();
   for (;;) {
-    const held = holders(sides, without);
+    const held = holders(sides, fallen);
     const decided = decide(
       sides.map((side) => agreeing(side, held)),
       now,
@@ -36,11 +36,15 @@ export function decidePeers(candidates: readonly PeerCandidate[], groups: NodeGr
       },
     );
     const states = new Map(decided.resources.map(({ name, state }) => [name, state]));
-    const fallen = [...new Set(held.values())].filter(
-      ({ candidate: { name }, form }) => states.get(name) !== (form === "current" ? "Applied" : "KeptPrevious"),
-    );
-    if (fallen.length === 0) return decided;
-    for (const stance of fallen) without.add(stance);
+    const lost = [...new Set(held.values())]
+      .filter(
+        ({ stance }) =>
+          !fallen.has(stance) && states.get(stance.candidate.name) !== (stance.form === "current" ? "Applied" : "KeptPrevious"),
+      )
+      .sort(byAge);
+    if (lost.length === 0) return decided;
+    // Two may have brought each other down. With the younger out of the way the older may stand.
+    for (const { stance } of lost.slice(-Math.ceil(lost.length / 8))) fallen.add(stance);
   }
 }
 
@@ -62,26 +66,37 @@ function sidesOf(candidate: PeerCandidate, groups: NodeGroups): Sides {
   return { candidate, current: stance("current", candidate.written), kept };
 }
 
-/** Whose value holds, by group of nodes and by what has to be agreed about. */
-function holders(sides: readonly Sides[], without: ReadonlySet<Stance>): Map<string, Stance> {
-  const held = new Map<string, { stance: Stance; since: number }>();
+/** Who has the value that holds, and since when. */
+interface Holder {
+  readonly stance: Stance;
+  readonly since: number;
+}
+
+/** Whose value holds, by group of nodes and by what has to be agreed about. Somebody's always does: of the fallen only if there is no other. */
+function holders(sides: readonly Sides[], fallen: ReadonlySet<Stance>): Map<string, Holder> {
+  const held = new Map<string, Holder>();
   for (const { candidate, current, kept } of sides) {
-    const possible = candidate.spec.complaints.length === 0 ? [current, kept] : [kept];
-    const stance = possible.find((one) => one && !without.has(one));
+    const possible = (candidate.spec.complaints.length === 0 ? [current, kept] : [kept]).filter((one) => one !== undefined);
+    const stance = possible.find((one) => !fallen.has(one)) ?? possible[0];
     if (!stance) continue;
     const ages = agesOf(candidate);
     for (const { scope, key } of stance.agreements) {
-      const since = ages(key);
+      const own = { stance, since: ages(key) };
       for (const group of stance.groups) {
         const place = `${group} ${scope}`;
         const other = held.get(place);
-        if (!other || since < other.since || (since === other.since && compare(candidate.name, other.stance.candidate.name) < 0)) {
-          held.set(place, { stance, since });
-        }
+        const rank = other ? Number(fallen.has(stance)) - Number(fallen.has(other.stance)) || byAge(own, other) : -1;
+        if (rank < 0) held.set(place, own);
       }
     }
   }
-  return new Map([...held].map(([place, { stance }]) => [place, stance]));
+  return held;
+}
+
+function byAge(a: Holder, b: Holder): number {
+  // Two that are not recorded are both Infinity old, and their difference is not a number.
+  if (a.since !== b.since) return a.since < b.since ? -1 : 1;
+  return compare(a.stance.candidate.name, b.stance.candidate.name);
 }
 
 function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: string) => number {
@@ -91,7 +106,7 @@ function agesOf({ recorded, created, newlySelectedAt }: PeerCandidate): (key: st
 }
 
 /** The candidate with the complaints of whoever does not agree, and without a last good form that does not either. */
-function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string, Stance>): PeerCandidate {
+function agreeing({ candidate, current, kept }: Sides, held: ReadonlyMap<string, Holder>): PeerCandidate {
   const disagreements = disagreementsOf(current, held);
   const { complaints, claims, ...rest } = candidate.spec;
   const spec: Reading<PeerForm> =
@@ -112,12 +127,14 @@ function scoped(claims: Reading<PeerForm>["claims"], { groups }: Stance): Readin
   return claims.flatMap(({ key, field, words }) => [...groups].map((group) => ({ key: `${key}@${group}`, follows: key, field, words })));
 }
 
-function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Stance>): Complaint[] {
+function disagreementsOf(stance: Stance, held: ReadonlyMap<string, Holder>): Complaint[] {
   const found = new Map<string, Complaint>();
   for (const { scope, key, rule, field } of stance.agreements) {
     for (const group of stance.groups) {
-      const holder = held.get(`${group} ${scope}`);
-      if (!holder || holder.candidate === stance.candidate || holder.agreements.some((other) => other.key === key)) continue;
+      const holder = held.get(`${group} ${scope}`)?.stance;
+      if (!holder || holder.agreements.some((other) => other.key === key)) continue;
+      // What is wrong anyway need not be measured by its own last good form.
+      if (holder.candidate === stance.candidate && stance.candidate.spec.complaints.length > 0) continue;
       const what = rule === "F3" ? "myAsn" : "RouterID";
       const message = `peer ${peerId(stance.spec)} has ${what} different from ${peerId(holder.spec)}, in FRR mode all ${what} must be equal`;
       found.set(message, { rule, field, message });

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import type { Loaded, View } from "./load.ts";
+import { bgpAd, CLUSTER, community, course, load, peer, pool, profile, said, secret, states } from "./specimen.ts";
+
+const edited = { generation: 2 };
+const N1: View = { of: "node", node: "n1" };
+const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
+
+describe("a bad edit", () => {
+  test("of a pool leaves it as it was", () => {
+    const loaded = course(
+      { of: "controller" },
+      { pools: [pool("p", ["10.0.0.0/24"])] },
+      { pools: [pool("p", ["10.0.0.0/240"], {}, edited)] },
+    );
+    expect(states(loaded)).toEqual({ "IPAddressPool/p": "KeptPrevious" });
+    expect(ranges(loaded, "p")).toEqual(["10.0.0.0/24"]);
+    expect(loaded.config.pools.get("p")?.generation).toBe(1);
+    expect(loaded.failures).toMatchObject([{ rule: "A2", generation: 2 }]);
+  });
+
+  test("of a pool onto the addresses of another leaves both as they were, however old the object is", () => {
+    const before = [
+      pool("old", ["10.0.0.0/24"]),
+      pool("young", ["10.0.1.0/24"], {}, { hour: 1, claims: { "range/10.0.1.0-10.0.1.255": 1 } }),
+    ];
+    const claims = { "range/10.0.0.0-10.0.0.255": 0 };
+    const after = [pool("old", ["10.0.0.0/24", "10.0.1.9/32"], {}, { ...edited, claims }), before[1] as (typeof before)[0]];
+    const loaded = course(CLUSTER, { pools: before }, { pools: after });
+    expect(said(loaded)).toEqual([
+      'A5 IPAddressPool/old spec.addresses[1]: CIDR "10.0.1.9/32" in pool "old" overlaps with already defined CIDR "10.0.1.0/24"',
+    ]);
+    expect(ranges(loaded, "old")).toEqual(["10.0.0.0/24"]);
+    expect(ranges(loaded, "young")).toEqual(["10.0.1.0/24"]);
+  });
+
+  test("of a pool that has never been good is left out, and the rest goes on", () => {
+    const loaded = load({ pools: [pool("bad", ["10.0.0.0"]), pool("good", ["10.0.1.0/24"])], bgpAdvertisements: [bgpAd("ad")] });
+    expect(states(loaded)).toEqual({ "BGPAdvertisement/ad": "Applied", "IPAddressPool/bad": "Failed", "IPAddressPool/good": "Applied" });
+    expect([...(loaded.config.bgpAds.get("ad")?.pools ?? [])]).toEqual(["good"]);
+  });
+
+  test("of a peer leaves the session, and the others", () => {
+    const other = peer("other", { peerAddress: "192.0.2.2" });
+    const loaded = course(N1, { peers: [peer("p"), other] }, { peers: [peer("p", { peerAddress: "nowhere" }, edited), other] });
+    expect(states(loaded)).toEqual({ "BGPPeer/other": "Applied", "BGPPeer/p": "KeptPrevious" });
+    expect(loaded.config.peers.get("p")?.address?.toString()).toBe("192.0.2.1");
+  });
+
+  test("of an advertisement leaves what it announced", () => {
+    const pools = [pool("a", ["10.0.0.0/24"])];
+    const good = bgpAd("ad", { localPref: 100, ipAddressPools: ["a"] });
+    const loaded = course(
+      N1,
+      { pools, bgpAdvertisements: [good] },
+      { pools, bgpAdvertisements: [bgpAd("ad", { aggregationLength: 33 }, edited)] },
+    );
+    expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "KeptPrevious" });
+    expect(loaded.config.bgpAds.get("ad")).toMatchObject({ localPref: 100, aggregationLength: 32, generation: 1 });
+  });
+
+  test("of a BFD profile leaves it and its peers", () => {
+    const peers = [peer("p", { bfdProfile: "fast" })];
+    const loaded = course(
+      N1,
+      { peers, bfdProfiles: [profile("fast", { detectMultiplier: 3 })] },
+      { peers, bfdProfiles: [profile("fast", { detectMultiplier: 0 }, edited)] },
+    );
+    expect(states(loaded)).toEqual({ "BFDProfile/fast": "KeptPrevious", "BGPPeer/p": "Applied" });
+    expect(loaded.config.bfdProfiles.get("fast")?.detectMultiplier).toBe(3);
+  });
+});
+
+describe("what a resource refers to and is gone", () => {
+  test("is remembered: a peer keeps its password and its profile", () => {
+    const peers = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } })];
+    const loaded = course(N1, { peers, bfdProfiles: [profile("fast", { minimumTtl: 9 })], secrets: [secret("s")] }, { peers });
+    expect(loaded.failures.map(({ rule }) => rule)).toEqual(["T2", "T1"]);
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "KeptPrevious" });
+    expect(loaded.config.peers.get("p")).toMatchObject({ password: "geheim", bfdProfile: "fast" });
+    expect(loaded.config.bfdProfiles.get("fast")).toMatchObject({ minimumTtl: 9 });
+  });
+
+  test("is remembered: an advertisement keeps what its aliases stood for", () => {
+    const bgpAdvertisements = [bgpAd("ad", { communities: ["alias", "__proto__"] })];
+    const named = community("c", { alias: "1:1" });
+    named.spec.communities?.push({ name: "__proto__", value: "1:2" });
+    const loaded = course(N1, { bgpAdvertisements, communities: [named] }, { bgpAdvertisements });
+    expect(loaded.failures.map(({ rule }) => rule)).toEqual(["T3", "T3"]);
+    expect(loaded.config.bgpAds.get("ad")?.communities).toEqual(["1:1", "1:2"]);
+  });
+
+  test("is not there for one that never had it", () => {
+    const loaded = load({ peers: [peer("p", { bfdProfile: "fast" }), peer("q", { peerAddress: "192.0.2.2" })] });
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "Failed", "BGPPeer/q": "Applied" });
+  });
+
+  test("heals when it comes back, with what it is then", () => {
+    const peers = [peer("p", { passwordSecret: { name: "s" } })];
+    const fresh = secret("s", { data: { password: Buffer.from("neu").toString("base64") } });
+    const loaded = course(N1, { peers, secrets: [secret("s")] }, { peers }, { peers, secrets: [fresh] });
+    expect(loaded.failures).toEqual([]);
+    expect(loaded.config.peers.get("p")?.password).toBe("neu");
+  });
+});
+
+describe("an object that is deleted and created anew", () => {
+  test("has no last good form of the one before", () => {
+    const anew = peer("p", { myASN: 0 });
+    anew.metadata.uid = "another";
+    expect(states(course(N1, { peers: [peer("p")] }, { peers: [anew] }))).toEqual({ "BGPPeer/p": "Failed" });
+  });
+
+  test("is gone while it is being deleted", () => {
+    const going = pool("p", ["10.0.0.0/24"]);
+    going.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+    expect(load({ pools: [going, pool("q", ["10.0.0.0/24"], {}, { hour: 1 })] })).toMatchObject({ failures: [] });
+  });
+});
+
+test("raw lines that are no text leave those that were", () => {
+  expect(course(N1, { extras: "! one\n" }, { extras: "! \u0000\n" }).config.extras).toBe("! one\n");
+  expect(course(N1, { extras: "! one\n" }, {}).config.extras).toBe("");
+});
