@@ -159,9 +159,8 @@ export function addSpeaker(options: SpeakerOptions): void {
         if (key === NODES) return place();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
-        // In a cluster the kubelet makes it; what is reported belongs to it, and goes with it.
+        // In a cluster the kubelet makes it.
         log.warn({ node }, "this node has no Node object");
-        reports.forget();
       },
     }),
   );

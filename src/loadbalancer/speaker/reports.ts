@@ -76,21 +76,17 @@ export class Reports {
     return this.#states.get(this.#stateKey);
   }
 
+  /** What belongs to the Node goes with it. */
   configuration(finding?: Finding, impairment?: Impairment): void {
     const nodeUid = this.surroundings.nodeUid();
-    const component = { type: "speaker" as const, node: this.#node, ...(nodeUid !== undefined && { nodeUid }) };
-    this.#stateWriter.set(this.#stateKey, configurationState(component, finding, impairment));
-  }
-
-  /** The Node is gone, and with it what belongs to it. */
-  forget(): void {
-    this.#stateWriter.forget(this.#stateKey);
-    this.#sessions.forget();
+    if (nodeUid === undefined) return this.#stateWriter.forget(this.#stateKey);
+    this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, impairment));
   }
 
   sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined): void {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
+    if (node.uid === undefined) return this.#sessions.forget();
     const spoken = said && new Map(said.map((session) => [`${session.vrf} ${session.neighbor}`, session]));
     const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
     for (const peer of peers.values()) {
