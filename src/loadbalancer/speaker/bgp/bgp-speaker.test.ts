@@ -214,6 +214,13 @@ test("what someone else did to FRR is told as drift, and what FRR does not keep 
   expect(failures).toMatchObject([{ kind: "BGPPeer", name: "tor", reason: "ApplicationFailed" }]);
 });
 
+test("what a Service left that went while no speaker ran is no drift", async () => {
+  const { frr, apply } = stage();
+  frr.finished = { foreign: ["router bgp 64500 / address-family ipv4 unicast / network 10.0.0.9/32 route-map class-1a2b"], differed: [] };
+  expect((await apply(PLAIN)).drift).toEqual([]);
+  expect((await apply(PLAIN)).drift).toHaveLength(1);
+});
+
 test("a pass that breaks off is continued by the next one from where it was", async () => {
   const { frr, apply, told } = stage();
   frr.refuses = ({ owner }) => {

@@ -43,7 +43,7 @@ export class BgpSpeaker {
   /** What FRR has of us, Services apart. */
   readonly #live = new Map<string, Fragment>();
   #services = new Map<string, ServiceLines>();
-  #isBooted = false;
+  #isFirst = true;
 
   constructor(options: BgpSpeakerOptions) {
     this.#options = options;
@@ -61,9 +61,11 @@ export class BgpSpeaker {
     const pass = await this.#options.frr.open([...this.#live.values(), ...services], signal);
     const round = new Round(pass, { live: this.#live, services: this.#services, namespace: this.#options.namespace });
     const outcome = await round.run(wanted, networks);
-    if (outcome.changed > 0 || !this.#isBooted) await this.#options.frr.writeBootFile(pass.configuration);
-    this.#isBooted = true;
-    return outcome;
+    const isFirst = this.#isFirst;
+    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(pass.configuration);
+    this.#isFirst = false;
+    // A Service that went while no speaker ran has left its lines, and nobody is to blame.
+    return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
   }
 }
 
