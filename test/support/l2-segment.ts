@@ -11,6 +11,8 @@ import { createNamespaces, ip, type TestNamespaces } from "./namespaces.ts";
 const NODE_PROGRAM = fileURLToPath(new URL("../loadbalancer/fixtures/l2-node.ts", import.meta.url));
 const PYTHON = "/usr/bin/python3";
 const script = (name: string) => fileURLToPath(new URL(`../loadbalancer/fixtures/${name}.py`, import.meta.url));
+/** Of each line that a node says. */
+const END = " .";
 const patience = { timeout: 60_000, interval: 50 };
 
 type Process = ChildProcessByStdio<Writable, Readable, null>;
@@ -139,11 +141,14 @@ export class L2Node {
   constructor(station: Station, child: Process) {
     this.station = station;
     this.#process = child;
-    createInterface(child.stdout).on("line", (line) => (this.#word = JSON.parse(line) as NodeWord));
+    // The last word of one that is killed may be cut off.
+    createInterface(child.stdout).on("line", (line) => {
+      if (line.endsWith(END)) this.#word = JSON.parse(line.slice(0, -END.length)) as NodeWord;
+    });
   }
 
   get word(): NodeWord {
-    return this.#word ?? { states: {}, alive: {}, protection: { is: "on" } };
+    return this.#word ?? { states: {}, alive: {}, unheard: [], protection: { is: "on" } };
   }
 
   /** It runs, and takes wishes. */
@@ -176,6 +181,11 @@ export class L2Node {
       if (now?.is !== state) throw new Error(`${this.station.name} is ${JSON.stringify(now)} for ${address}, not ${state}`);
       return now;
     }, patience);
+  }
+
+  /** Of those it has been told to share addresses with. */
+  async hearsAll(): Promise<void> {
+    await this.until(({ states, unheard }) => Object.keys(states).length > 0 && unheard.length === 0);
   }
 
   async until(holds: (word: NodeWord) => boolean): Promise<void> {

@@ -120,6 +120,11 @@ export class L2Announcer implements Runnable {
     return this.#heartbeats.isAlive(node);
   }
 
+  /** Candidates that have not been heard since they became members, and are judged by membership alone. */
+  unheard(): string[] {
+    return this.#heartbeats.unheard;
+  }
+
   protection(): Protection {
     return this.#guard.protection;
   }

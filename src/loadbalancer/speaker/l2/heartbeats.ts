@@ -38,6 +38,11 @@ export class Heartbeats {
     return node === this.#options.node || this.#liveness.isAlive(node);
   }
 
+  get unheard(): string[] {
+    const heard = new Set([this.#options.node, ...this.#liveness.heard]);
+    return [...this.#options.peers().keys()].filter((node) => this.#partners.has(node) && !heard.has(node)).toSorted();
+  }
+
   nodeOf(mac: string): string | undefined {
     return this.#liveness.nodeOf(mac);
   }
