@@ -23,21 +23,24 @@ export const BFDProfile = defineKind({
     { name: "Multiplier", path: ".spec.detectMultiplier", type: "integer", doc: "How many packets may be missed." },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
-  spec: s.object(
-    {
-      receiveInterval: interval("The shortest interval at which control packets can be received. 300 unless given."),
-      transmitInterval: interval("The shortest interval at which control packets are sent. 300 unless given."),
-      detectMultiplier: s.optional(
-        s.int({ doc: "How many packets may be missed before the session is down. 3 unless given.", minimum: 2, maximum: 255 }),
-      ),
-      echoInterval: interval("The shortest interval at which echo packets are handled. 50 unless given."),
-      echoMode: s.optional(s.bool({ doc: "Whether echo packets are sent. Not for sessions over which IPv6 prefixes go." })),
-      passiveMode: s.optional(s.bool({ doc: "Whether to wait for the peer's first packet before sending any." })),
-      minimumTtl: s.optional(
-        s.int({ doc: "The lowest TTL of an incoming packet, for a peer several hops away. 254 unless given.", minimum: 1, maximum: 254 }),
-      ),
-    },
-    { doc: "What is wanted." },
+  spec: s.default(
+    s.object(
+      {
+        receiveInterval: interval("The shortest interval at which control packets can be received. 300 unless given."),
+        transmitInterval: interval("The shortest interval at which control packets are sent. 300 unless given."),
+        detectMultiplier: s.optional(
+          s.int({ doc: "How many packets may be missed before the session is down. 3 unless given.", minimum: 2, maximum: 255 }),
+        ),
+        echoInterval: interval("The shortest interval at which echo packets are handled. 50 unless given."),
+        echoMode: s.optional(s.bool({ doc: "Whether echo packets are sent. Not for sessions over which IPv6 prefixes go." })),
+        passiveMode: s.optional(s.bool({ doc: "Whether to wait for the peer's first packet before sending any." })),
+        minimumTtl: s.optional(
+          s.int({ doc: "The lowest TTL of an incoming packet, for a peer several hops away. 254 unless given.", minimum: 1, maximum: 254 }),
+        ),
+      },
+      { doc: "What is wanted." },
+    ),
+    {},
   ),
   status: s.object({}, { doc: "Empty: what became of it stands in the ConfigurationState of each node." }),
 });

@@ -18,58 +18,61 @@ export const BGPAdvertisement = defineKind({
     { name: "Node Selectors", path: ".spec.nodeSelectors", type: "string", doc: "The nodes; none is all.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
-  spec: s.object(
-    {
-      ...selections,
-      aggregationLength: s.default(
-        s.int({
-          doc: "The length of the IPv4 prefix that is announced for an address: 32 is the address alone.",
-          minimum: 1,
-          maximum: 2_147_483_647,
-        }),
-        32,
-      ),
-      aggregationLengthV6: s.default(
-        s.int({
-          doc: "The length of the IPv6 prefix that is announced for an address: 128 is the address alone.",
-          minimum: -2_147_483_648,
-          maximum: 2_147_483_647,
-        }),
-        128,
-      ),
-      localPref: s.optional(
-        s.int({ doc: "The local preference, for peers of our own AS. 0: none is set.", minimum: 0, maximum: 4_294_967_295 }),
-      ),
-      communities: s.optional(
-        s.list(
-          s.string({
-            doc: "A community such as 64512:100, a large one such as large:64512:1:2, or the name of an alias from a Community.",
-            maxLength: 253,
+  spec: s.default(
+    s.object(
+      {
+        ...selections,
+        aggregationLength: s.default(
+          s.int({
+            doc: "The length of the IPv4 prefix that is announced for an address: 32 is the address alone.",
+            minimum: 1,
+            maximum: 2_147_483_647,
           }),
-          {
-            doc: "The communities that the prefixes carry.",
-            maxItems: 256,
-          },
+          32,
         ),
-      ),
-      peers: s.optional(
-        s.list(s.string({ doc: "The name of a BGPPeer.", maxLength: 253 }), {
-          doc: "The peers to announce to. None: all of them.",
-          maxItems: 1024,
-        }),
-      ),
-    },
-    {
-      doc: "What is wanted.",
-      rules: [
-        rule({
-          cel: "!has(self.serviceSelectors) || size(self.serviceSelectors) == 0 || (self.aggregationLength == 32 && self.aggregationLengthV6 == 128)",
-          message:
-            "serviceSelectors and aggregationLength/aggregationLengthV6 are mutually exclusive: a prefix is announced for all Services in it",
-          check: (self) => !self.serviceSelectors?.length || (self.aggregationLength === 32 && self.aggregationLengthV6 === 128),
-        }),
-      ],
-    },
+        aggregationLengthV6: s.default(
+          s.int({
+            doc: "The length of the IPv6 prefix that is announced for an address: 128 is the address alone.",
+            minimum: -2_147_483_648,
+            maximum: 2_147_483_647,
+          }),
+          128,
+        ),
+        localPref: s.optional(
+          s.int({ doc: "The local preference, for peers of our own AS. 0: none is set.", minimum: 0, maximum: 4_294_967_295 }),
+        ),
+        communities: s.optional(
+          s.list(
+            s.string({
+              doc: "A community such as 64512:100, a large one such as large:64512:1:2, or the name of an alias from a Community.",
+              maxLength: 253,
+            }),
+            {
+              doc: "The communities that the prefixes carry.",
+              maxItems: 256,
+            },
+          ),
+        ),
+        peers: s.optional(
+          s.list(s.string({ doc: "The name of a BGPPeer.", maxLength: 253 }), {
+            doc: "The peers to announce to. None: all of them.",
+            maxItems: 1024,
+          }),
+        ),
+      },
+      {
+        doc: "What is wanted.",
+        rules: [
+          rule({
+            cel: "!has(self.serviceSelectors) || size(self.serviceSelectors) == 0 || (self.aggregationLength == 32 && self.aggregationLengthV6 == 128)",
+            message:
+              "serviceSelectors and aggregationLength/aggregationLengthV6 are mutually exclusive: a prefix is announced for all Services in it",
+            check: (self) => !self.serviceSelectors?.length || (self.aggregationLength === 32 && self.aggregationLengthV6 === 128),
+          }),
+        ],
+      },
+    ),
+    {},
   ),
   status: s.object({}, { doc: "Empty: what became of it stands in the ConfigurationState of each node." }),
 });

@@ -25,23 +25,26 @@ export const L2Advertisement = defineKind({
     { name: "Node Selectors", path: ".spec.nodeSelectors", type: "string", doc: "The nodes; none is all.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
-  spec: s.object(
-    {
-      ...selections,
-      interfaces: s.optional(
-        s.list(s.string({ doc: "The name of an interface.", maxLength: 64 }), {
-          doc: "The interfaces on which the addresses are answered for. None: all.",
-          maxItems: 256,
-        }),
-      ),
-      preferredNodeSelectors: s.optional(
-        s.list(preference, {
-          doc: "Which nodes come first where several could announce. A wish: any selected node takes over where these cannot.",
-          maxItems: 256,
-        }),
-      ),
-    },
-    { doc: "What is wanted." },
+  spec: s.default(
+    s.object(
+      {
+        ...selections,
+        interfaces: s.optional(
+          s.list(s.string({ doc: "The name of an interface.", maxLength: 64 }), {
+            doc: "The interfaces on which the addresses are answered for. None: all.",
+            maxItems: 256,
+          }),
+        ),
+        preferredNodeSelectors: s.optional(
+          s.list(preference, {
+            doc: "Which nodes come first where several could announce. A wish: any selected node takes over where these cannot.",
+            maxItems: 256,
+          }),
+        ),
+      },
+      { doc: "What is wanted." },
+    ),
+    {},
   ),
   status: s.object({}, { doc: "Empty: what became of it stands in the ConfigurationState of each node." }),
 });
