@@ -51,16 +51,27 @@ export const LOAD_BALANCER: LoadBalancerOptions = {
   lbExemptPorts: [],
 };
 
+/** The options of every command that touches the load balancer of this machine. */
+export function withLoadBalancerPlace(command: Command): Command {
+  return command
+    .option("--host-netns <name>", "a network namespace that stands for the machine's own, as in the lab")
+    .option("--state-directory <directory>", "what the load balancer must remember over restarts", ROUTER_PLACE.stateDirectory)
+    .addOption(lbFrrRunDirectory())
+    .option("--frr-root <directory>", "use the FRR of another root file system");
+}
+
+function lbFrrRunDirectory(): Option {
+  return new Option("--lb-frr-run-directory <directory>", "where the daemons of the load balancer's FRR have their sockets").default(
+    LOAD_BALANCER.lbFrrRunDirectory,
+  );
+}
+
 export function withLoadBalancer(command: Command): Command {
   return command
     .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", LOAD_BALANCER.metallbNamespace)
     .option("--lb-class <class>", "announce only Services of this loadBalancerClass; otherwise those without one")
     .option("--ignore-exclude-lb", "announce also from nodes labelled node.kubernetes.io/exclude-from-external-load-balancers")
-    .option(
-      "--lb-frr-run-directory <directory>",
-      "where the daemons of the load balancer's FRR have their sockets",
-      LOAD_BALANCER.lbFrrRunDirectory,
-    )
+    .addOption(lbFrrRunDirectory())
     .addOption(
       new Option("--session-poll-interval <duration>", "how often FRR is asked for the state of its sessions")
         .argParser(parseInterval)

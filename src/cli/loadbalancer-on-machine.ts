@@ -14,8 +14,8 @@ const FRR_NAME = "plumbline-lb";
 
 /** The load balancer's FRR: in the machine's own namespace, and only dialling. */
 export function loadBalancerFrr(
-  { hostNetns, stateDirectory, frrRoot }: RouterPlaceOptions,
-  { lbFrrRunDirectory }: LoadBalancerOptions,
+  { hostNetns, stateDirectory, frrRoot }: Pick<RouterPlaceOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
+  { lbFrrRunDirectory }: Pick<LoadBalancerOptions, "lbFrrRunDirectory">,
   log: Log,
 ): FrrInstance {
   return new FrrInstance({

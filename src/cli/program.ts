@@ -33,11 +33,12 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     load: () => import("./controller.ts"),
   },
   agent: {
-    about: "Runs on every node: brings its router to what the cluster asks for, and reports what became of it.",
+    about: "Runs on every node: brings its router to what the cluster asks for, announces Services, and reports what became of it.",
     load: () => import("./agent.ts"),
   },
   diff: { about: "Show what the agent would change on this node now.", load: () => import("./diff.ts") },
   router: { about: "The router of this machine.", load: () => import("./router.ts") },
+  loadbalancer: { about: "The load balancer of this machine.", load: () => import("./loadbalancer.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },

@@ -19,16 +19,19 @@ interface UpOptions {
   dir: string;
   listen?: string;
   router?: boolean;
+  loadbalancer?: boolean;
 }
 
 const NAMESPACE = "plumbline-system";
 const ROUTER_NAMESPACE = "openperouter-system";
+const METALLB_NAMESPACE = "metallb-system";
 
 export function configure(command: Command): void {
   command
     .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
     .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
     .option("--router", "also be the router of this machine, which then has a Node object; needs root and FRR")
+    .option("--loadbalancer", "also announce Services from this machine, which then has a Node object; needs root and, for BGP, FRR")
     .addHelpText(
       "after",
       `
@@ -37,14 +40,16 @@ Runs until Ctrl-C. Edit the files meanwhile, and speak to it from another termin
 Examples:
   plumbline up --dir examples
   plumbline up --dir examples --listen 127.0.0.1:6443
-  plumbline up --dir examples --router
+  plumbline up --dir examples --router --loadbalancer
 `,
     )
     .action(run);
 }
 
-async function run({ dir, listen, router = false }: UpOptions): Promise<void> {
-  if (router && process.getuid?.() !== 0) throw new CliError("--router changes this machine's network, so it needs root", EXIT.misuse);
+async function run({ dir, listen, router = false, loadbalancer = false }: UpOptions): Promise<void> {
+  const flag = router ? "--router" : "--loadbalancer";
+  if ((router || loadbalancer) && process.getuid?.() !== 0)
+    throw new CliError(`${flag} changes this machine's network, so it needs root`, EXIT.misuse);
   if (!(await stat(dir).catch(() => undefined))?.isDirectory()) {
     throw new CliError(`${dir} is not a directory; create it, or name another with --dir`, EXIT.misuse);
   }
@@ -56,7 +61,7 @@ async function run({ dir, listen, router = false }: UpOptions): Promise<void> {
   await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
-  const controller = runParts(embedded, { directory, router, log }, stop.signal);
+  const controller = runParts(embedded, { directory, router, loadbalancer, log }, stop.signal);
   view =
     process.stdout.isTTY && process.env["TERM"] !== "dumb"
       ? screenView(embedded, head(dir, embedded))
@@ -71,21 +76,30 @@ async function run({ dir, listen, router = false }: UpOptions): Promise<void> {
     await controller;
     process.stdout.write(`Stopped. What programs wrote is kept in ${join(dir, ".plumbline")}.\n`);
     if (router) process.stdout.write(`The router goes on as it is; to take it away: ${ownName()} router clean --yes\n`);
+    if (loadbalancer) process.stdout.write(`What is announced goes on; to take it away: ${ownName()} loadbalancer clean --yes\n`);
   }
 }
 
 /** Alone with its directory, it needs no election and waits for nobody's last write. */
 async function runParts(
   embedded: Embedded,
-  { directory, router, log }: { directory: string; router: boolean; log: Log },
+  { directory, router, loadbalancer, log }: { directory: string; router: boolean; loadbalancer: boolean; log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   const client = new KubeClient(embeddedAccess(directory, embedded.socket));
   const manager = new Manager({ client, log });
-  addControllerParts({ manager, client, log, namespace: NAMESPACE, routerNamespace: ROUTER_NAMESPACE, settle: nothingToSettle });
-  if (router) {
+  addControllerParts({
+    manager,
+    client,
+    log,
+    namespace: NAMESPACE,
+    routerNamespace: ROUTER_NAMESPACE,
+    loadBalancer: { namespace: METALLB_NAMESPACE },
+    settle: nothingToSettle,
+  });
+  if (router || loadbalancer) {
     const { addAgentParts } = await import("./agent-parts.ts");
-    const { ROUTER_PLACE } = await import("./agent-options.ts");
+    const { LOAD_BALANCER, ROUTER_PLACE } = await import("./agent-options.ts");
     const { ensureOwnNode } = await import("./up/own-node.ts");
     const node = await ensureOwnNode(client, signal);
     const agent = addAgentParts({
@@ -94,9 +108,10 @@ async function runParts(
       log,
       node,
       namespace: NAMESPACE,
-      routerNamespace: ROUTER_NAMESPACE,
       place: ROUTER_PLACE,
       startFrr: true,
+      ...(router && { routerNamespace: ROUTER_NAMESPACE }),
+      ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
     });
     return agent.run(signal);
   }

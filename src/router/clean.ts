@@ -4,16 +4,10 @@ import { KernelError } from "../hostnet/error.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
 import type { Places } from "../hostnet/namespaces.ts";
 import { holdOf } from "../hostnet/ownership.ts";
+import type { Removal } from "../hostnet/removal.ts";
 import { ip } from "../hostnet/run.ts";
 import type { Place } from "../hostnet/wanted.ts";
 import { StateFile } from "./memory/state.ts";
-
-/** What is taken away at once from a node that is a router no longer. */
-export interface Removal {
-  /** `Delete link vni100 in network namespace perouter` */
-  readonly says: readonly string[];
-  readonly run: (signal: AbortSignal) => Promise<unknown>;
-}
 
 interface Cleaning {
   readonly places: Places;
