@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { bgpAd, l2Ad, load, node, onRack, type Parts, peer, pool } from "./specimen.ts";
+
+const warned = (parts: Parts, view?: Parameters<typeof load>[1]) =>
+  load(parts, view).warnings.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
+
+const pools = [pool("red", ["10.0.0.0/24"], {}, { labels: { colour: "red" } }), pool("blue", ["10.0.1.0/24"])];
+
+test("a pool that no advertisement covers", () => {
+  const blue =
+    "IPAddressPool/blue : No BGPAdvertisement or L2Advertisement covers IPAddressPool blue: its addresses are handed out, but nobody announces them";
+  expect(warned({ pools, l2Advertisements: [l2Ad("ad", { ipAddressPools: ["red"] })] })).toEqual([blue]);
+  expect(warned({ pools, bgpAdvertisements: [bgpAd("ad", { ipAddressPoolSelectors: [{ matchLabels: { colour: "red" } }] })] })).toEqual([
+    blue,
+  ]);
+  expect(warned({ pools })).toHaveLength(2);
+  expect(warned({ pools, bgpAdvertisements: [bgpAd("ad")] })).toEqual([]);
+});
+
+test("an advertisement of a pool or to a peer that does not exist, as one that selects none", () => {
+  const bgpAdvertisements = [bgpAd("ad", { ipAddressPools: ["red", "green"], peers: ["tor", "nobody"] })];
+  const l2Advertisements = [l2Ad("all"), l2Ad("none", { ipAddressPools: ["green"] })];
+  expect(warned({ pools, peers: [peer("tor")], bgpAdvertisements, l2Advertisements })).toEqual([
+    "BGPAdvertisement/ad spec.ipAddressPools[1]: BGPAdvertisement ad names IPAddressPool green, which does not exist",
+    "BGPAdvertisement/ad spec.peers[1]: BGPAdvertisement ad names BGPPeer nobody, which does not exist",
+    "L2Advertisement/none spec.ipAddressPools: L2Advertisement none selects no IPAddressPool",
+    "L2Advertisement/none spec.ipAddressPools[0]: L2Advertisement none names IPAddressPool green, which does not exist",
+  ]);
+});
+
+test("an advertisement for no node, where nodes are known", () => {
+  const parts = { pools, bgpAdvertisements: [bgpAd("ad", onRack("z"))], l2Advertisements: [l2Ad("l2", onRack("a"))] };
+  const warning = "BGPAdvertisement/ad spec.nodeSelectors: BGPAdvertisement ad selects no node";
+  expect(warned({ ...parts, nodes: [node("n1", { rack: "a" })] })).toEqual([warning]);
+  expect(warned({ ...parts, nodes: [] })).toEqual([]);
+});
+
+test("on a node, an advertisement for another one covers its pools all the same", () => {
+  const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
+  expect(warned({ pools, nodes, bgpAdvertisements: [bgpAd("ad", onRack("b"))] }, { of: "node", node: "n1" })).toEqual([]);
+});
+
+test("a pool that is broken is a failure, and no warning", () => {
+  expect(warned({ pools: [pool("bad", ["nonsense"])] })).toEqual([]);
+  expect(warned({ pools: [pool("bad", ["nonsense"])], l2Advertisements: [l2Ad("ad", { ipAddressPools: ["bad"] })] })).toEqual([
+    "L2Advertisement/ad spec.ipAddressPools: L2Advertisement ad selects no IPAddressPool",
+  ]);
+});
