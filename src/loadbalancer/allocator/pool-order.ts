@@ -1,4 +1,6 @@
+import type { Family } from "../../ip/address.ts";
 import type { Wish } from "../services/wish.ts";
+import { FreeNumbers } from "./space/free-numbers.ts";
 import type { Stock } from "./stock.ts";
 
 /** In which order pools are tried: those that say whom they are for by priority, then those for everyone, and by name among equals. */
@@ -8,6 +10,8 @@ export class PoolOrder {
   readonly #pinnedTo = new Map<string, Stock[]>();
   readonly #pinned: Stock[] = [];
   readonly #generic: Stock[] = [];
+  /** The places among those for everyone that are not full. */
+  readonly #open: Readonly<Record<Family, FreeNumbers>>;
 
   constructor(stocks: Iterable<Stock>) {
     this.all = [...stocks].sort((a, b) => compare(priorityOf(a), priorityOf(b)) || compare(a.name, b.name));
@@ -15,14 +19,38 @@ export class PoolOrder {
       this.#places.set(stock, place);
       if (stock.pool?.autoAssign) this.#file(stock, stock.pool.allocation);
     }
+    this.#open = { 4: new FreeNumbers(this.#generic.length), 6: new FreeNumbers(this.#generic.length) };
+    for (const [place, { spaces }] of this.#generic.entries()) {
+      spaces[4].watch((isFull) => (isFull ? this.#open[4].take(place) : this.#open[4].give(place)));
+      spaces[6].watch((isFull) => (isFull ? this.#open[6].take(place) : this.#open[6].give(place)));
+    }
   }
 
   /** Those that a Service which asks for none by name can have an address from. */
-  for(wish: Wish): readonly Stock[] {
-    const ours = this.#pinnedTo.get(wish.namespace) ?? [];
-    const pinned = [...ours, ...this.#pinned].filter((stock) => stock.objectionTo(wish) === undefined);
-    if (pinned.length === 0) return this.#generic;
-    return [...pinned.sort((a, b) => this.#place(a) - this.#place(b)), ...this.#generic];
+  *for(wish: Wish): Generator<Stock, void> {
+    yield* this.#pinnedFor(wish);
+    yield* this.#generic;
+  }
+
+  /** The same without those for everyone that come first and are full. */
+  *openFor(wish: Wish, families: readonly Family[]): Generator<Stock, void> {
+    yield* this.#pinnedFor(wish);
+    // A full pool may still have an address to share.
+    const first = wish.sharing.key === "" ? Math.max(...families.map((family) => this.#open[family].lowest() ?? Infinity)) : 0;
+    for (let place = first; place < this.#generic.length; place++) {
+      const stock = this.#generic[place];
+      if (stock) yield stock;
+    }
+  }
+
+  /** The audiences of all of them. */
+  audiences(wish: Wish): Set<string> {
+    return new Set([...this.#pinnedFor(wish), ...this.#generic.slice(0, 1)].map(({ audience }) => audience));
+  }
+
+  #pinnedFor(wish: Wish): readonly Stock[] {
+    const pinned = [...(this.#pinnedTo.get(wish.namespace) ?? []), ...this.#pinned];
+    return pinned.filter((stock) => stock.objectionTo(wish) === undefined).sort((a, b) => this.#place(a) - this.#place(b));
   }
 
   #file(stock: Stock, allocation: NonNullable<Stock["pool"]>["allocation"]): void {

@@ -46,64 +46,50 @@ export class Pools {
 
   /** The pool that the Service may have these addresses from. `from`: where it has them from, if that pool should be broken. */
   homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): Stock | Refusal {
-    const list = listed(addresses);
-    if (!matchesFamilies(wish, addresses)) return refusal(`${list} does not match the ipFamily of the service`);
+    if (!matchesFamilies(wish, addresses)) return refusal(`${listed(addresses)} does not match the ipFamily of the service`);
     const segments = addresses.map((address) => this.#territory.locate(address));
     const names = new Set(segments.map((segment) => segment?.pool));
     const [name] = names;
-    if (names.size > 1) return refusal(`${list} is not allowed in config: no pool has all of them`);
+    if (names.size > 1) return notAllowed(addresses, ": no pool has all of them");
 
     const broken = from === undefined ? undefined : this.#stocks.get(from);
     const stock = name === undefined ? (broken?.pool ? undefined : broken) : this.#stocks.get(name);
-    if (!stock) return refusal(`${list} is not allowed in config: no pool has ${addresses.length > 1 ? "them" : "it"}`);
+    if (!stock) return notAllowed(addresses, `: no pool has ${addresses.length > 1 ? "them" : "it"}`);
     const isLeftOut = addresses.some(({ value }, index) => segments[index] && numberOf(segments[index], value) === undefined);
-    if (isLeftOut) {
-      return refusal(`${list} is not allowed in config`, [{ pool: stock.name, why: "it avoids addresses ending in .0 and .255" }]);
-    }
+    if (isLeftOut) return notAllowed(addresses, "", [{ pool: stock.name, why: "it avoids addresses ending in .0 and .255" }]);
     const objection = stock.pool && stock.objectionTo(wish);
     if (objection) return incompatible(stock, objection);
-    if (wish.pool !== undefined && wish.pool !== stock.name) {
-      return refusal(`requested loadBalancer IP(s) ${list} is not compatible with requested address pool ${poolName(wish.pool)}`, [
-        { pool: stock.name, why: `it is the one that has ${list}` },
-      ]);
-    }
-    return stock;
+    if (wish.pool === undefined || wish.pool === stock.name) return stock;
+    const list = listed(addresses);
+    return refusal(`requested loadBalancer IP(s) ${list} is not compatible with requested address pool ${poolName(wish.pool)}`, [
+      { pool: stock.name, why: `it is the one that has ${list}` },
+    ]);
   }
 
   /** Addresses for a Service that asks for none in particular: from the pool that it names, or from the first that has some for it. */
   find(wish: Wish): Found | Refusal {
     if (wish.pool === undefined) {
-      return this.#first(this.#order.for(wish), wish) ?? this.#refuse("no available IPs", wish);
+      return first(wish, (families) => this.#order.openFor(wish, families)) ?? this.#refuse("no available IPs", wish);
     }
     const stock = this.#stocks.get(wish.pool);
     if (!stock) return refusal(`unknown pool ${quote(wish.pool)}`);
     const objection = stock.objectionTo(wish);
     if (objection && stock.pool) return incompatible(stock, objection);
-    return this.#first([stock], wish) ?? nothingIn(stock, wish.families, wish);
+    return first(wish, () => [stock]) ?? nothingIn(stock, wish.families, wish);
   }
 
   /** The audiences of the pools that are tried for it. */
   audiences(wish: Wish): Set<string> {
-    return new Set(this.#order.for(wish).map(({ audience }) => audience));
-  }
-
-  #first(stocks: readonly Stock[], wish: Wish): Found | undefined {
-    for (const families of alternatives(wish)) {
-      for (const stock of stocks) {
-        const addresses = stock.offer(families, wish.sharing);
-        if (addresses) return { stock, addresses };
-      }
-    }
-    return undefined;
+    return this.#order.audiences(wish);
   }
 
   #refuse(lead: string, wish: Wish): Refusal {
     const { all } = this.#order;
     if (all.length === 0) return refusal(`${lead}: there are no pools`);
-    const tried = this.#order
-      .for(wish)
-      .slice(0, MOST_TRIED)
-      .map((stock): Tried => ({ pool: stock.name, why: stock.lack(wish.families, wish.sharing) }));
+    const tried = [...this.#order.for(wish).take(MOST_TRIED)].map((stock): Tried => ({
+      pool: stock.name,
+      why: stock.lack(wish.families, wish.sharing),
+    }));
     for (const stock of all) {
       if (tried.length >= MOST_TRIED) break;
       const why =
@@ -112,6 +98,16 @@ export class Pools {
     }
     return refusal(lead, tried, all.length);
   }
+}
+
+function first(wish: Wish, stocks: (families: readonly Family[]) => Iterable<Stock>): Found | undefined {
+  for (const families of alternatives(wish)) {
+    for (const stock of stocks(families)) {
+      const addresses = stock.offer(families, wish.sharing);
+      if (addresses) return { stock, addresses };
+    }
+  }
+  return undefined;
 }
 
 /** Which families at once would do, the best first. */
@@ -123,6 +119,10 @@ export function nothingIn(stock: Stock, families: readonly Family[], { sharing }
   return refusal(`no available IPs in pool ${stock.name} for ${familyName(families)} IPFamily`, [
     { pool: stock.name, why: stock.lack(families, sharing) },
   ]);
+}
+
+function notAllowed(addresses: readonly Address[], why: string, tried: readonly Tried[] = []): Refusal {
+  return refusal(`${listed(addresses)} is not allowed in config${why}`, tried);
 }
 
 function incompatible(stock: Stock, why: string): Refusal {

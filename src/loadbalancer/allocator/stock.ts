@@ -49,8 +49,13 @@ export class Stock {
 
   /** One address of each family, IPv4 first. undefined: not of each. */
   offer(families: readonly Family[], sharing: Sharing): readonly Address[] | undefined {
-    const offered = families.flatMap((family) => this.spaces[family].first(sharing) ?? []);
-    return offered.length === families.length ? offered.sort((a, b) => a.family - b.family) : undefined;
+    const offered: Address[] = [];
+    for (const family of families) {
+      const address = this.spaces[family].first(sharing);
+      if (!address) return undefined;
+      offered.push(address);
+    }
+    return offered.sort((a, b) => a.family - b.family);
   }
 
   /** What is missing where there is no offer. */

@@ -17,6 +17,7 @@ export class Space {
   readonly #ascending: readonly Segment[];
   readonly #free: FreeNumbers;
   readonly #groups = new Map<string, SharingGroup>();
+  #watcher: ((isFull: boolean) => void) | undefined;
 
   constructor(family: Family, segments: readonly Segment[]) {
     this.#family = family;
@@ -28,6 +29,12 @@ export class Space {
 
   get hasFree(): boolean {
     return this.#free.lowest() !== undefined;
+  }
+
+  /** Tells the one who watches whether it is full, now and whenever that changes. */
+  watch(watcher: (isFull: boolean) => void): void {
+    this.#watcher = watcher;
+    watcher(!this.hasFree);
   }
 
   hasGroup(group: string): boolean {
@@ -46,7 +53,7 @@ export class Space {
   enter(address: Address, sharing: Sharing, first: boolean): void {
     const number = this.#numberOf(address);
     if (number === undefined) return;
-    if (first) this.#free.take(number);
+    if (first) this.#take(number);
     const name = groupOf(sharing);
     if (name === undefined) return;
     const group = this.#groups.get(name) ?? new SharingGroup();
@@ -59,13 +66,24 @@ export class Space {
   leave(address: Address, sharing: Sharing, last: boolean): void {
     const number = this.#numberOf(address);
     if (number === undefined) return;
-    if (last) this.#free.give(number);
+    if (last) this.#give(number);
     const name = groupOf(sharing);
     const group = name === undefined ? undefined : this.#groups.get(name);
     if (name === undefined || !group) return;
     group.leave(number, sharing.ports);
     if (last) group.remove(number);
     if (group.isEmpty) this.#groups.delete(name);
+  }
+
+  #take(number: number): void {
+    this.#free.take(number);
+    if (this.#watcher && !this.hasFree) this.#watcher(true);
+  }
+
+  #give(number: number): void {
+    const wasFull = this.#watcher && !this.hasFree;
+    this.#free.give(number);
+    if (wasFull) this.#watcher?.(false);
   }
 
   #numberOf({ value }: Address): number | undefined {
