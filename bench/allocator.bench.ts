@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Report } from "./allocator/filling.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { compare, interleaved, type Bench } from "./measure.ts";
+
+export const bench: Bench = {
+  name: "allocator",
+  async run(say) {
+    const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-"));
+    try {
+      const contestant = (name: string, program: Program) => async () => {
+        await using allocator = new Contestant(program, []);
+        const report = await allocator.next<Report>();
+        const { tenth, nineTenths } = report.usAt;
+        say(`${name}: one more Service takes ${tenth.toFixed(1)} µs at 10 %, ${nineTenths.toFixed(1)} µs at 90 %`);
+        return report;
+      };
+      const { ours, peer } = await interleaved({
+        ours: contestant("ours", await ourProgram("allocator/ours.ts", directory)),
+        peer: contestant("linear scan", await peerProgram("allocator/peer.ts", directory)),
+      });
+      const given = new Set([...ours, ...peer].map((report) => report.given));
+      if (given.size > 1) throw new Error(`They do not give the same addresses: ${[...given].join(", ")}.`);
+
+      const measure = (what: string, goal: number, theirs: readonly number[]) =>
+        compare({ bench: "allocator", what, goal, unit: "µs" }, ours.map(nineTenths), theirs);
+      return [
+        measure("one more Service with a /16 and a /64 at 90 %", 50, peer.map(nineTenths)),
+        measure(
+          "one more Service at 90 % (the peer: ours at 10 %)",
+          0.5,
+          ours.map(({ usAt }) => usAt.tenth),
+        ),
+      ];
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  },
+};
+
+const nineTenths = ({ usAt }: Report) => usAt.nineTenths;

@@ -1,0 +1,31 @@
+import { parsePrefix } from "../../src/ip/prefix.ts";
+import { Allocator } from "../../src/loadbalancer/allocator/allocator.ts";
+import type { Wish } from "../../src/loadbalancer/services/wish.ts";
+import { RANGES, reportOn } from "./filling.ts";
+
+const allocator = new Allocator({ onWake: () => {} });
+const ranges = [parsePrefix(RANGES[4]), parsePrefix(RANGES[6])];
+allocator.setPools([{ name: "edge", generation: 1, labels: {}, ranges, autoAssign: true, avoidBuggyIPs: false }], new Set());
+
+const created = new Date(0);
+const wish = (service: number): Wish => ({
+  key: `shop/service-${service}`,
+  uid: String(service),
+  created,
+  namespace: "shop",
+  labels: {},
+  families: [4, 6],
+  policy: "RequireDualStack",
+  sharing: { key: "", backend: "", ports: ["TCP/80"] },
+});
+
+function allocate(service: number): string {
+  const held = allocator.allocate(wish(service));
+  if ("refused" in held) throw new Error(held.refused);
+  return held.addresses.join(" ");
+}
+
+reportOn(
+  { allocate, release: (service) => allocator.release(`shop/service-${service}`), fill: (service) => void allocate(service) },
+  1_000,
+);
