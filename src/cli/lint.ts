@@ -55,5 +55,5 @@ function report(failures: readonly PlacedFailure[], objects: number): string {
 
 function sentence({ kind, name, namespace, field, message }: PlacedFailure): string {
   const title = kind === "" ? "" : `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}: `;
-  return `${title}${field === "" ? "" : `${field}: `}${message}`;
+  return `${title}${field === "" ? "" : `${field}: `}${message.replaceAll(/ ?\n/g, "; ")}`;
 }

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { loadBalancerRule } from "./loadbalancer-rule.ts";
 import { routerRule } from "./router-rule.ts";
 
 /** What is wrong with one object. */
@@ -25,4 +26,4 @@ export interface LintContext {
 export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly Failure[];
 
 /** The rules of every domain. */
-export const LINT_RULES: readonly LintRule[] = [routerRule];
+export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule];

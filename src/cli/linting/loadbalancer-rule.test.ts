@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { loadBalancerRule } from "./loadbalancer-rule.ts";
+import type { LintContext } from "./rules.ts";
+
+function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
+  const core = ["Node", "Secret", "Namespace"].includes(kind);
+  const apiVersion = core ? "v1" : kind === "BGPPeer" ? "metallb.io/v1beta2" : "metallb.io/v1beta1";
+  const metadata = { name, ...(kind !== "Node" && { namespace: "metallb-system" }) };
+  return { apiVersion, kind, metadata, ...(!core && { spec }), ...more };
+}
+
+const pool = (name: string, ...addresses: string[]) => object("IPAddressPool", name, { addresses, autoAssign: true, avoidBuggyIPs: false });
+const peer = (name: string, spec: object = {}) => object("BGPPeer", name, { myASN: 1, peerASN: 2, peerAddress: "192.0.2.1", ...spec });
+const ad = (name: string, spec: object = {}) =>
+  object("BGPAdvertisement", name, { aggregationLength: 32, aggregationLengthV6: 128, ...spec });
+const rack = (rack: string) => ({ nodeSelectors: [{ matchLabels: { rack } }] });
+const node = (name: string, labels: object) => object("Node", name, {}, { metadata: { name, labels } });
+const secret = (fields: object) => object("Secret", "s", {}, fields);
+
+const said = (objects: readonly KubeObject[], context: LintContext = {}) =>
+  loadBalancerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
+
+test("what is sound is fine", () => {
+  expect(said([pool("a", "10.0.0.0/24"), peer("p"), ad("ad"), object("L2Advertisement", "l2", {})])).toEqual([]);
+});
+
+test("two pools that overlap are told apart by name, since neither is older", () => {
+  expect(said([pool("b", "10.0.0.0/24"), pool("a", "10.0.0.0/16")])).toEqual([
+    'IPAddressPool/b ValidationFailed spec.addresses[0]: CIDR "10.0.0.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/16"',
+  ]);
+});
+
+test("peers for different nodes are not in each other's way, those for every node are in everyone's", () => {
+  const apart = [peer("a", rack("a")), peer("b", rack("b"))];
+  expect(said(apart)).toEqual([]);
+  expect(said([...apart, peer("c", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
+    "BGPPeer/c ValidationFailed spec.myASN: peer 192.0.2.9 has myAsn different from 192.0.2.1, in FRR mode all myAsn must be equal",
+  ]);
+  const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b", zone: "1" })];
+  const zone = { nodeSelectors: [{ matchLabels: { zone: "1" } }] };
+  expect(said([...apart, ...nodes])).toEqual([]);
+  expect(said([...apart, ...nodes, peer("z", zone)])).toHaveLength(1);
+});
+
+test("a node that is named has its own view", () => {
+  const objects = [peer("a", { ...rack("a"), myASN: 0 }), peer("b", rack("b")), node("n1", { rack: "a" }), node("n2", { rack: "b" })];
+  expect(said(objects, { node: "n1" })).toEqual(["BGPPeer/a ValidationFailed spec.myASN: parsing peer a missing local ASN"]);
+  expect(said(objects, { node: "n2" })).toEqual([]);
+});
+
+test("a part of the whole does not miss the rest", () => {
+  const objects = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } }), ad("ad", { communities: ["alias"] })];
+  expect(said(objects)).toEqual([]);
+  expect(said([...objects, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
+    'BGPAdvertisement/ad DependencyFailed spec.communities[0]: invalid community format: alias\ninvalid community "alias" in BGP advertisement',
+    "BGPPeer/p DependencyFailed spec.bfdProfile: peer p referencing non existing bfd profile fast",
+  ]);
+});
+
+test("a Secret among the manifests has to be of the right type and have the password, and one elsewhere is trusted", () => {
+  const peers = [peer("p", { passwordSecret: { name: "s" } })];
+  expect(said([...peers, secret({ type: "kubernetes.io/basic-auth", stringData: { password: "geheim" } })])).toEqual([]);
+  expect(said([...peers, secret({ type: "Opaque", stringData: { password: "geheim" } })])).toEqual([
+    'BGPPeer/p ValidationFailed spec.passwordSecret.name: parsing peer p secret type mismatch on "metallb-system"/"s", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer p password secret',
+  ]);
+});
+
+test("namespaces are load balancers of their own", () => {
+  const elsewhere = pool("a", "10.0.0.0/24");
+  elsewhere.metadata.namespace = "other";
+  expect(said([pool("b", "10.0.0.0/24"), elsewhere])).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import { Namespace } from "../../api/core/namespace.ts";
+import { Secret } from "../../api/core/secret.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { loadConfig, type ConfigFailure, type View } from "../../loadbalancer/config/load.ts";
+import type { ConfigObjects } from "../../loadbalancer/config/objects.ts";
+import { nodeNamed, nodesOf } from "../routing/imagine.ts";
+import type { Failure, LintContext } from "./rules.ts";
+
+/** What the controller and the speakers would say: that of the node that is named, those of the nodes that are described, or those of any. */
+export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
+  const found = new Map<string, Failure>();
+  for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
+    const config = configObjects(group, objects);
+    const isElsewhere = missingElsewhere(config);
+    for (const { view, seen } of viewsOf(config, objects, context)) {
+      for (const failure of loadConfig(seen, { view, lastGood: new Map(), now: new Date() }).failures) {
+        if (isElsewhere(failure)) continue;
+        found.set(JSON.stringify([failure.kind, failure.namespace, failure.name, failure.field, failure.message]), failure);
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+function configObjects(group: readonly KubeObject[], objects: readonly KubeObject[]): ConfigObjects {
+  const secrets = of<Secret>(Secret, group);
+  return {
+    pools: of<IPAddressPool>(IPAddressPool, group),
+    peers: of<BGPPeer>(BGPPeer, group),
+    bfdProfiles: of<BFDProfile>(BFDProfile, group),
+    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, group),
+    l2Advertisements: of<L2Advertisement>(L2Advertisement, group),
+    communities: of<Community>(Community, group),
+    namespaces: of<Namespace>(Namespace, objects).map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    nodes: nodesOf(objects),
+    secret: (name) => secrets.find(({ metadata }) => metadata.name === name),
+  };
+}
+
+/** Where there is none of a kind, only a part of the whole is looked at; and Secrets are seldom kept with the rest. */
+function missingElsewhere({ bfdProfiles, communities }: ConfigObjects): (failure: ConfigFailure) => boolean {
+  return ({ rule }) => rule === "T1" || (rule === "T2" && bfdProfiles.length === 0) || (rule === "T3" && communities.length === 0);
+}
+
+interface Look {
+  readonly view: View;
+  readonly seen: ConfigObjects;
+}
+
+function viewsOf(config: ConfigObjects, objects: readonly KubeObject[], { node }: LintContext): Look[] {
+  if (node !== undefined) return [{ view: { of: "node", node }, seen: { ...config, nodes: [nodeNamed(node, objects)] } }];
+  if (config.nodes.length > 0) return [{ view: { of: "cluster" }, seen: config }];
+  return selectorsIn(config).map((selectors) => ({ view: { of: "cluster" }, seen: whatSelects(selectors, config) }));
+}
+
+type Selecting = { spec: { nodeSelectors?: LabelSelector[] } };
+
+/** One node for each list of selectors: who knows which labels come together. */
+function selectorsIn({ peers, bgpAdvertisements }: ConfigObjects): string[] {
+  const texts = new Set([...peers, ...bgpAdvertisements].map(textOf));
+  if (texts.size > 1) texts.delete("");
+  return texts.size === 0 ? [""] : [...texts];
+}
+
+/** The objects with these selectors, and those for every node, as if they were all there were. */
+function whatSelects(selectors: string, config: ConfigObjects): ConfigObjects {
+  const chosen = <T extends Selecting>(all: readonly T[]): T[] => all.filter((one) => ["", selectors].includes(textOf(one)));
+  return { ...config, peers: chosen(config.peers), bgpAdvertisements: chosen(config.bgpAdvertisements) };
+}
+
+function textOf({ spec: { nodeSelectors = [] } }: Selecting): string {
+  return nodeSelectors.length === 0 ? "" : JSON.stringify(nodeSelectors);
+}
+
+function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
+  return objects.filter(({ kind: own, apiVersion = "" }) => own === kind && groupOf(apiVersion) === group) as T[];
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
