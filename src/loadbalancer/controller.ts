@@ -79,7 +79,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     log,
   });
   manager.add(serving, { leaderOnly: true });
-  addPoolReports({ ...options, pools, usage, usageOf: (pool) => serving.usage(pool) });
+  addPoolReports({ ...options, pools, usage, usageOf: (pool) => serving.usage(pool), isInEffect: (pool) => serving.isInEffect(pool) });
   addConfigurationReports({
     ...options,
     namespace,

@@ -1,8 +1,13 @@
 import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
+import type { Address } from "../../ip/address.ts";
 import { Allocator, type Held, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
+import { readService } from "../services/read-services.ts";
+import { isOurs } from "../services/wish.ts";
 import { type Decision, decide, reclaim } from "./decide.ts";
+import { patchTo, type Shown } from "./shown.ts";
+import { VisibleAddresses } from "./visible-addresses.ts";
 
 export interface AddressDeskOptions {
   lbClass: string | undefined;
@@ -12,54 +17,99 @@ export interface AddressDeskOptions {
   onPool: (pool: string) => void;
 }
 
-/** The allocator during one term of a leader, with what surrounds it: which pools there are, and who would rather have something else. */
+/** A decision, and what to write so that the Service shows it. */
+export interface Order extends Decision {
+  /** To be sent now; from the moment that it is given out it counts as under way. */
+  readonly patch?: object;
+}
+
+/** The allocator during one term of a leader, with what surrounds it: which pools there are, and what the Services show. */
 export class AddressDesk {
   readonly #options: AddressDeskOptions;
   readonly #allocator: Allocator;
+  readonly #visible: VisibleAddresses;
   /** They have an address, and not the one that they ask for. */
   readonly #unsatisfied = new Set<string>();
-  #hasPools = false;
+  #pools: ReadonlySet<string> = new Set();
+  #broken: ReadonlySet<string> = new Set();
 
   constructor(options: AddressDeskOptions) {
     this.#options = options;
     this.#allocator = new Allocator({ onWake: options.onWake });
+    this.#visible = new VisibleAddresses(options.onWake);
   }
 
   /** From now on these pools. Services that lose or change something by it are woken. */
   configure({ config, resources }: Loaded): void {
     const pools = resources.filter(({ kind }) => kind === "IPAddressPool").map(({ name }) => name);
-    this.#hasPools = pools.length > 0;
-    const broken = new Set(pools.filter((name) => !config.pools.has(name)));
-    const { lost, moved } = this.#allocator.setPools(config.pools.values(), broken);
+    this.#pools = new Set(pools);
+    this.#broken = new Set(pools.filter((name) => !config.pools.has(name)));
+    const { lost, moved } = this.#allocator.setPools(config.pools.values(), this.#broken);
     for (const key of [...lost, ...moved, ...this.#unsatisfied]) this.#options.onWake(key);
     for (const pool of pools) this.#options.onPool(pool);
   }
 
   /** What the Services carry is theirs before anyone else is served; of two that carry the same the older keeps it. */
   claimAll(services: readonly Service[]): void {
-    for (const service of services.toSorted(byAge)) reclaim(service, { allocator: this.#allocator, lbClass: this.#options.lbClass });
+    for (const service of services.toSorted(byAge)) {
+      this.see(service);
+      reclaim(service, { allocator: this.#allocator, lbClass: this.#options.lbClass });
+    }
   }
 
-  decide(service: Service): Decision {
+  /** The server holds this of the Service. */
+  see(service: Service): void {
+    const shown = isOurs(service, this.#options.lbClass) ? readService(service, []).addresses : [];
+    this.#visible.see(keyOf(service), versionOf(service), shown.map(String));
+  }
+
+  decide(service: Service): Order {
     const key = keyOf(service);
+    this.see(service);
     const before = this.#allocator.held(key);
-    const decision = decide(service, { allocator: this.#allocator, lbClass: this.#options.lbClass, hasPools: this.#hasPools });
+    const decision = decide(service, { allocator: this.#allocator, lbClass: this.#options.lbClass, hasPools: this.#pools.size > 0 });
     const after = this.#allocator.held(key);
     if (decision.refused && after) this.#unsatisfied.add(key);
     else this.#unsatisfied.delete(key);
     this.#note(before, after);
-    return decision;
+
+    const wanted = decision.wanted && this.#unoccupied(key, decision.wanted);
+    const patch = wanted && patchTo(service, wanted);
+    if (!wanted || !patch) return decision;
+    this.#visible.send(key, versionOf(service), wanted.addresses.map(String));
+    return { ...decision, wanted, patch };
   }
 
+  /** The Service is gone. */
   release(key: string): void {
     const before = this.#allocator.held(key);
     this.#unsatisfied.delete(key);
     this.#allocator.release(key);
+    this.#visible.forget(key);
     this.#note(before, undefined);
   }
 
   usage(pool: string): Usage | undefined {
     return this.#allocator.usage(pool);
+  }
+
+  isInEffect(pool: string): boolean {
+    return this.#pools.has(pool) && !this.#broken.has(pool);
+  }
+
+  /** Without what another still shows that no longer holds it. When that is over the Service is woken. */
+  #unoccupied(key: string, { addresses, pool }: Shown): Shown {
+    const free = addresses.filter((address) => {
+      const text = address.toString();
+      const occupied = this.#visible.others(key, text).some((other) => !this.#holds(other, address));
+      if (occupied) this.#visible.wait(key, text);
+      return !occupied;
+    });
+    return { addresses: free, ...(pool !== undefined && free.length > 0 && { pool }) };
+  }
+
+  #holds(key: string, address: Address): boolean {
+    return this.#allocator.held(key)?.addresses.some((one) => one.equals(address)) ?? false;
   }
 
   #note(before: Held | undefined, after: Held | undefined): void {
@@ -69,6 +119,10 @@ export class AddressDesk {
     if (before?.pool === after?.pool && had.size === has.size && had.isSubsetOf(has)) return;
     for (const pool of new Set([before?.pool, after?.pool])) if (pool !== undefined) this.#options.onPool(pool);
   }
+}
+
+function versionOf({ metadata }: Service): string {
+  return metadata.resourceVersion ?? "";
 }
 
 function byAge(a: Service, b: Service): number {

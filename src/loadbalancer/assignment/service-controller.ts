@@ -13,10 +13,8 @@ import type { Log } from "../../kube/log.ts";
 import { serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
-import { AddressDesk } from "./address-desk.ts";
-import type { Decision } from "./decide.ts";
+import { AddressDesk, type Order } from "./address-desk.ts";
 import type { FreshView } from "./fresh-view.ts";
-import { patchTo } from "./shown.ts";
 
 export interface ServiceControllerOptions {
   /** Fenced: only the leader hands out addresses. */
@@ -66,6 +64,10 @@ export class ServiceController implements Runnable {
 
   usage(pool: string): Usage | undefined {
     return this.#desk?.usage(pool);
+  }
+
+  isInEffect(pool: string): boolean {
+    return this.#desk?.isInEffect(pool) ?? false;
   }
 
   /** Why the Service does not have what it asks for. */
@@ -130,14 +132,13 @@ export class ServiceController implements Runnable {
       this.#refused.delete(key);
       return undefined;
     }
-    const decision = desk.decide(service);
-    this.#tell(service, decision);
-    const patch = decision.wanted && patchTo(service, decision.wanted);
-    if (patch) await this.#write(service, decision, patch, signal, log);
+    const order = desk.decide(service);
+    this.#tell(service, order);
+    if (order.patch) await this.#write(service, order, order.patch, { desk, signal, log });
     return unseen ? { requeueAfter: UNSEEN_MS } : undefined;
   }
 
-  #tell(service: Service, { tidings, refused }: Decision): void {
+  #tell(service: Service, { tidings, refused }: Order): void {
     const key = keyOf(service);
     const told = this.#refused.get(key);
     for (const tiding of tidings) this.#options.events.record(service, tiding);
@@ -148,12 +149,19 @@ export class ServiceController implements Runnable {
     this.#options.onRefusal(key);
   }
 
-  async #write(service: Service, { wanted, deprecated }: Decision, patch: object, signal: AbortSignal, log: Log): Promise<void> {
+  async #write(
+    service: Service,
+    { wanted, deprecated }: Order,
+    patch: object,
+    { desk, signal, log }: { desk: AddressDesk; signal: AbortSignal; log: Log },
+  ): Promise<void> {
     const { client, services, events } = this.#options;
     const { resourceVersion } = service.metadata;
     if (resourceVersion === undefined) return;
     try {
-      services.learn(await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal }));
+      const answer = await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal });
+      services.learn(answer);
+      desk.see(answer);
     } catch (error) {
       // Someone was faster; the watch brings what happened, and the address stays held until then.
       if (isKubeError(error, "Conflict", "NotFound")) return;

@@ -21,10 +21,12 @@ export interface PoolReportsOptions {
   /** Rings for a pool, by `namespace/name`, when what is in use of it has changed. */
   usage: Source;
   usageOf: (pool: string) => Usage | undefined;
+  /** Whether anything can be had from the pool; one that is invalid only keeps what it gave. */
+  isInEffect: (pool: string) => boolean;
 }
 
 /** Keeps IPAddressPool.status, and the gauges, at what the allocator holds. */
-export function addPoolReports({ manager, client, budget, log, pools, usage, usageOf }: PoolReportsOptions): void {
+export function addPoolReports({ manager, client, budget, log, pools, usage, usageOf, isInEffect }: PoolReportsOptions): void {
   const writer = new StatusWriter({ client, budget, log, cache: pools, kind: IPAddressPool });
   const counting = controller("pool-status", {
     watches: [changesOf(pools), usage],
@@ -32,7 +34,7 @@ export function addPoolReports({ manager, client, budget, log, pools, usage, usa
     reconcile(key) {
       const pool = parseKey(key).name;
       const inUse = pools.get(key) && usageOf(pool);
-      if (inUse) writer.set(key, poolStatus(inUse));
+      if (inUse) writer.set(key, poolStatus(inUse, isInEffect(pool)));
       else writer.forget(key);
       measure(pool, inUse);
       return Promise.resolve();

@@ -1,11 +1,10 @@
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
-import type { ConditionReport } from "../../kube/status/conditions.ts";
-import { setCondition } from "../../kube/status/conditions.ts";
+import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
 import type { Picture } from "../../kube/status/plan.ts";
 import type { Usage } from "../allocator/allocator.ts";
 
 /** What is handed out of a pool. Who asked first for its ranges is written into the same status by others, and stays. */
-export function poolStatus(usage: Usage): Picture<IPAddressPool> {
+export function poolStatus(usage: Usage, inEffect: boolean): Picture<IPAddressPool> {
   const counters = {
     assignedIPV4: counted(usage.assignedIPv4),
     assignedIPV6: counted(usage.assignedIPv6),
@@ -13,9 +12,16 @@ export function poolStatus(usage: Usage): Picture<IPAddressPool> {
     availableIPV6: counted(usage.availableIPv6),
     services: usage.services,
   };
-  const exhausted = exhaustion(usage);
+  const exhausted = inEffect ? exhaustion(usage) : invalid;
   return { status: (held) => ({ ...held, ...counters, conditions: setCondition(held?.conditions ?? [], exhausted) }) };
 }
+
+const invalid: ConditionReport = {
+  type: "Exhausted",
+  status: "Unknown",
+  reason: "PoolInvalid",
+  message: "The pool cannot be used as it is written, and gives nothing; ConfigurationState controller says why",
+};
 
 /** The largest number that JSON carries without rounding. */
 const MOST = BigInt(Number.MAX_SAFE_INTEGER);

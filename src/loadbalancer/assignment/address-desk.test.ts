@@ -1,0 +1,282 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Service } from "../../api/core/service.ts";
+import { config, pool } from "../announce/specimen.ts";
+import type { Pool } from "../config/config.ts";
+import type { Loaded } from "../config/load.ts";
+import { AddressDesk } from "./address-desk.ts";
+
+function loaded(pools: readonly Pool[], broken: readonly string[] = []): Loaded {
+  const resources = [
+    ...pools.map(({ name }) => ({ name, state: "Applied" as const })),
+    ...broken.map((name) => ({ name, state: "Failed" as const })),
+  ];
+  return {
+    config: config({ pools }),
+    failures: [],
+    warnings: [],
+    resources: resources.map(({ name, state }) => ({ kind: "IPAddressPool", name, generation: 1, state })),
+    lastGood: new Map(),
+  };
+}
+
+function service(name: string, annotations: Record<string, string> = {}, created = 0): Service {
+  return {
+    metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", creationTimestamp: new Date(created).toISOString(), annotations },
+    spec: { type: "LoadBalancer", clusterIPs: ["10.96.0.1"], ports: [{ protocol: "TCP", port: 80 }] },
+    status: {},
+  };
+}
+
+function open(pools: readonly Pool[]): { desk: AddressDesk; woken: string[]; rung: string[] } {
+  const [woken, rung]: [string[], string[]] = [[], []];
+  const desk = new AddressDesk({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => rung.push(name) });
+  desk.configure(loaded(pools));
+  rung.length = 0;
+  return { desk, woken, rung };
+}
+
+describe("who is woken", () => {
+  const [one, two] = [pool("one", ["192.0.2.0/32"]), pool("two", ["192.0.2.1/32"], { autoAssign: false })];
+  const fromTwo = { "metallb.io/address-pool": "two" };
+
+  test("by an address that is free again: those who have none, and those who would rather have that one", () => {
+    const { desk, woken } = open([one, two]);
+    desk.decide(service("has-two", fromTwo));
+    desk.decide(service("has-one"));
+    desk.decide(service("has-one", fromTwo));
+    desk.decide(service("has-nothing"));
+    expect(woken).toEqual([]);
+    desk.release("shop/has-two");
+    expect(woken).toEqual(["shop/has-one"]);
+  });
+
+  test("nobody by one who looks in vain for something better", () => {
+    const { desk, woken } = open([one, two, pool("three", ["192.0.2.2/32"])]);
+    desk.decide(service("has-two", fromTwo));
+    for (const name of ["a", "b"]) {
+      desk.decide(service(name));
+      desk.decide(service(name, fromTwo));
+    }
+    woken.length = 0;
+    for (const name of ["a", "b"]) desk.decide(service(name, fromTwo));
+    expect(woken).toEqual([]);
+  });
+
+  test("by a pool that is gone: those who had an address of it", () => {
+    const { desk, woken } = open([one]);
+    desk.decide(service("web"));
+    desk.configure(loaded([pool("other", ["198.51.100.0/32"])]));
+    expect(woken).toEqual(["shop/web"]);
+  });
+});
+
+test("who leads next knows what is carried before it gives anything, and of two that carry the same the younger moves", () => {
+  const { desk } = open([pool("main", ["192.0.2.0-192.0.2.2"])]);
+  const carrying = { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } };
+  const younger = { ...service("a-younger", {}, 9000), status: carrying };
+  const older = { ...service("older", {}, 1000), status: carrying };
+  desk.claimAll([younger, service("a-pending"), older]);
+  const given = [service("a-pending"), younger, older].map((one) => desk.decide(one).wanted?.addresses.map(String));
+  expect(given).toEqual([["192.0.2.1"], ["192.0.2.2"], ["192.0.2.0"]]);
+});
+
+test("a pool rings when something of it is taken or given back, and not when the same is said again", () => {
+  const { desk, rung } = open([pool("main", ["192.0.2.0/30"])]);
+  desk.decide(service("web"));
+  desk.decide(service("web"));
+  expect(rung).toEqual(["main"]);
+  expect(desk.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
+  desk.release("shop/web");
+  expect(rung).toEqual(["main", "main"]);
+});
+
+test("a pool that is invalid is not in effect, and one that nobody has ever heard of neither", () => {
+  const { desk } = open([]);
+  desk.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));
+  expect(["sound", "odd", "unheard"].map((name) => desk.isInEffect(name))).toEqual([true, false, false]);
+});
+
+interface Patch {
+  metadata?: { annotations: Record<string, string | null> };
+  status?: Service["status"];
+}
+
+/** What stands on the server, and what is on its way there. */
+class World {
+  readonly services = new Map<string, Service>();
+  #desk: AddressDesk;
+  #pools: readonly Pool[];
+  #flying: { name: string; resourceVersion: string; patch: Patch }[] = [];
+  #version = 1;
+  #woken: string[] = [];
+
+  constructor(pools: readonly Pool[]) {
+    this.#pools = pools;
+    this.#desk = this.#lead();
+  }
+
+  put(name: string, requested: string | undefined): void {
+    const held = this.services.get(name);
+    const annotations = { ...held?.metadata.annotations, ...(requested !== undefined && { "metallb.io/loadBalancerIPs": requested }) };
+    const next = held ?? service(name, {}, this.#version * 1000);
+    this.services.set(name, { ...next, metadata: { ...next.metadata, annotations, resourceVersion: this.#next() } });
+  }
+
+  remove(name: string): void {
+    this.services.delete(name);
+    this.#desk.release(`shop/${name}`);
+  }
+
+  reconcile(name: string): void {
+    const found = this.services.get(name);
+    // The queue has no two workers at one key.
+    if (!found || this.#flying.some((patch) => patch.name === name)) return;
+    const { patch } = this.#desk.decide(found);
+    if (patch) this.#flying.push({ name, resourceVersion: found.metadata.resourceVersion ?? "", patch });
+  }
+
+  /** Writes are under way at the same time, and arrive in any order; one that comes too late is refused. */
+  land(nth: number): void {
+    const [first] = this.#flying.splice(nth % Math.max(1, this.#flying.length), 1);
+    const found = first && this.services.get(first.name);
+    if (!found || found.metadata.resourceVersion !== first.resourceVersion) return;
+    const ingress = first.patch.status?.loadBalancer?.ingress ?? undefined;
+    const status = first.patch.status ? { loadBalancer: ingress ? { ingress } : {} } : found.status;
+    const annotations = { ...found.metadata.annotations, ...first.patch.metadata?.annotations };
+    const kept = Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null);
+    const metadata = { ...found.metadata, annotations: Object.fromEntries(kept), resourceVersion: this.#next() };
+    this.services.set(first.name, { ...found, metadata, ...(status && { status }) });
+  }
+
+  reshape(pools: readonly Pool[]): void {
+    this.#pools = pools;
+    this.#desk.configure(loaded(pools));
+  }
+
+  /** Some of what is on its way arrives, the rest never does; then another leads. */
+  crash(arriving: number): void {
+    for (let nth = 0; nth < arriving; nth++) this.land(nth);
+    this.#flying = [];
+    this.#desk = this.#lead();
+  }
+
+  /** Looks at everyone, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
+  settle(): boolean {
+    let keys = [...this.services.keys()];
+    for (let round = 0; round < 20; round++) {
+      for (const name of keys) this.reconcile(name);
+      keys = [...this.#flying.map(({ name }) => name), ...this.#woken.map((key) => key.slice("shop/".length))];
+      if (keys.length === 0) return true;
+      while (this.#flying.length > 0) this.land(0);
+      this.#woken.length = 0;
+    }
+    return false;
+  }
+
+  get addressed(): number {
+    return [...this.services.values()].filter(({ status }) => status?.loadBalancer?.ingress).length;
+  }
+
+  get doubles(): string[] {
+    const ips = [...this.services.values()].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
+    return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
+  }
+
+  #lead(): AddressDesk {
+    const { desk, woken } = open(this.#pools);
+    this.#woken = woken;
+    desk.claimAll([...this.services.values()]);
+    return desk;
+  }
+
+  #next(): string {
+    return String(++this.#version);
+  }
+}
+
+describe("through any history of edits, lost writes and changes of leader", () => {
+  const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
+  const ip = fc.integer({ min: 0, max: 4 }).map((last) => `192.0.2.${last}`);
+  const shape = fc.constantFrom(["192.0.2.0-192.0.2.3"], ["192.0.2.0-192.0.2.1"], ["192.0.2.1-192.0.2.4"], ["198.51.100.0/30"]);
+  type Step = (world: World) => void;
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.tuple(name, fc.option(ip, { nil: undefined, freq: 4 })).map(
+        ([who, what]): Step =>
+          (world) =>
+            world.put(who, what),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: name.map(
+        (who): Step =>
+          (world) =>
+            world.remove(who),
+      ),
+    },
+    {
+      weight: 6,
+      arbitrary: name.map(
+        (who): Step =>
+          (world) =>
+            world.reconcile(who),
+      ),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.nat({ max: 5 }).map(
+        (nth): Step =>
+          (world) =>
+            world.land(nth),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: shape.map(
+        (ranges): Step =>
+          (world) =>
+            world.reshape([pool("main", ranges)]),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.nat({ max: 3 }).map(
+        (arriving): Step =>
+          (world) =>
+            world.crash(arriving),
+      ),
+    },
+  );
+
+  const history = fc.array(step, { minLength: 30, maxLength: 120, size: "max" });
+
+  test("no two Services ever show the same address", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
+        for (const take of steps) {
+          take(world);
+          expect(world.doubles).toEqual([]);
+        }
+      }),
+      { seed: 6, numRuns: 400 },
+    );
+  });
+
+  test("everyone settles, and no address is left while someone without a wish of its own waits", () => {
+    fc.assert(
+      fc.property(history, (steps) => {
+        const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
+        for (const take of steps) take(world);
+        world.reshape([pool("main", ["192.0.2.0-192.0.2.3"])]);
+        for (const name of ["w", "x", "y", "z"]) world.put(name, undefined);
+        expect(world.settle()).toBe(true);
+        expect(world.addressed).toBe(4);
+      }),
+      { seed: 7, numRuns: 200 },
+    );
+  });
+});

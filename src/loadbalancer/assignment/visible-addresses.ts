@@ -1,0 +1,68 @@
+interface Visible {
+  /** As the server last told. */
+  shown: ReadonlySet<string>;
+  /** What may come to be shown: a write that is under way, made against this version of the Service. */
+  sent: { readonly version: string; readonly addresses: ReadonlySet<string> } | undefined;
+}
+
+/**
+ * Which Services show which addresses on the server, or may in a moment. An address that was taken from a Service is not another's before the
+ * server has been told: until then both would be announced.
+ */
+export class VisibleAddresses {
+  readonly #byKey = new Map<string, Visible>();
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #waiting = new Map<string, Set<string>>();
+  readonly #onGone: (key: string) => void;
+
+  /** `onGone` is called with one who waits for an address, when somebody no longer shows it. */
+  constructor(onGone: (key: string) => void) {
+    this.#onGone = onGone;
+  }
+
+  /** The Service, in this version, shows these. A write that was made against another version cannot arrive any more. */
+  see(key: string, version: string, addresses: Iterable<string>): void {
+    const { sent } = this.#byKey.get(key) ?? {};
+    this.#set(key, { shown: new Set(addresses), sent: sent?.version === version ? sent : undefined });
+  }
+
+  /** A write sets out. Whether it arrives is known when the Service is seen in another version. */
+  send(key: string, version: string, addresses: Iterable<string>): void {
+    const { shown = new Set<string>() } = this.#byKey.get(key) ?? {};
+    this.#set(key, { shown, sent: { version, addresses: new Set(addresses) } });
+  }
+
+  forget(key: string): void {
+    this.#set(key, undefined);
+  }
+
+  others(key: string, address: string): string[] {
+    return [...(this.#keys.get(address) ?? [])].filter((other) => other !== key);
+  }
+
+  wait(key: string, address: string): void {
+    this.#waiting.set(address, (this.#waiting.get(address) ?? new Set()).add(key));
+  }
+
+  #set(key: string, next: Visible | undefined): void {
+    const before = addressesOf(this.#byKey.get(key));
+    const after = addressesOf(next);
+    if (next && after.size > 0) this.#byKey.set(key, next);
+    else this.#byKey.delete(key);
+    for (const address of after.difference(before)) this.#keys.set(address, (this.#keys.get(address) ?? new Set()).add(key));
+    for (const address of before.difference(after)) this.#gone(key, address);
+  }
+
+  #gone(key: string, address: string): void {
+    const keys = this.#keys.get(address);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keys.delete(address);
+    const waiting = this.#waiting.get(address) ?? [];
+    this.#waiting.delete(address);
+    for (const other of waiting) this.#onGone(other);
+  }
+}
+
+function addressesOf(visible: Visible | undefined): Set<string> {
+  return new Set(visible?.shown).union(visible?.sent?.addresses ?? new Set());
+}
