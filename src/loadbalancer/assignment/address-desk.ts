@@ -97,10 +97,11 @@ export class AddressDesk {
     return this.#pools.has(pool) && !this.#broken.has(pool);
   }
 
-  /** Without what another still shows that no longer holds it. When that is over the Service is woken. */
+  /** Without what another still shows that no longer holds it, unless it is seen here already. When that is over the Service is woken. */
   #unoccupied(key: string, { addresses, pool }: Shown): Shown {
     const free = addresses.filter((address) => {
       const text = address.toString();
+      if (this.#visible.isSeen(key, text)) return true;
       const occupied = this.#visible.others(key, text).some((other) => !this.#holds(other, address));
       if (occupied) this.#visible.wait(key, text);
       return !occupied;

@@ -36,6 +36,11 @@ export class VisibleAddresses {
     this.#set(key, undefined);
   }
 
+  isSeen(key: string, address: string): boolean {
+    return this.#byKey.get(key)?.shown.has(address) ?? false;
+  }
+
+  /** Who else shows it, or may. */
   others(key: string, address: string): string[] {
     return [...(this.#keys.get(address) ?? [])].filter((other) => other !== key);
   }
