@@ -95,11 +95,10 @@ export class Tenures {
         if (tenure.phase.is === "holding") this.#hold(tenure, tenure.phase, now, steps);
         if ((tenure.phase.is === "in-use" || tenure.phase.is === "refused") && now >= tenure.phase.again)
           tenure.phase = { is: "probing", from: now, sent: 0, ...("rival" in tenure.phase && { rival: tenure.phase.rival }) };
-        if (tenure.phase.is === "silent" && now - tenure.phase.found > FRESH_MS) tenure.phase = { is: "probing", from: now, sent: 0 };
         if (tenure.phase.is === "probing") ask(tenure, tenure.phase, now, steps);
         if (tenure.phase.is === "holding") holding.push(tenure);
       }
-      if (isDecided(tenures)) for (const tenure of tenures) if (tenure.phase.is === "silent" && isGuarded(tenure)) take(tenure, now, steps);
+      if (isDecided(tenures)) takeSilent(tenures, now, isGuarded, steps);
     }
     this.#refresh(holding, now, steps);
     this.#check(holding, now, steps);
@@ -293,16 +292,24 @@ function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>)
   }
 }
 
-function take(tenure: Tenure, now: number, steps: Writable<Steps>): void {
-  if (steps.add.length === MOST) return;
-  steps.add.push({ ...tenure, by: now + FRESH_MS });
-  tenure.phase = {
-    is: "holding",
-    since: new Date(),
-    confirmed: false,
-    refreshed: now,
-    until: now + LIFETIME_MS,
-    announced: 0,
-    announceAt: now,
-  };
+function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (spot: Spot) => boolean, steps: Writable<Steps>): void {
+  const silent = tenures.flatMap((tenure) => (tenure.phase.is === "silent" ? [{ tenure, found: tenure.phase.found }] : []));
+  // All of them anew, and at once: each by itself, they might never be silent at the same time.
+  if (silent.some(({ found }) => now - found > FRESH_MS)) {
+    for (const { tenure } of silent) tenure.phase = { is: "probing", from: now, sent: 0 };
+    return;
+  }
+  for (const { tenure } of silent) {
+    if (steps.add.length === MOST || !isGuarded(tenure)) continue;
+    steps.add.push({ ...tenure, by: now + FRESH_MS });
+    tenure.phase = {
+      is: "holding",
+      since: new Date(),
+      confirmed: false,
+      refreshed: now,
+      until: now + LIFETIME_MS,
+      announced: 0,
+      announceAt: now,
+    };
+  }
 }

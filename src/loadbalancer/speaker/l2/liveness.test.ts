@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import type { Heartbeat } from "./heartbeat.ts";
+import { Liveness } from "./liveness.ts";
+
+const beat = (number: number, more: Partial<Heartbeat> = {}): Heartbeat => ({
+  node: "b",
+  started: 1_000,
+  number,
+  sent: 50_000,
+  macs: ["02:00:00:00:00:0b"],
+  letGo: false,
+  ...more,
+});
+const awaited = new Set(["b"]);
+
+/** Looks every second, as the beat does. */
+function looking(liveness: Liveness, from: number, to: number): string[] {
+  const silent: string[] = [];
+  for (let now = from; now <= to; now += 1_000) silent.push(...liveness.look(now, awaited).silent);
+  return silent;
+}
+
+test("one that is heard and then misses three is silent, once, and lives again with the next", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(1), 0, 50_000)).toBe("heard");
+  expect(looking(liveness, 1_000, 3_000)).toEqual([]);
+  expect(liveness.isAlive("b")).toBe(true);
+  expect(looking(liveness, 4_000, 9_000)).toEqual(["b"]);
+  expect(liveness.isAlive("b")).toBe(false);
+  expect(liveness.hear(beat(2), 9_500, 50_000)).toBe("returned");
+  expect(liveness.isAlive("b")).toBe(true);
+});
+
+test("one that was never heard is judged by membership, with one warning where it matters", () => {
+  const liveness = new Liveness();
+  liveness.members(["b", "c"], 0);
+  const unheard: string[] = [];
+  for (let now = 1_000; now < 60_000; now += 1_000) unheard.push(...liveness.look(now, awaited).unheard);
+  expect(unheard).toEqual(["b"]);
+  expect([liveness.isAlive("b"), liveness.isAlive("c"), liveness.isAlive("nobody")]).toEqual([true, true, true]);
+});
+
+test("one that leaves and returns is judged by membership until it is heard anew", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1), 0, 50_000);
+  expect(looking(liveness, 1_000, 5_000)).toEqual(["b"]);
+  liveness.members([], 6_000);
+  liveness.members(["b"], 7_000);
+  expect(looking(liveness, 7_000, 30_000)).toEqual([]);
+  expect(liveness.isAlive("b")).toBe(true);
+  expect(liveness.heard).toEqual([]);
+});
+
+test("who was away itself does not blame the others", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1), 500, 50_000);
+  liveness.look(1_000, awaited);
+  expect(liveness.look(40_000, awaited).silent).toEqual([]);
+  expect(looking(liveness, 41_000, 43_000)).toEqual([]);
+  expect(looking(liveness, 44_000, 44_000)).toEqual(["b"]);
+});
+
+test("a heartbeat counts once, and none that is older than one that was heard", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(5), 0, 50_000)).toBe("heard");
+  expect(liveness.hear(beat(5), 0, 50_000)).toBe("stale");
+  expect(liveness.hear(beat(4), 0, 50_000)).toBe("stale");
+  expect(liveness.hear(beat(1, { started: 2_000 }), 0, 50_000)).toBe("heard");
+  expect(liveness.hear(beat(6), 0, 50_000)).toBe("stale");
+  // Nor after it was away.
+  liveness.members([], 0);
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(1, { started: 2_000 }), 0, 50_000)).toBe("stale");
+});
+
+test("what was recorded more than a minute ago is not believed, nor is a stranger", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(1), 0, 111_000)).toBe("skewed");
+  expect(liveness.hear(beat(1, { node: "x" }), 0, 50_000)).toBe("stranger");
+  expect(liveness.heard).toEqual([]);
+});
+
+test("heartbeats tell whose a MAC is", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1), 0, 50_000);
+  expect(liveness.nodeOf("02:00:00:00:00:0b")).toBe("b");
+  expect(liveness.nodeOf("02:00:00:00:00:0c")).toBeUndefined();
+});

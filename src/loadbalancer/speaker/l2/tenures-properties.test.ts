@@ -1,0 +1,133 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseAddress } from "../../../ip/address.ts";
+import { Tenures } from "./tenures.ts";
+
+const vip = parseAddress("192.0.2.100");
+const NAMES = ["a", "b", "c"];
+const LIFETIME_MS = 25_000;
+const END_MS = 90_000;
+
+type Deed =
+  | { readonly do: "seek"; readonly candidates: readonly string[] }
+  | { readonly do: "resign" }
+  | { readonly do: "freeze"; readonly ms: number }
+  | { readonly do: "restart" };
+
+interface Event {
+  readonly at: number;
+  readonly node: number;
+  readonly deed: Deed;
+}
+
+/** A node with a kernel that answers until the address expires, whether or not anybody looks after it. */
+class SimulatedNode {
+  readonly name: string;
+  readonly nic: { readonly name: string; readonly index: number; readonly mac: string };
+  tenures: Tenures;
+  answersUntil = 0;
+  frozenUntil = 0;
+  readonly #unread: ((now: number) => void)[] = [];
+
+  constructor(name: string, number: number) {
+    this.name = name;
+    this.nic = { name: "eth0", index: 2, mac: `02:00:00:00:00:0${number}` };
+    this.tenures = new Tenures(name);
+  }
+
+  answers(now: number): boolean {
+    return now < this.answersUntil;
+  }
+
+  /** What it is told while it is frozen it reads when it wakes. */
+  tell(word: (now: number) => void): void {
+    this.#unread.push(word);
+  }
+
+  tick(now: number, others: readonly SimulatedNode[]): void {
+    if (now < this.frozenUntil) return;
+    for (const word of this.#unread.splice(0)) word(now);
+    const { drop, refresh, add, probe, check, announce, listened } = this.tenures.step(now, () => true);
+    if (drop.length > 0) this.answersUntil = 0;
+    if (refresh.length + add.length > 0) this.answersUntil = now + LIFETIME_MS;
+    this.tenures.kept([...refresh, ...add], now);
+    for (const other of others) {
+      if (announce.length > 0) other.tell((then) => other.tenures.claimed(vip, "eth0", this.nic.mac, undefined, then));
+      if (probe.length + check.length === 0) continue;
+      if (other.answers(now)) this.tell((then) => this.tenures.claimed(vip, "eth0", other.nic.mac, undefined, then));
+      other.tell((then) => other.tenures.contended(vip, "eth0", this.nic.mac, undefined, then));
+    }
+    this.tenures.silent(listened, now);
+  }
+
+  suffer(deed: Deed, now: number): void {
+    if (deed.do === "seek") this.tenures.seek([{ address: vip, nics: [this.nic], candidates: deed.candidates }], now);
+    else if (deed.do === "resign") this.tenures.seek([], now);
+    else if (deed.do === "freeze") this.frozenUntil = now + deed.ms;
+    else this.#restart(now);
+  }
+
+  #restart(now: number): void {
+    this.tenures = new Tenures(this.name);
+    this.#unread.length = 0;
+    if (this.answers(now)) this.tenures.adopt({ address: vip, nic: this.nic }, Math.floor((this.answersUntil - now) / 1_000), now);
+  }
+}
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  // Nodes need not agree on the order: they hear of changes at different times, or not at all.
+  { weight: 4, arbitrary: fc.shuffledSubarray(NAMES, { minLength: 1 }).map((candidates) => ({ do: "seek", candidates }) as const) },
+  { weight: 1, arbitrary: fc.constant({ do: "resign" } as const) },
+  { weight: 3, arbitrary: fc.integer({ min: 100, max: 50_000 }).map((ms) => ({ do: "freeze", ms }) as const) },
+  { weight: 1, arbitrary: fc.constant({ do: "restart" } as const) },
+);
+const events = fc.array(fc.record({ at: fc.integer({ min: 0, max: END_MS }), node: fc.nat(2), deed }), { minLength: 3, maxLength: 30 });
+
+function run(history: readonly Event[], offsets: readonly number[], look: (now: number, nodes: readonly SimulatedNode[]) => void): void {
+  const nodes = NAMES.map((name, number) => new SimulatedNode(name, number));
+  const pending = history.toSorted((a, b) => a.at - b.at);
+  for (let now = 0; now < END_MS; now += 10) {
+    for (; pending[0] && pending[0].at <= now; pending.shift()) nodes[pending[0].node]?.suffer(pending[0].deed, now);
+    for (const [number, node] of nodes.entries())
+      if (now % 100 === (offsets[number] ?? 0) * 10)
+        node.tick(
+          now,
+          nodes.filter((one) => one !== node),
+        );
+    look(now, nodes);
+  }
+}
+
+test("whatever the nodes believe, however long they sleep and whenever they restart, no two answer for an address", () => {
+  fc.assert(
+    fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), (history, offsets) => {
+      run(history, offsets, (now, nodes) => {
+        const answering = nodes.filter((node) => node.answers(now)).map(({ name }) => name);
+        if (answering.length > 1) expect.fail(`${answering.join(" and ")} answer at ${now} ms`);
+      });
+    }),
+    { seed: 3, numRuns: 80 },
+  );
+});
+
+test("a node that alone wants an address and stays awake comes to answer for it", () => {
+  fc.assert(
+    fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), fc.nat(2), (history, offsets, winner) => {
+      const name = NAMES[winner] ?? "a";
+      const early = history.map((event) => ({
+        ...event,
+        at: event.at / 3,
+        ...(event.deed.do === "freeze" && { deed: { do: "freeze", ms: event.deed.ms / 10 } as const }),
+      }));
+      const last = NAMES.map((_, node) => ({
+        at: END_MS / 2,
+        node,
+        deed: node === winner ? ({ do: "seek", candidates: [name] } as const) : ({ do: "resign" } as const),
+      }));
+      let answering = "";
+      run([...early, ...last], offsets, (now, nodes) => (answering = nodes.find((node) => node.answers(now))?.name ?? ""));
+      expect(answering).toBe(name);
+    }),
+    { seed: 3, numRuns: 80 },
+  );
+});
