@@ -40,7 +40,8 @@ export class Allocator {
 
   /**
    * What is in effect now. `broken` names pools that exist and have no usable form: what they gave stays, and nothing more is given. `lost` are
-   * the Services that may not keep what they had, and hold nothing now; `moved` those whose addresses are in another pool now. Older ones first.
+   * the Services that may not keep what they had, and hold nothing now; `moved` those whose addresses are in another pool now. Older ones first; all of them
+   * are to be looked at again, and wait for nothing until then.
    */
   setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): { lost: readonly string[]; moved: readonly string[] } {
     const [lost, moved]: [string[], string[]] = [[], []];
@@ -53,14 +54,11 @@ export class Allocator {
     for (const { wish } of affected) this.#register.drop(wish.key);
     for (const { wish, held } of affected) {
       const home = this.#homeOf(wish, held.addresses, held.pool);
-      if ("refused" in home) {
-        this.#waiting.delete(wish.key);
-        lost.push(wish.key);
-        continue;
-      }
-      this.#register.hold(wish, home, held.addresses);
-      if (home.name !== held.pool) moved.push(wish.key);
+      if (!("refused" in home)) this.#register.hold(wish, home, held.addresses);
+      if ("refused" in home) lost.push(wish.key);
+      else if (home.name !== held.pool) moved.push(wish.key);
     }
+    for (const key of [...lost, ...moved]) this.#waiting.delete(key);
     // Everyone is looked at, since the places where one waits have changed.
     this.#register.takeOpenings();
     for (const waiter of this.#waiting.all()) this.#retry(waiter);
@@ -88,6 +86,13 @@ export class Allocator {
   /** The second address of a Service that prefers two and has one, from the same pool. If it is refused it keeps the one, and waits. */
   extend(wish: Wish): Held | Refusal {
     const outcome = this.#keep(wish) ? this.#extend(wish) : this.#allocate(wish);
+    this.#wake();
+    return outcome;
+  }
+
+  /** What the Service asks for in place of what it has. If that is not to be had, it keeps what it has, whatever that is, and waits. */
+  exchange(wish: Wish): Held | Refusal {
+    const outcome = this.#allocate(wish);
     this.#wake();
     return outcome;
   }

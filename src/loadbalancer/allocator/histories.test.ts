@@ -107,20 +107,25 @@ const step = fc.oneof(
 test(
   "whatever happens, the allocator does what a linear search would, and wakes exactly those who could be served",
   () => {
-    const property = fc.property(configuration, fc.array(step, { maxLength: 60, size: "max" }), ({ pools, broken }, steps) => {
-      const cluster = new SimulatedCluster(POOLS);
-      cluster.configure(pools, broken);
-      for (const step of steps) {
-        // A Service is as old as its name.
-        if (step.do === "write") cluster.write(step.service, { ...step.terms, second: SERVICES.indexOf(step.service) }, step.isPatched);
-        else if (step.do === "remove") cluster.remove(step.service);
-        else if (step.do === "configure") cluster.configure(step.configuration.pools, step.configuration.broken);
-        else if (step.do === "heed") cluster.heed();
-        else if (step.do === "tamper") cluster.tamper(step.service, { pool: step.pool, addresses: [step.address] });
-        else cluster.changeLeader((key) => step.order[SERVICES.indexOf(key.slice("default/".length))] ?? 0);
-      }
-      cluster.settle();
-    });
+    const property = fc.property(
+      fc.boolean(),
+      configuration,
+      fc.array(step, { maxLength: 60, size: "max" }),
+      (isPatient, { pools, broken }, steps) => {
+        const cluster = new SimulatedCluster(POOLS, isPatient);
+        cluster.configure(pools, broken);
+        for (const step of steps) {
+          // A Service is as old as its name.
+          if (step.do === "write") cluster.write(step.service, { ...step.terms, second: SERVICES.indexOf(step.service) }, step.isPatched);
+          else if (step.do === "remove") cluster.remove(step.service);
+          else if (step.do === "configure") cluster.configure(step.configuration.pools, step.configuration.broken);
+          else if (step.do === "heed") cluster.heed();
+          else if (step.do === "tamper") cluster.tamper(step.service, { pool: step.pool, addresses: [step.address] });
+          else cluster.changeLeader((key) => step.order[SERVICES.indexOf(key.slice("default/".length))] ?? 0);
+        }
+        cluster.settle();
+      },
+    );
     expect(() => fc.assert(property, RUNS)).not.toThrow();
   },
   timeout,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, preferDual, wish, type WishTerms } from "./specimen.ts";
+import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "./specimen.ts";
 
 const shares = (ports: string[], key = "k") => ({ sharing: { key, ports } });
 
@@ -156,5 +156,33 @@ describe("a change of pools wakes", () => {
     allocator.allocate(wish("red", { namespace: "red" }));
     allocator.setPools(pools, new Set());
     expect(woken().toSorted()).toEqual(expected);
+  });
+});
+
+describe("a Service that would rather have something else", () => {
+  test.each<[string, WishTerms, string]>([
+    ["of another pool", { pool: "b" }, "no available IPs in pool b for ipv4 IPFamily: pool b: all 1 IPv4 addresses are in use"],
+    ["by its address", { addresses: addresses("10.0.1.0") }, `can't change sharing key for "default/s", address also in use by default/t`],
+  ])("%s keeps what it has until it is there", (_title, terms, refused) => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
+    allocator.allocate(wish("s"));
+    allocator.allocate(wish("t", { pool: "b" }));
+    expect(told(allocator.exchange(wish("s", terms)))).toBe(refused);
+    expect(told(allocator.held("default/s"))).toBe("a: 10.0.0.0");
+
+    allocator.release("default/t");
+    expect(woken()).toEqual(["default/s"]);
+    expect(told(allocator.exchange(wish("s", terms)))).toBe("b: 10.0.1.0");
+    expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 0n, services: 0 });
+  });
+
+  test("and has changed its mind waits no longer", () => {
+    const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
+    allocator.allocate(wish("s"));
+    allocator.allocate(wish("t", { pool: "b" }));
+    allocator.exchange(wish("s", { pool: "b" }));
+    allocator.claim(wish("s"), addresses("10.0.0.0"));
+    allocator.release("default/t");
+    expect(woken()).toEqual([]);
   });
 });

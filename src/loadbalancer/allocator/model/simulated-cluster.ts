@@ -10,15 +10,17 @@ import { LinearModel, mayShare } from "./linear-model.ts";
 /** The cluster: Services as they are written, with what their status carries; a controller that reads them; and a model that says what is right. */
 export class SimulatedCluster {
   readonly #pools: readonly string[];
+  readonly #isPatient: boolean;
   readonly #model = new LinearModel();
   readonly #services = new Map<string, { wish: Wish; shown: Held | undefined }>();
   #woken: string[] = [];
   #unread = new Set<string>();
   #allocator = this.#newAllocator();
 
-  /** `pools`: all that there may ever be. */
-  constructor(pools: readonly string[]) {
+  /** `pools`: all that there may ever be. `isPatient`: the controller lets a Service keep what it has until there is what it asks for by name. */
+  constructor(pools: readonly string[], isPatient: boolean) {
     this.#pools = pools;
+    this.#isPatient = isPatient;
   }
 
   #newAllocator(): Allocator {
@@ -54,7 +56,7 @@ export class SimulatedCluster {
       if (home !== undefined) model.holders.set(key, { wish, held: { ...held, pool: home } });
     }
     for (const key of lost) model.holders.delete(key);
-    for (const key of lost) model.waiting.delete(key);
+    for (const key of [...lost, ...moved]) model.waiting.delete(key);
     const changed = this.#allocator.setPools(pools, model.broken);
     assert.deepEqual(new Set(changed.lost), lost, "who loses what it had");
     assert.deepEqual(new Set(changed.moved), moved, "whose addresses are in another pool");
@@ -81,7 +83,7 @@ export class SimulatedCluster {
     const keys = [...this.#services.keys()].sort((a, b) => order(a) - order(b));
     for (const key of keys) {
       const { wish, shown } = this.#read(key);
-      if (shown) this.#claim(wish, shown.addresses);
+      if (shown) this.#claim(this.#isPatient ? standing(wish) : wish, shown.addresses);
     }
     for (const key of keys) this.#reconcile(key, true);
   }
@@ -120,8 +122,9 @@ export class SimulatedCluster {
   #reconcile(key: string, isPatched: boolean): void {
     const { wish, shown } = this.#read(key);
     const has = this.#allocator.held(key)?.addresses ?? shown?.addresses;
-    let held = has && this.#claim(wish, has);
-    if (held && this.#missing(wish) !== undefined) held = this.#extend(wish);
+    let held = has && this.#claim(this.#isPatient ? standing(wish) : wish, has);
+    if (held && !isWhatIsAsked(wish, held)) held = this.#exchange(wish);
+    else if (held && this.#missing(wish) !== undefined) held = this.#extend(wish);
     held ??= this.#allocate(wish);
     const service = this.#services.get(key);
     if (isPatched && service) this.#services.set(key, { ...service, shown: held });
@@ -160,10 +163,23 @@ export class SimulatedCluster {
     return expected;
   }
 
+  #exchange(wish: Wish): Held | undefined {
+    const expected = this.#model.find(wish);
+    if (expected) this.#model.holders.set(wish.key, { wish, held: expected });
+    this.#model.waiting.delete(wish.key);
+    if (expected) this.#expectSecond(wish);
+    else this.#model.waiting.set(wish.key, { wish });
+    const outcome = this.#allocator.exchange(wish);
+    assert.equal("refused" in outcome, expected === undefined, `whether ${wish.key} gets something else`);
+    this.#check();
+    return this.#model.holders.get(wish.key)?.held;
+  }
+
   #extend(wish: Wish): Held | undefined {
     const held = this.#model.holders.get(wish.key)?.held;
     const missing = this.#missing(wish);
     const second = missing && this.#model.second({ wish, missing });
+    if (held) this.#model.holders.set(wish.key, { wish, held });
     if (held && second) {
       const addresses = [...held.addresses, second].sort((a, b) => a.compare(b));
       this.#model.holders.set(wish.key, { wish, held: { ...held, addresses } });
@@ -201,6 +217,14 @@ export class SimulatedCluster {
       assert.deepEqual(this.#allocator.usage(name), isKnown ? model.usage(name) : undefined, name);
     }
   }
+}
+
+function standing({ pool: _, addresses: __, ...wish }: Wish): Wish {
+  return wish;
+}
+
+function isWhatIsAsked(wish: Wish, held: Held): boolean {
+  return (wish.pool ?? held.pool) === held.pool && (!wish.addresses || same(wish.addresses, held.addresses));
 }
 
 function same(a: readonly Address[], b: readonly Address[]): boolean {
