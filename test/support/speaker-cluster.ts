@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, vi } from "vitest";
+import { vi } from "vitest";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
@@ -19,9 +19,9 @@ const { signal } = new AbortController();
 const PATIENCE_MS = 40_000;
 export const METALLB = "metallb-system";
 const OWN = "plumbline-system";
-const WRITES = ["create", "update", "patch", "delete"];
+const WRITES = new Set(["create", "update", "patch", "delete"]);
 /** What speakers write about. */
-const REPORTS = ["configurationstates", "bgpsessionstatuses", "servicebgpstatuses", "servicel2statuses"];
+const REPORTS = new Set(["configurationstates", "bgpsessionstatuses", "servicebgpstatuses", "servicel2statuses"]);
 
 export const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: PATIENCE_MS, interval: 50 });
 
@@ -173,18 +173,18 @@ export class SpeakerCluster {
     const lines = (await readFile(this.api.server.auditLog, "utf8")).split("\n").filter((line) => line.endsWith("}"));
     return lines
       .map((line) => JSON.parse(line) as AuditLine)
-      .filter(({ verb, userAgent = "", objectRef }) => WRITES.includes(verb) && userAgent.startsWith("agent-of-") && isReport(objectRef))
+      .filter(({ verb, userAgent = "", objectRef }) => WRITES.has(verb) && userAgent.startsWith("agent-of-") && isReport(objectRef))
       .map(({ verb, objectRef: { resource = "", subresource, namespace = "", name = "" } = {} }) =>
         [verb, subresource === undefined ? resource : `${resource}/${subresource}`, `${namespace}/${name}`].join(" "),
       );
   }
 
-  /** Expects that the agents write nothing while this happens, and nothing in the moments after it. */
-  async expectNoWrites(during: () => Promise<unknown>, afterMs = 1_500): Promise<void> {
+  /** What the agents write while this happens, and in the moments after it. */
+  async writesDuring(happens: () => Promise<unknown>, afterMs = 1_500): Promise<string[]> {
     const before = await this.writes();
-    await during();
+    await happens();
     await sleep(afterMs);
-    expect((await this.writes()).slice(before.length)).toEqual([]);
+    return (await this.writes()).slice(before.length);
   }
 
   async stop(): Promise<void> {
@@ -202,5 +202,5 @@ interface AuditLine {
 }
 
 function isReport(reference: AuditLine["objectRef"]): boolean {
-  return REPORTS.includes(reference?.resource ?? "");
+  return REPORTS.has(reference?.resource ?? "");
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "../../src/api/core/node.ts";
@@ -67,6 +67,12 @@ export class SpeakerNode {
   vtysh(...lines: string[]): Promise<string> {
     const command = ["vtysh", "--vty_socket", this.loadbalancer.lbFrrRunDirectory];
     return run("nsenter", `--net=/run/netns/${this.netns}`, ...command, ...lines.flatMap((line) => ["-c", line]));
+  }
+
+  /** The process of one of its daemons, if it runs. */
+  async frrPid(daemon: string): Promise<number | undefined> {
+    const text = await readFile(join(this.loadbalancer.lbFrrRunDirectory, `${daemon}.pid`), "utf8").catch(() => "");
+    return text === "" ? undefined : Number(text);
   }
 
   /** The agent, in this process; or one that finds no API server. */

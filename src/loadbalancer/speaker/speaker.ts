@@ -185,6 +185,8 @@ export class Speaker {
     const elected = candidacy && living[0] === node ? { ...candidacy, node, candidates: living } : undefined;
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
+    // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.
+    if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return;
     const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
     tidings.announced(key, uid, "layer2", held, () => reports.hasSaidL2(key));
     tidings.refused(

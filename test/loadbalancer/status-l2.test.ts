@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Event } from "../../src/api/core/event.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { Service } from "../../src/api/core/service.ts";
+import type { Condition } from "../../src/api/kind.ts";
+import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
+import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
+import { eventually, SpeakerCluster } from "../support/speaker-cluster.ts";
+
+// ServiceL2Status of two real speakers on one segment.
+
+const { signal } = new AbortController();
+let cluster: SpeakerCluster;
+
+beforeAll(async () => {
+  cluster = await SpeakerCluster.start("lb-l2", 2);
+  for (const node of cluster.nodes) node.startAgent();
+  await cluster.create(IPAddressPool, "pool", { addresses: ["192.168.50.128/25"] });
+  await cluster.create(L2Advertisement, "ad");
+});
+afterAll(() => cluster.stop());
+
+const statusOf = async (service: string) => (await cluster.get(ServiceL2Status, service, "shop"))?.status;
+const condition = async (service: string, type = "Announced"): Promise<Condition | undefined> =>
+  (await statusOf(service))?.conditions?.find((one) => one.type === type);
+/** The node that has the address on one of its links. */
+const holder = async (ip: string) => {
+  const found = await Promise.all(
+    cluster.nodes.map(async (node) => ((await node.ip("-o", "addr", "show")).includes(`${ip}/`) ? [node.name] : [])),
+  );
+  return found.flat();
+};
+const isHeld = (service: string, ip: string, node?: string) =>
+  eventually(async () => {
+    const status = await statusOf(service);
+    expect(await condition(service)).toMatchObject({ status: "True", reason: "Announcing" });
+    if (node !== undefined) expect(status?.node).toBe(node);
+    expect(await holder(ip)).toEqual([status?.node]);
+    return status?.node as string;
+  });
+const other = (node: string) => (node === "worker0" ? "worker1" : "worker0");
+const label = (node: string, labels: Record<string, string | null>) =>
+  cluster.client.resource(Node).patch({ name: node }, { metadata: { labels } }, { signal });
+let elected: string;
+
+test("one node has the address, and says so in the object of the Service, with who would take over", async () => {
+  await cluster.service("web", { ip: "192.168.50.200", on: ["worker0", "worker1"] });
+  elected = await isHeld("web", "192.168.50.200");
+  const { metadata, status } = (await cluster.get(ServiceL2Status, "web", "shop")) as ServiceL2Status;
+  expect(metadata.labels).toEqual({ "metallb.io/node": elected, "metallb.io/service": "web" });
+  expect(metadata.ownerReferences).toMatchObject([{ apiVersion: "v1", kind: "Service", name: "web" }]);
+  expect(status).toMatchObject({ service: "web", eligibleNodes: [elected, other(elected)] });
+  expect(status).not.toHaveProperty("interfaces");
+  expect(await condition("web", "HostProtected")).toBeDefined();
+});
+
+test("nothing is written while it stays so, whatever else happens", async () => {
+  const churn = async () => {
+    await cluster.endpoints("web", ["worker1", "worker0"]);
+    await cluster.patch(Service, "web", { metadata: { annotations: { touched: "yes" } } }, "shop");
+    const conditions = [{ type: "Ready", status: "True", lastTransitionTime: "2026-11-16T05:00:00Z" }];
+    await cluster.client.resource(Node).patchStatus({ name: "worker1" }, { status: { conditions } }, { signal });
+    await cluster.setMembers(["worker1", "worker0"]);
+  };
+  expect(await cluster.writesDuring(churn, 4_000)).toEqual([]);
+});
+
+test("an advertisement for some interfaces lists them, in one order, and one for all lists none", async () => {
+  await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth0", "eth1"] } });
+  await eventually(async () => expect((await statusOf("web"))?.interfaces).toEqual([{ name: "eth0" }, { name: "eth1" }]));
+  await isHeld("web", "192.168.50.200", elected);
+  const reorder = () => cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth1", "eth0"] } });
+  expect((await cluster.writesDuring(reorder)).filter((write) => write.includes("servicel2statuses"))).toEqual([]);
+  await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: null } });
+  await eventually(async () => expect(await statusOf("web")).not.toHaveProperty("interfaces"));
+});
+
+test("interfaces that the node does not have are told, as a failure and as an Event", async () => {
+  await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: ["eth7"] } });
+  await eventually(async () => expect(await condition("web")).toMatchObject({ status: "False", reason: "Refused" }));
+  expect(await holder("192.168.50.200")).toEqual([]);
+  await eventually(async () => {
+    const { items } = await cluster.client.resource(Event).list({ namespace: "shop", signal });
+    const failed = items.filter(({ reason }) => reason === "announceFailed");
+    expect(failed.map(({ involvedObject, count = 1 }) => [involvedObject.name, count])).toEqual([["web", 1]]);
+  });
+  await cluster.patch(L2Advertisement, "ad", { spec: { interfaces: null } });
+  await isHeld("web", "192.168.50.200", elected);
+});
+
+test("a preferred node takes over, and gives back when it is preferred no more", async () => {
+  const preferred = other(elected);
+  await label(preferred, { fast: "yes" });
+  await cluster.patch(L2Advertisement, "ad", {
+    spec: { preferredNodeSelectors: [{ weight: 10, preference: { matchLabels: { fast: "yes" } } }] },
+  });
+  await isHeld("web", "192.168.50.200", preferred);
+  expect((await statusOf("web"))?.eligibleNodes).toEqual([preferred, elected]);
+  expect((await cluster.get(ServiceL2Status, "web", "shop"))?.metadata.labels?.["metallb.io/node"]).toBe(preferred);
+  await label(preferred, { fast: null });
+  await isHeld("web", "192.168.50.200", elected);
+  await cluster.patch(L2Advertisement, "ad", { spec: { preferredNodeSelectors: null } });
+});
+
+test("the agent of the elected node is gone: the other takes the address and the object over, and gives both back", async () => {
+  const gone = cluster.nodes.find(({ name }) => name === elected);
+  await gone?.stopAgent();
+  // What a killed agent leaves, the kernel drops; one that was told to end leaves it for two minutes.
+  await gone?.ip("addr", "del", "192.168.50.200/32", "dev", "eth0");
+  await cluster.setMembers([other(elected)]);
+  await isHeld("web", "192.168.50.200", other(elected));
+  expect((await statusOf("web"))?.eligibleNodes).toEqual([other(elected)]);
+  gone?.startAgent();
+  await cluster.setMembers(["worker0", "worker1"]);
+  await isHeld("web", "192.168.50.200", elected);
+});
+
+test("an address that another machine has is not taken, and its MAC is told until it is free", async () => {
+  await cluster.torIp("addr", "add", "192.168.50.201/32", "dev", "br0");
+  await cluster.service("taken", { ip: "192.168.50.201", on: ["worker0", "worker1"] });
+  const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
+  await eventually(async () => {
+    const said = await condition("taken");
+    expect(said).toMatchObject({ status: "False", reason: "AddressInUse" });
+    expect(said?.message).toContain(address);
+  });
+  expect(await cluster.writesDuring(() => Promise.resolve(), 3_000)).toEqual([]);
+  await cluster.torIp("addr", "del", "192.168.50.201/32", "dev", "br0");
+  await isHeld("taken", "192.168.50.201");
+});
+
+test("what a foreign hand edits or deletes is as it was a moment later", async () => {
+  const one = { name: "web", namespace: "shop" };
+  await cluster.client.resource(ServiceL2Status).patchStatus(one, { status: { node: "nowhere", eligibleNodes: [] } }, { signal });
+  await isHeld("web", "192.168.50.200", elected);
+  await cluster.client.resource(ServiceL2Status).delete(one, { signal });
+  await isHeld("web", "192.168.50.200", elected);
+  await cluster.patch(ServiceL2Status, "web", { metadata: { labels: { "metallb.io/node": "nowhere" } } }, "shop");
+  await eventually(async () =>
+    expect((await cluster.get(ServiceL2Status, "web", "shop"))?.metadata.labels?.["metallb.io/node"]).toBe(elected),
+  );
+});
+
+test("an agent that is started anew goes on as before, and writes nothing", async () => {
+  const node = cluster.nodes.find(({ name }) => name === elected);
+  const restart = async () => {
+    await node?.stopAgent();
+    expect(await holder("192.168.50.200")).toEqual([elected]);
+    node?.startAgent();
+  };
+  const writes = await cluster.writesDuring(restart, 6_000);
+  expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual([]);
+  await isHeld("web", "192.168.50.200", elected);
+});
+
+test("a Service that the advertisement does not select has no object, and one that is gone leaves none", async () => {
+  await cluster.patch(L2Advertisement, "ad", { spec: { serviceSelectors: [{ matchLabels: { app: "web" } }] } });
+  await eventually(async () => expect(await cluster.names(ServiceL2Status)).toEqual([]));
+  expect(await holder("192.168.50.200")).toEqual([]);
+  await cluster.patch(Service, "web", { metadata: { labels: { app: "web" } } }, "shop");
+  await isHeld("web", "192.168.50.200", elected);
+  await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } }, "shop");
+  await eventually(async () => expect(await cluster.names(ServiceL2Status)).toEqual([]));
+  await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": null } } }, "shop");
+  await isHeld("web", "192.168.50.200", elected);
+  await cluster.remove(Service, "web", "shop");
+  await eventually(async () => {
+    expect(await cluster.names(ServiceL2Status)).toEqual([]);
+    expect(await holder("192.168.50.200")).toEqual([]);
+  });
+});

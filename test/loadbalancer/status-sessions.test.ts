@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Node } from "../../src/api/core/node.ts";
+import { BFDProfile } from "../../src/api/metallb/bfd-profile.ts";
+import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
+import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
+
+// BGPSessionStatus of two real speakers whose peer is a real FRR.
+
+const { signal } = new AbortController();
+let cluster: SpeakerCluster;
+
+beforeAll(async () => {
+  cluster = await SpeakerCluster.start("lb-sessions", 2);
+  for (const node of cluster.nodes) node.startAgent();
+});
+afterAll(() => cluster.stop());
+
+const peer = (more: object = {}) => ({ myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s", ...more });
+const session = (index: number, name = "tor") => cluster.get(BGPSessionStatus, `worker${index}-${name}`);
+const words = async (index: number, name = "tor") => {
+  const { bgpStatus = "", bfdStatus = "" } = (await session(index, name))?.status ?? {};
+  return `${bgpStatus} ${bfdStatus}`;
+};
+const says = (index: number, expected: string | RegExp, name = "tor") =>
+  eventually(async () => expect(await words(index, name)).toMatch(expected));
+const allUp = async (bfd = "N/A") => {
+  for (const index of cluster.nodes.keys()) await says(index, `Established ${bfd}`);
+};
+
+test("a peer that does not answer is told in FRR's word for it, without BFD as N/A, and then no more", async () => {
+  await cluster.create(BGPPeer, "nobody", peer({ peerAddress: "192.168.50.99" }));
+  for (const index of [0, 1]) await says(index, /^(Idle|Connect|Active) N\/A$/, "nobody");
+  // FRR goes round through its states once a second.
+  await eventually(async () => expect(await cluster.writesDuring(() => Promise.resolve(), 4_000)).toEqual([]));
+  await cluster.remove(BGPPeer, "nobody");
+  await eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([]));
+});
+
+test("each node has a session with its peer, with labels, owner and since when", async () => {
+  await cluster.create(BGPPeer, "tor", peer());
+  await cluster.greet();
+  await allUp();
+  const { metadata, status } = (await session(1)) as BGPSessionStatus;
+  expect(metadata.labels).toEqual({ "metallb.io/node": "worker1", "metallb.io/peer": "tor" });
+  expect(metadata.annotations).toMatchObject({ "plumbline.dev/node": "worker1" });
+  expect(metadata.ownerReferences).toMatchObject([{ apiVersion: "v1", kind: "Node", name: "worker1" }]);
+  expect(status).toMatchObject({
+    node: "worker1",
+    peer: "tor",
+    address: "192.168.50.1",
+    conditions: [{ type: "Reported", status: "True" }],
+  });
+  expect(Math.abs(Date.now() - Date.parse(status?.since ?? ""))).toBeLessThan(60_000);
+});
+
+test("while the sessions stay up nothing is written, however often FRR is asked, and whatever else happens in the cluster", async () => {
+  expect(
+    await cluster.writesDuring(async () => {
+      await cluster.service("quiet", { ip: "10.9.9.9", on: ["worker0"] });
+      await cluster.endpoints("quiet", ["worker0", "worker1"]);
+      await cluster.patch(BGPPeer, "tor", { metadata: { annotations: { touched: "yes" } } });
+      await cluster.client.resource(Node).patch({ name: "worker0" }, { metadata: { annotations: { touched: "yes" } } }, { signal });
+    }, 3_000),
+  ).toEqual([]);
+});
+
+test("a session that the peer drops is down for that node alone, with the reason, and comes back", async () => {
+  await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
+  await says(0, /^(Idle|Connect|Active|OpenSent|OpenConfirm) N\/A$/);
+  await eventually(async () => expect((await session(0))?.status?.lastResetReason).toMatch(/\w/));
+  expect(await words(1)).toBe("Established N/A");
+  await cluster.say("router bgp 64512", "no neighbor 192.168.50.10 shutdown");
+  await allUp();
+});
+
+test("BFD is Down while only we have it, and Up when the peer has it too", async () => {
+  await cluster.create(BFDProfile, "fast", { receiveInterval: 300, transmitInterval: 300 });
+  await cluster.patch(BGPPeer, "tor", { spec: { bfdProfile: "fast" } });
+  for (const index of [0, 1]) await says(index, / (Down|Unknown|Init)$/);
+  await cluster.greet("bfd");
+  await allUp("Up");
+  expect(await cluster.writesDuring(() => Promise.resolve(), 3_000)).toEqual([]);
+});
+
+test("a link that goes down takes the session with it, by BFD, and brings it back", async () => {
+  const { netns } = cluster.node(1);
+  await cluster.torIp("link", "set", netns, "down");
+  await says(1, /^(Idle|Connect|Active|OpenSent|OpenConfirm) /);
+  await eventually(async () => expect((await session(1))?.status?.lastResetReason).toMatch(/BFD|Interface|Hold|down/i));
+  expect(await words(0)).toBe("Established Up");
+  await cluster.torIp("link", "set", netns, "up");
+  await allUp("Up");
+  await cluster.patch(BGPPeer, "tor", { spec: { bfdProfile: null } });
+  await allUp();
+});
+
+test("a peer that no longer selects a node leaves no session there", async () => {
+  const label = (rack: string | null) =>
+    cluster.client.resource(Node).patch({ name: "worker0" }, { metadata: { labels: { rack } } }, { signal });
+  await label("a");
+  await cluster.patch(BGPPeer, "tor", { spec: { nodeSelectors: [{ matchLabels: { rack: "a" } }] } });
+  await eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([`${METALLB}/worker0-tor`]));
+  await cluster.patch(BGPPeer, "tor", { spec: { nodeSelectors: null } });
+  await allUp();
+  await label(null);
+});
+
+test("an FRR that does not answer makes the state Unknown, and one that is back makes it true again", async () => {
+  const pid = (await cluster.node(0).frrPid("bgpd")) ?? 0;
+  process.kill(pid, "SIGKILL");
+  await eventually(async () => {
+    const { status } = (await session(0)) as BGPSessionStatus;
+    expect(status).toMatchObject({ bgpStatus: expect.stringMatching(/Unknown|Idle|Active|Connect/) as string });
+  });
+  await allUp();
+});
+
+test("what a foreign hand edits or deletes is as it was a moment later", async () => {
+  await cluster.client
+    .resource(BGPSessionStatus)
+    .patchStatus({ name: "worker0-tor", namespace: METALLB }, { status: { bgpStatus: "Idle", conditions: null } }, { signal });
+  await allUp();
+  await cluster.remove(BGPSessionStatus, "worker1-tor");
+  await allUp();
+  await cluster.patch(BGPSessionStatus, "worker0-tor", { metadata: { labels: { "metallb.io/peer": "other" } } });
+  await eventually(async () => expect((await session(0))?.metadata.labels?.["metallb.io/peer"]).toBe("tor"));
+});
+
+test("an agent that is away leaves what it said; one that is back writes nothing if nothing has changed, and otherwise what has", async () => {
+  expect(
+    await cluster.writesDuring(async () => {
+      await cluster.node(0).stopAgent();
+      cluster.node(0).startAgent();
+    }, 4_000),
+  ).toEqual([]);
+  expect(await words(0)).toBe("Established N/A");
+
+  await cluster.node(0).stopAgent();
+  expect(await words(0)).toBe("Established N/A");
+  await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
+  await cluster.create(BGPPeer, "second", peer({ peerAddress: "192.168.50.98" }));
+  cluster.node(0).startAgent();
+  await says(0, /^(Idle|Connect|Active|OpenSent|OpenConfirm) N\/A$/);
+  await says(0, /^(Idle|Connect|Active|OpenSent|OpenConfirm) N\/A$/, "second");
+  await cluster.node(0).stopAgent();
+  await cluster.remove(BGPPeer, "second");
+  cluster.node(0).startAgent();
+  await eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([`${METALLB}/worker0-tor`, `${METALLB}/worker1-tor`]));
+});
+
+test("two names that would be the same get a hash each", async () => {
+  await cluster.client.resource(Node).create({ metadata: { name: "worker0-tor" }, spec: {} }, { signal });
+  await cluster.create(BGPPeer, "tor-tor", peer({ peerAddress: "192.168.50.97" }));
+  await eventually(async () => {
+    const names = await cluster.names(BGPSessionStatus);
+    expect(names).toEqual([
+      expect.stringMatching(/worker0-tor$/),
+      expect.stringMatching(/worker0-tor-tor-[0-9a-f]{10}$/),
+      expect.stringMatching(/worker1-tor$/),
+      expect.stringMatching(/worker1-tor-tor$/),
+    ]);
+  });
+});
