@@ -120,13 +120,13 @@ test("a node that the advertisement does not select, or without endpoints under 
 });
 
 const exclude = (value: string | null) => ({
+  metadata: { labels: { "node.kubernetes.io/exclude-from-external-load-balancers": value } },
+});
 const network = (status: string) => ({
   status: { conditions: [{ type: "NetworkUnavailable", status, lastTransitionTime: "2026-11-16T05:00:00Z" }] },
 });
 
 test("a node that is labelled out of load balancing lets go, and one whose network is away", async () => {
-    metadata: { labels: { "node.kubernetes.io/exclude-from-external-load-balancers": value } },
-  });
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(""), { signal });
   await goTo("web", "", "silent tor");
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(null), { signal });
