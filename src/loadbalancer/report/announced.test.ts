@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { bgpAd, config, l2Ad, node, pool, service } from "../announce/specimen.ts";
+import { PoolIndex } from "../announce/pools.ts";
+import type { NodeView } from "../services/service-view.ts";
+import { announcedCondition, type Landscape } from "./announced.ts";
+import { groupNodes } from "./node-groups.ts";
+
+const main = pool("pool", ["192.0.2.0/24"]);
+const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rack: "a" } }), node("n3", { labels: { rack: "b" } })];
+
+function landscape(parts: Parameters<typeof config>[0], nodes: readonly NodeView[] = racks, dead: string[] = []): Landscape {
+  const whole = config({ pools: [main], ...parts });
+  const isAlive = (name: string) => !dead.includes(name);
+  return { config: whole, pools: new PoolIndex(whole.pools.values()), nodes, groups: groupNodes(nodes, whole, isAlive), isAlive };
+}
+
+const web = service(["192.0.2.1"]);
+const inRackA = { nodeSelectors: [{ matchLabels: { rack: "a" } }] };
+
+describe("announced", () => {
+  test("over BGP by all nodes", () => {
+    expect(announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }), undefined)).toEqual({
+      type: "metallb.io/Announced",
+      status: "True",
+      reason: "Announced",
+      message: "BGP: 3 nodes announce it",
+    });
+  });
+
+  test("by some, with what keeps the others from it", () => {
+    const local = service(["192.0.2.1"], { local: true, endpoints: { any: true, nodes: new Set(["n2", "n3"]) } });
+    expect(announcedCondition(local, landscape({ bgpAds: [bgpAd("a", inRackA)] }), undefined)).toMatchObject({
+      status: "True",
+      message: "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (notOwner)",
+    });
+  });
+
+  test("over both, where one node answers", () => {
+    const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
+    expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d answers for it, 2 more could$/);
+  });
+});
+
+describe("not announced", () => {
+  test.each<[string, ReturnType<typeof announcedCondition>, string, string]>([
+    [
+      "without an address",
+      announcedCondition(service([]), landscape({}), "no room"),
+      "noIPAllocated",
+      "There is no address to announce: no room",
+    ],
+    [
+      "outside of every pool",
+      announcedCondition(service(["198.51.100.1"]), landscape({ bgpAds: [bgpAd("all")] }), undefined),
+      "ipNotAllowed",
+      "198.51.100.1 is not of one pool that is in effect",
+    ],
+    [
+      "where nothing covers its pool",
+      announcedCondition(web, landscape({ bgpAds: [bgpAd("all", { pools: new Set(["other"]) })] }), undefined),
+      "noMatchingAdvertisement",
+      "No BGPAdvertisement and no L2Advertisement that is in effect covers pool pool",
+    ],
+    [
+      "for the reason that most nodes have",
+      announcedCondition(
+        service(["192.0.2.1"], { endpoints: { any: false, nodes: new Set() } }),
+        landscape({ bgpAds: [bgpAd("a", inRackA)] }),
+        undefined,
+      ),
+      "noEndpoints",
+      "BGP: 0 nodes announce it, 2 not (noEndpoints), 1 not (notOwner)",
+    ],
+    [
+      "where no speaker is heard of",
+      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, racks, ["n1", "n2", "n3"]), undefined),
+      "speakerSilent",
+      "BGP: 0 nodes announce it, 3 not (speakerSilent)",
+    ],
+    [
+      "where there is no node",
+      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, []), undefined),
+      "notOwner",
+      "BGP: there is no node",
+    ],
+    [
+      "on any link",
+      announcedCondition(web, landscape({ l2Ads: [l2Ad("all")] }, [node("n1", { excluded: true })]), undefined),
+      "nodeLabeledExcludeBalancers",
+      "L2: no node answers for it (nodeLabeledExcludeBalancers)",
+    ],
+  ])("%s", (_when, condition, reason, message) => {
+    expect(condition).toEqual({ type: "metallb.io/Announced", status: "False", reason, message });
+  });
+});
+
+test("nodes are alike that the same advertisements select and that are in the same state", () => {
+  const nodes = [...racks, node("n4", { labels: { rack: "b" }, excluded: true }), node("n5", { labels: { rack: "b", zone: "z" } })];
+  const { groups } = landscape({ bgpAds: [bgpAd("a", inRackA)] }, nodes);
+  expect(groups.map((group) => group.map(({ name }) => name))).toEqual([["n1", "n2"], ["n3", "n5"], ["n4"]]);
+});

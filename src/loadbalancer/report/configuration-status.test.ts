@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { configurationStatus } from "./configuration-status.ts";
+
+type Result = "Valid" | "Invalid" | "Unknown" | undefined;
+const state = (name: string, result: Result, ...messages: string[]): ConfigurationState => ({
+  metadata: { name, namespace: "metallb-system" },
+  status: {
+    ...(result && { result }),
+    lastError: messages.map((message) => (name === "controller" ? `failed to parse configuration: ${message}` : message)).join("\n"),
+    failedResources: messages.map((message) => ({
+      kind: "IPAddressPool",
+      name: "p",
+      reason: "ValidationFailed",
+      message,
+      class: "Permanent",
+    })),
+  },
+});
+const statusOf = (...states: ConfigurationState[]) => configurationStatus(states).status;
+
+test("valid is what every component finds valid", () => {
+  expect(statusOf(state("controller", "Valid"), state("speaker-n1", "Valid"))).toEqual({
+    validConfig: true,
+    lastError: "",
+    components: { valid: 2, invalid: 0, unknown: 0 },
+    conditions: [{ type: "Valid", status: "True", reason: "ConfigurationValid", message: "Valid for every component" }],
+  });
+});
+
+test("what several components find wrong is said once, whole, without what each puts before it", () => {
+  const two = 'secret type mismatch on "a"/"b", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer p password secret';
+  const status = statusOf(
+    state("speaker-n2", "Invalid", "overlap", two),
+    state("controller", "Invalid", "overlap"),
+    state("speaker-n1", "Valid"),
+  );
+  expect(status).toMatchObject({
+    validConfig: false,
+    lastError: `overlap\n${two}`,
+    components: { valid: 1, invalid: 2, unknown: 0 },
+    invalidComponents: ["controller", "speaker-n2"],
+    conditions: [{ status: "False", reason: "ConfigurationInvalid", message: "Not valid for controller, speaker-n2" }],
+  });
+});
+
+test("a component that is silent makes it unknown, and what it said last is not held against anyone", () => {
+  expect(statusOf(state("controller", "Valid"), state("speaker-n1", "Unknown", "old"), state("speaker-n2", undefined))).toMatchObject({
+    validConfig: false,
+    lastError: "",
+    components: { valid: 1, invalid: 0, unknown: 2 },
+    unknownComponents: ["speaker-n1", "speaker-n2"],
+    conditions: [{ status: "Unknown", reason: "ComponentsSilent" }],
+  });
+});
+
+test("while nobody has reported there is no answer", () => {
+  expect(statusOf()).not.toHaveProperty("validConfig");
+  expect(statusOf(state("controller", "Unknown"))).not.toHaveProperty("validConfig");
+});
+
+test("of very many components the message names some", () => {
+  const states = Array.from({ length: 25 }, (_, nth) => state(`speaker-n${String(nth).padStart(2, "0")}`, "Invalid", "x"));
+  expect(statusOf(...states)).toMatchObject({ conditions: [{ message: expect.stringMatching(/speaker-n09 and 15 more$/) as string }] });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import type { Usage } from "../allocator/allocator.ts";
+import { poolStatus } from "./pool-status.ts";
+
+const usage = (more: Partial<Usage> = {}): Usage => ({
+  assignedIPv4: 5n,
+  assignedIPv6: 0n,
+  availableIPv4: 45n,
+  availableIPv6: 0n,
+  services: 4,
+  ...more,
+});
+const statusOf = (used: Usage, held?: IPAddressPool["status"], inEffect = true) => {
+  const { status } = poolStatus(used, inEffect);
+  return typeof status === "function" ? status(held) : status;
+};
+const exhausted = (used: Usage, inEffect = true) =>
+  statusOf(used, undefined, inEffect).conditions?.map(({ status, reason }) => `${status} ${reason}`);
+
+test("the counters have the names of the documents, and what others write stays", () => {
+  const claims = [{ claim: "range/192.0.2.0-192.0.2.9", since: "2026-01-01T00:00:00Z" }];
+  expect(statusOf(usage(), { claims, assignedIPV4: 99 })).toMatchObject({
+    assignedIPV4: 5,
+    assignedIPV6: 0,
+    availableIPV4: 45,
+    availableIPV6: 0,
+    services: 4,
+    claims,
+  });
+});
+
+test("what is larger than JSON carries exactly stands at the largest number that it does", () => {
+  expect(statusOf(usage({ availableIPv6: 1n << 64n })).availableIPV6).toBe(9_007_199_254_740_991);
+  expect(statusOf(usage({ availableIPv6: (1n << 53n) - 1n })).availableIPV6).toBe(9_007_199_254_740_991);
+  expect(statusOf(usage({ availableIPv6: (1n << 53n) - 2n })).availableIPV6).toBe(9_007_199_254_740_990);
+});
+
+test("exhausted is a pool that has no address left in a family that it has", () => {
+  expect(exhausted(usage())).toEqual(["False AddressesLeft"]);
+  expect(exhausted(usage({ availableIPv4: 0n }))).toEqual(["True NoAddressLeft"]);
+  expect(exhausted(usage({ availableIPv4: 0n, assignedIPv6: 1n, availableIPv6: 9n }))).toEqual(["True NoAddressLeft"]);
+  expect(exhausted(usage({ assignedIPv4: 0n, availableIPv4: 0n, availableIPv6: 9n }))).toEqual(["False AddressesLeft"]);
+});
+
+test("of a pool that is invalid nobody can tell", () => {
+  expect(exhausted(usage({ availableIPv4: 0n }), false)).toEqual(["Unknown PoolInvalid"]);
+});
