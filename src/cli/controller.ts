@@ -61,7 +61,8 @@ async function run(options: ControllerOptions): Promise<void> {
   const leader = new LeaderElector({ client, namespace, name: LEASE, identity: options.identity, log });
   const leads = webhookMode !== "onlywebhook";
   const manager = new Manager({ client, log, healthAddress: options.healthAddress, ...(leads ? { leader } : {}) });
-  if (webhookMode !== "disabled") addWebhooks({ manager, client, log, namespace, ...options.webhookAddress });
+  if (webhookMode !== "disabled")
+    addWebhooks({ manager, client, log, namespace, metallbNamespace: options.metallbNamespace, ...options.webhookAddress });
   if (leads) {
     addControllerParts({
       manager,
