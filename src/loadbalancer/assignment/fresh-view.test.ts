@@ -12,7 +12,7 @@ const at = (name: string, resourceVersion: string): Namespace => ({ metadata: { 
 function stage() {
   const server = new Map<string, Namespace>();
   const cached = new Map<string, Namespace>();
-  let listener: (change: Change<Namespace>) => void = () => undefined;
+  let listener: ((change: Change<Namespace>) => void) | undefined;
   const client = {
     resource: () => ({
       list: () => Promise.resolve({ items: [...server.values()], resourceVersion: "9" }),
@@ -25,7 +25,7 @@ function stage() {
   const cache = {
     get: (key: string) => cached.get(key),
     list: () => [...cached.values()],
-    subscribe(next: typeof listener) {
+    subscribe(next: NonNullable<typeof listener>) {
       listener = next;
       return () => undefined;
     },
@@ -34,7 +34,7 @@ function stage() {
     tells: (object: Namespace) => cached.set(object.metadata.name, object),
     deletes: (object: Namespace) => {
       cached.delete(object.metadata.name);
-      listener({ type: "deleted", object });
+      listener?.({ type: "deleted", object });
     },
   };
   return { server, watch, view: new FreshView(client, Namespace, cache) };
