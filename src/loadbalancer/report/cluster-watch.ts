@@ -55,7 +55,7 @@ function textOf({ kind, name, field, message }: Warning): string {
 function warn(sources: ClusterSources, { kind, name, field, message }: Warning, events: Pick<EventRecorder, "record">): void {
   const cache = Object.values(sources).find((source) => source.kind.kind === kind);
   const object = (cache?.list() as KubeObject[] | undefined)?.find(({ metadata }) => metadata.name === name);
-  if (object) events.record(object, { type: "Warning", reason: "Ineffective", message: `${field}: ${message}` });
+  if (object) events.record(object, { type: "Warning", reason: "Ineffective", message: field === "" ? message : `${field}: ${message}` });
 }
 
 /** A Node says every few minutes that it is well, which is no news here. */

@@ -48,6 +48,7 @@ test("a Service without any words asks for one address of its family from any po
 describe("families", () => {
   test.each<[string, Partial<Service["spec"]>, Wish["policy"], number[]]>([
     ["one cluster IP", { clusterIP: "fd00::1" }, "SingleStack", [6]],
+    ["none, where it says which they would be", { clusterIP: "", ipFamilies: ["IPv6"] }, "SingleStack", [6]],
     ["the list rather than the single one", { clusterIP: "10.96.0.1", clusterIPs: ["fd00::1"] }, "SingleStack", [6]],
     ["two that are required", { ...both, ipFamilyPolicy: "RequireDualStack" }, "RequireDualStack", [4, 6]],
     [

@@ -86,7 +86,9 @@ function annotation({ metadata: { annotations = {} } }: Service, name: (typeof R
 
 function familiesOf({ spec }: Service): { wanted: Family[]; policy: Wish["policy"] } | Refused {
   const clusterIPs = (spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? ""]).filter((ip) => ip !== "");
-  const families = clusterIPs.map((ip) => readAddress(ip)?.family);
+  // The embedded API hands out no cluster IPs, and says which families they would be of.
+  const named = spec.ipFamilies?.map((family) => (family === "IPv6" ? 6 : 4)) ?? [];
+  const families = clusterIPs.length > 0 ? clusterIPs.map((ip) => readAddress(ip)?.family) : named;
   const known = families.filter((family) => family !== undefined);
   if (known.length === 0 || known.length < families.length || new Set(known).size < known.length) {
     const found = clusterIPs.length === 0 ? "the Service has no cluster IP" : `its cluster IPs are ${listed(clusterIPs)}`;
