@@ -1,0 +1,183 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { parse } from "yaml";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { BFDProfile } from "../../src/api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { Community } from "../../src/api/metallb/community.ts";
+import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
+import { addWebhooks } from "../../src/cli/webhooks.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { ValidatingWebhookConfiguration, webhookConfiguration, type Watched } from "../../src/kube/webhook/configuration.ts";
+import { bgpAd, community, l2Ad, peer, pool, profile } from "../../src/loadbalancer/config/specimen.ts";
+import { registerLoadBalancer, type ReviewSources } from "../../src/loadbalancer/webhooks.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+
+const namespace = "metallb-system";
+const { signal } = new AbortController();
+const KINDS: readonly Kind[] = [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community];
+let api: SuiteApiServer;
+let client: KubeClient;
+let webhook: { url: string; end(): Promise<void> };
+
+/** `plumbline controller --webhook-mode onlywebhook`, as far as webhooks go. */
+async function startWebhook(): Promise<typeof webhook> {
+  const stop = new AbortController();
+  const ports: number[] = [];
+  const log = createLog({
+    write: (line) => {
+      const { msg, port } = JSON.parse(line) as { msg: string; port?: number };
+      if (msg === "webhook listens" && port !== undefined) ports.push(port);
+    },
+  });
+  const own = new KubeClient(api.access);
+  const manager = new Manager({ client: own, log });
+  addWebhooks({ manager, client: own, log, namespace: "plumbline-system", metallbNamespace: namespace, host: "127.0.0.1", port: 0 });
+  const ended = manager.run(stop.signal);
+  const port = await vi.waitFor(() => ports[0] ?? Promise.reject(new Error("not listening yet")), { timeout: 30_000 });
+  return {
+    url: `https://127.0.0.1:${port}`,
+    async end() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+async function deployed(): Promise<ValidatingWebhookConfiguration> {
+  return parse(await readFile(join(import.meta.dirname, "../../deploy/webhooks.yaml"), "utf8")) as ValidatingWebhookConfiguration;
+}
+
+/** What deploy/ has, reached by URL because no Service leads out of the API server here. */
+async function configure(): Promise<void> {
+  const configuration = await deployed();
+  for (const one of configuration.webhooks ?? []) one.clientConfig = { url: `${webhook.url}${one.clientConfig.service?.path}` };
+  await client.resource(ValidatingWebhookConfiguration).create(configuration, { signal });
+  // The server hears of the configuration, and of the authority in it, in its own time.
+  expect(await refusal(IPAddressPool, pool("probe", ["nonsense"]))).toContain("invalid CIDR");
+}
+
+beforeAll(async () => {
+  api = await apiServer("lb-webhooks");
+  client = new KubeClient(api.access);
+  await installCrds(client, CUSTOM_KINDS, signal);
+  for (const name of [namespace, "plumbline-system"]) await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  webhook = await startWebhook();
+  await configure();
+});
+afterEach(async () => {
+  for (const kind of [BGPPeer, ...KINDS] as Kind[]) {
+    for (const { metadata } of (await client.resource(kind).list({ namespace, signal })).items) {
+      await client.resource(kind).delete({ name: metadata.name, namespace }, { signal });
+    }
+  }
+});
+afterAll(async () => {
+  await webhook.end();
+  client.close();
+  await api.stop();
+});
+
+/** As a person writes it: the server gives it the rest. */
+async function create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<T> {
+  const { name } = object.metadata;
+  return client.resource(kind).create({ ...object, metadata: { name, namespace } }, { signal });
+}
+
+/** What the webhook compares with is a moment behind: what went through too early is taken back, and tried again. */
+async function refusal<T extends KubeObject>(kind: Kind<T>, object: T): Promise<string> {
+  for (;;) {
+    try {
+      await create(kind, object);
+    } catch (error) {
+      return String(error);
+    }
+    await client.resource(kind).delete({ name: object.metadata.name, namespace }, { signal });
+    await sleep(50);
+  }
+}
+
+describe("a write is refused in the words of the documents", () => {
+  test("a pool that overlaps, and one that is edited to", async () => {
+    await create(IPAddressPool, pool("client1-pool", ["192.168.10.0/24"]));
+    const text = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
+    expect(await refusal(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
+    await create(IPAddressPool, pool("client2-pool", ["192.168.20.0/24"]));
+    const edit = { spec: { addresses: ["192.168.20.0/24", "192.168.10.100/32"] } };
+    await expect(client.resource(IPAddressPool).patch({ name: "client2-pool", namespace }, edit, { signal })).rejects.toThrow(
+      /IPAddressPool.metallb.io "client2-pool" is invalid: spec.addresses\[1\]: CIDR "192.168.10.100\/32" in pool/,
+    );
+  });
+
+  test("a peer of another AS of ours, in the deprecated version too", async () => {
+    await create(BGPPeer, peer("a", { peerAddress: "1.2.3.5" }));
+    const old = { ...BGPPeer, version: "v1beta1" };
+    for (const kind of [BGPPeer, old]) {
+      const text = "spec.myASN: peer 1.2.3.4 has myAsn different from 1.2.3.5, in FRR mode all myAsn must be equal";
+      expect(await refusal<BGPPeer>(kind, peer("b", { peerAddress: "1.2.3.4", myASN: 7 }))).toContain(text);
+    }
+  });
+
+  test("all that is wrong with an object at once", async () => {
+    await expect(create(BGPPeer, peer("p", { myASN: 0, peerAddress: "x", holdTime: "1s" }))).rejects.toThrow(
+      /is invalid: \[spec.holdTime: .*, spec.myASN: parsing peer p missing local ASN, spec.peerAddress: .*\]/,
+    );
+    await expect(create(BGPAdvertisement, bgpAd("ad", { communities: ["70000:1"] }))).rejects.toThrow("invalid community value");
+    await expect(create(L2Advertisement, l2Ad("l2", { interfaces: ["no/name"] }))).rejects.toThrow("invalid interface");
+    await expect(create(Community, community("c", { alias: "1" }))).rejects.toThrow(
+      'parsing community "alias": invalid community format: 1',
+    );
+  });
+
+  test("a pool that an advertisement is too wide for, whichever comes last", async () => {
+    await create(BGPAdvertisement, bgpAd("wide", { aggregationLength: 24 }));
+    expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("BGPAdvertisement wide could not stay");
+  });
+
+  test("an object in another namespace", async () => {
+    await expect(
+      client.resource(IPAddressPool).create({ ...pool("p", ["10.0.0.0/24"]), metadata: { name: "p", namespace: "default" } }, { signal }),
+    ).rejects.toThrow("resource must be created in metallb-system namespace");
+  });
+
+  test("the deletion of a profile that a peer names", async () => {
+    await create(BFDProfile, profile("fast"));
+    await create(BGPPeer, peer("p", { bfdProfile: "fast" }));
+    const remove = () => client.resource(BFDProfile).delete({ name: "fast", namespace }, { signal });
+    // Then it has seen p.
+    expect(await refusal(BGPPeer, peer("q"))).toContain("peer 192.0.2.1 already exists");
+    await expect(remove()).rejects.toThrow("failed to delete BFDProfile fast, used by BGPPeer p");
+    await client.resource(BGPPeer).delete({ name: "p", namespace }, { signal });
+    await vi.waitFor(remove, { timeout: 30_000, interval: 50 });
+  });
+});
+
+test("what is transient goes through: the Secret, the profile and the alias may come later", async () => {
+  await create(BGPPeer, peer("p", { bfdProfile: "later", passwordSecret: { name: "later" } }));
+  await create(BGPAdvertisement, bgpAd("ad", { communities: ["later"] }));
+  expect((await client.resource(BGPPeer).list({ namespace, signal })).items).toHaveLength(1);
+});
+
+test("what deploy/ has is what there are validators for, and never blocks for want of an answer", async () => {
+  const watched: Watched[] = [];
+  const server = { register: (kind: Kind, _: unknown, operations: Watched["operations"] = []) => watched.push({ kind, operations }) };
+  registerLoadBalancer(server as never, {} as ReviewSources, namespace);
+  const reach = { service: { namespace: "plumbline-system", name: "plumbline-webhook" } };
+  expect(await deployed()).toEqual(webhookConfiguration("plumbline-webhook", watched, reach));
+  expect(new Set(watched.map(({ kind }) => kind))).toEqual(new Set(KINDS));
+});
+
+test("without the webhook everything goes through", async () => {
+  await webhook.end();
+  await expect(create(IPAddressPool, pool("bad", ["nonsense"]))).resolves.toMatchObject({ spec: { addresses: ["nonsense"] } });
+  webhook = await startWebhook();
+});
