@@ -31,6 +31,7 @@ import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 const { signal } = new AbortController();
 const own = "plumbline-system";
 const routers = "openperouter-system";
+const metallb = "metallb-system";
 const silenceMs = 3_000;
 const log = createLog({ level: "silent" });
 const running: (() => Promise<void>)[] = [];
@@ -50,8 +51,9 @@ beforeAll(async () => {
   api = await apiServer("rbac");
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
-  for (const name of [own, routers, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
-  for (const file of ["router-agent", "router-controller"]) await applyFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`));
+  for (const name of [own, routers, metallb, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
+  for (const file of ["router-agent", "router-controller", "loadbalancer-controller"])
+    await applyFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`));
   await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
 });
@@ -132,13 +134,14 @@ async function startController(): Promise<void> {
   const client = await clientOf("plumbline-controller");
   const leader = new LeaderElector({ client, namespace: own, name: "plumbline-controller", identity: "test", log });
   const manager = new Manager({ client, log, leader });
-  addWebhooks({ manager, client, log, namespace: own, host: "127.0.0.1", port: 0 });
+  addWebhooks({ manager, client, log, namespace: own, metallbNamespace: metallb, host: "127.0.0.1", port: 0 });
   addControllerParts({
     manager,
     client: client.fenced(() => leader.assertLeading()),
     log,
     namespace: own,
     routerNamespace: routers,
+    loadBalancer: { namespace: metallb },
     agents: "plumbline-agent",
     settle: (signal) => leader.settle(signal),
     silenceMs,
