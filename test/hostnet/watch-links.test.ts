@@ -91,3 +91,21 @@ function monitorOf(namespace: string): number {
   if (pid === undefined) throw new Error(`nobody watches ${namespace}`);
   return Number(pid);
 }
+
+test("service addresses that live on ring no bell; one that goes does", async () => {
+  ip(host, "link add b0 type bridge");
+  await rung();
+  const keep = "addr replace 192.0.2.100/32 dev b0 scope host valid_lft 25 preferred_lft 0 metric 26740";
+  ip(host, keep);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  rings = 0;
+  for (let time = 0; time < 5; time++)
+    ip(host, keep, "addr replace 2001:db8::100/128 dev b0 nodad valid_lft 25 preferred_lft 0 metric 26740");
+  // By then what was said before has arrived too.
+  ip(router, "link add b0 type bridge");
+  await rung();
+  expect(rings).toBe(1);
+  rings = 0;
+  ip(host, "addr del 192.0.2.100/32 dev b0");
+  await rung();
+});

@@ -1,20 +1,19 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { KernelError } from "../../../hostnet/error.ts";
-import { watchNamespace } from "../../../hostnet/watch-links.ts";
 import type { Address } from "../../../ip/address.ts";
 import { parseAddress } from "../../../ip/address.ts";
+import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { Doorbell } from "./doorbell.ts";
 import { elected } from "./election.ts";
 import type { Said } from "./frames.ts";
+import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { fitting, nothingFits, type Observed } from "./nics.ts";
-import { NodeLinks } from "./node-links.ts";
 import { Tenures } from "./tenures.ts";
 import type { Sought, Spot, Standing, Steps } from "./tenure.ts";
-import { Wire } from "./wire.ts";
 
 const RESTLESS_MS = 100;
 const RESTING_MS = 1_000;
@@ -54,8 +53,8 @@ export class L2Announcer implements Runnable {
   readonly name = "l2-announcer";
   readonly #options: L2Options;
   readonly #tenures: Tenures;
-  readonly #links: NodeLinks;
-  readonly #wire: Wire;
+  readonly #ground: Ground;
+  readonly #wire: ReturnType<Ground["wire"]>;
   readonly #guard: Guard;
   readonly #heartbeats: Heartbeats;
   readonly #told = new Map<string, string>();
@@ -66,18 +65,15 @@ export class L2Announcer implements Runnable {
   #respotted = false;
   /** A state may have changed. */
   #moved = false;
-  #bell = Promise.withResolvers<void>();
+  readonly #bell = new Doorbell();
 
-  constructor(options: L2Options) {
-    const { node, netns, peers, key, log, heartbeatPort: port = HEARTBEAT_PORT, exemptPorts = [] } = options;
+  constructor(options: L2Options, ground: Ground = groundOf(options.netns, options.heartbeatPort ?? HEARTBEAT_PORT, options.log)) {
+    const { node, peers, key, log, exemptPorts = [] } = options;
     this.#options = options;
+    this.#ground = ground;
     this.#tenures = new Tenures(node);
-    this.#links = new NodeLinks(netns, log);
-    this.#guard = new Guard({ netns, exemptPorts, log, onApplied: () => this.#move() });
-    this.#wire = new Wire({
-      netns,
-      port,
-      log,
+    this.#guard = new Guard({ nft: (text, signal) => ground.nft(text, signal), exemptPorts, log, onApplied: () => this.#move() });
+    this.#wire = ground.wire({
       onStart: () => this.#tenures.deaf(performance.now()),
       onSaid: (said, device) => this.#hear(said, device),
       onDatagram: (bytes) => this.#heartbeats.take(bytes),
@@ -96,7 +92,7 @@ export class L2Announcer implements Runnable {
       },
       onLetGo: () => {
         this.#tenures.hurry(performance.now());
-        this.#ring();
+        this.#bell.ring();
       },
     });
   }
@@ -130,27 +126,24 @@ export class L2Announcer implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { netns, log } = this.#options;
     const stop = new AbortController();
     const running = AbortSignal.any([signal, stop.signal]);
     const onLinks = () => {
       this.#stale = true;
-      this.#ring();
+      this.#bell.ring();
     };
     try {
       await Promise.all([
         this.#wire.run(running),
         this.#guard.run(running),
         this.#heartbeats.run(running),
-        watchNamespace(netns, onLinks, running, (cause) =>
-          log.warn({ error: cause }, "the watch of the node's links has ended and is started again"),
-        ),
+        this.#ground.watch(onLinks, running),
         this.#turn(running),
       ]);
     } finally {
       stop.abort();
     }
-    await this.#links.outlast(this.#tenures.held, this.#tenures.leaving);
+    await this.#ground.links.outlast(this.#tenures.held, this.#tenures.leaving);
   }
 
   /** The one loop that touches addresses. It waits for nobody but the kernel. */
@@ -165,28 +158,20 @@ export class L2Announcer implements Runnable {
         if (!(error instanceof KernelError)) throw error;
         l2RefreshFailures.inc();
         this.#options.log.warn({ error }, "addresses could not be looked after; tried again in a second");
-        await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, undefined, { signal }).catch(() => {});
+        await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, signal).catch(() => {});
       }
       this.#tell();
       const rest = (this.#tenures.restless ? RESTLESS_MS : RESTING_MS) - (performance.now() - begun);
-      await this.#rest(Math.max(rest, 10), signal);
+      await this.#bell.wait(Math.max(rest, 10), signal);
     }
   }
 
-  async #rest(ms: number, signal: AbortSignal): Promise<void> {
-    const awake = new AbortController();
-    const slept = pause(ms, undefined, { signal: AbortSignal.any([signal, awake.signal]) }).catch(() => {});
-    await Promise.race([slept, this.#bell.promise]);
-    awake.abort();
-    this.#bell = Promise.withResolvers();
-  }
-
   async #look(signal: AbortSignal): Promise<void> {
-    await pause(this.#observed ? SETTLE_MS : 0, undefined, { signal }).catch(() => {});
+    if (this.#observed) await pause(SETTLE_MS, signal);
     this.#stale = false;
     const first = this.#observed === undefined;
     try {
-      this.#observed = await this.#links.look(signal);
+      this.#observed = await this.#ground.links.look(signal);
       if (first)
         for (const { address, nic, validSeconds } of this.#observed.ours)
           this.#adopt({ address: parseAddress(address), nic }, validSeconds);
@@ -262,7 +247,7 @@ export class L2Announcer implements Runnable {
   async #change(steps: Steps, signal: AbortSignal): Promise<void> {
     const { drop, refresh, add } = steps;
     if (drop.length + refresh.length + add.length === 0) return;
-    const refused = await this.#links.carryOut(steps, signal).catch((error: unknown) => {
+    const refused = await this.#ground.links.carryOut(steps, signal).catch((error: unknown) => {
       this.#tenures.undone(steps, performance.now());
       throw error;
     });
@@ -307,10 +292,6 @@ export class L2Announcer implements Runnable {
 
   #move(): void {
     this.#moved = true;
-    this.#ring();
-  }
-
-  #ring(): void {
-    this.#bell.resolve();
+    this.#bell.ring();
   }
 }

@@ -1,15 +1,16 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { KernelError } from "../../../hostnet/error.ts";
-import { nft } from "../../../hostnet/nft.ts";
 import type { Address, Family } from "../../../ip/address.ts";
+import { backoffMs } from "../../../kube/backoff.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2GuardFailures } from "../../../kube/metrics.ts";
+import { Doorbell } from "./doorbell.ts";
 import { changedElements, wholeTable, type GuardFamily, type Sets } from "./guard-rules.ts";
 import type { Spot } from "./tenure.ts";
 
 const FAMILIES = ["inet", "arp"] as const;
-/** Others flush all rules at times, and a kernel may learn a family. */
+/** Others flush all rules at times. */
 const ANEW_MS = 60_000;
+const REFUSED = { minMs: 1_000, maxMs: 60_000 };
 const LOSES: Readonly<Record<GuardFamily, string>> = {
   inet: "the node's own services can be reached under service addresses",
   arp: "interfaces that are not selected answer ARP for service addresses",
@@ -18,7 +19,8 @@ const LOSES: Readonly<Record<GuardFamily, string>> = {
 export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
 
 export interface GuardOptions {
-  readonly netns?: string | undefined;
+  /** Has nftables take a text as a whole, or throws a KernelError. */
+  readonly nft: (text: string, signal: AbortSignal) => Promise<void>;
   /** Ports, or ranges of them, to which untranslated packets may go. */
   readonly exemptPorts: readonly string[];
   /** Rules are in place, or are known to be impossible. */
@@ -37,7 +39,7 @@ export class Guard {
   readonly #options: GuardOptions;
   readonly #tables: Readonly<Record<GuardFamily, Table>>;
   #ipvs: readonly string[] = [];
-  #bell = Promise.withResolvers<void>();
+  readonly #bell = new Doorbell();
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -59,7 +61,7 @@ export class Guard {
       ["selected", new Set(ipv4.map(({ address, nic }) => selected(address, nic.name)))],
     ]);
     this.#ipvs = [...addresses.keys()].filter((text) => ipvs.has(text));
-    if (FAMILIES.some((family) => this.#differs(family))) this.#bell.resolve();
+    if (FAMILIES.some((family) => this.#differs(family))) this.#bell.ring();
   }
 
   /** Whether its rules are in place, or are known to be impossible. */
@@ -83,35 +85,32 @@ export class Guard {
 
   async run(signal: AbortSignal): Promise<void> {
     let anew = false;
+    let failures = 0;
     while (!signal.aborted) {
-      const before = this.protection;
       for (const family of FAMILIES) await this.#apply(family, anew, signal);
       if (signal.aborted) return;
       this.#options.onApplied();
-      if (JSON.stringify(before) !== JSON.stringify(this.protection))
-        this.#options.log.info({ protection: this.protection }, "protection of service addresses changed");
-      const rung = this.#bell.promise.then(() => false);
-      const wait = new AbortController();
-      const stop = AbortSignal.any([signal, wait.signal]);
-      anew = await Promise.race([rung, pause(ANEW_MS, true, { signal: stop }).catch(() => false)]);
-      wait.abort();
-      this.#bell = Promise.withResolvers();
+      failures = FAMILIES.some((family) => this.#tables[family].off !== undefined) ? failures + 1 : 0;
+      const restMs = failures === 0 ? ANEW_MS : backoffMs(failures, REFUSED);
+      anew = !(await this.#bell.wait(restMs, signal));
     }
   }
 
   #differs(family: GuardFamily): boolean {
     const { have, want } = this.#tables[family];
-    return have ? changedElements(family, have, want) !== "" : [...want].some(([name, elements]) => name !== "exempt" && elements.size > 0);
+    return have ? changedElements(family, have, want) !== "" : isNeeded(want);
   }
 
   async #apply(family: GuardFamily, anew: boolean, signal: AbortSignal): Promise<void> {
     const table = this.#tables[family];
-    const { have, want } = table;
+    const { have, want, off } = table;
     // Where no address ever was there is no table.
-    if (!this.#differs(family) && !(anew && have)) return;
+    if (!have && !isNeeded(want)) return;
+    // What was refused is asked for again when its time has come, not with each address.
+    if (!anew && (off !== undefined || !this.#differs(family))) return;
     const text = have && !anew ? changedElements(family, have, want) : wholeTable(family, want);
     try {
-      await nft(text, { signal, namespace: this.#options.netns });
+      await this.#options.nft(text, signal);
       table.have = want;
       table.off = undefined;
     } catch (error) {
@@ -126,6 +125,8 @@ export class Guard {
     }
   }
 }
+
+const isNeeded = (want: Sets) => [...want].some(([name, elements]) => name !== "exempt" && elements.size > 0);
 
 const emptyTable = (): Table => ({ have: undefined, want: new Map<string, ReadonlySet<string>>(), off: undefined });
 

@@ -5,7 +5,7 @@ import { drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
 import { observed, type Observed } from "./nics.ts";
 import type { Due, Spot, Steps } from "./tenure.ts";
 
-const GONE = /Cannot assign requested address|Cannot find device|Address not found/;
+const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
 const OUTLAST_MS = 5_000;
 /** As many lines as a pipe takes at once. */
 const CHUNK = 1_500;

@@ -1,0 +1,235 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { KernelError } from "../../../hostnet/error.ts";
+import { parseAddress } from "../../../ip/address.ts";
+import { createLog } from "../../../kube/log.ts";
+import { L2Announcer } from "./announcer.ts";
+import type { Ground } from "./ground.ts";
+import { observed } from "./nics.ts";
+import type { Spot } from "./tenure.ts";
+import type { WireEvents } from "./wire.ts";
+
+const vip = parseAddress("192.0.2.100");
+const rival = "02:00:00:00:00:0b";
+const eth0 = { ifindex: 2, ifname: "eth0", flags: ["UP", "LOWER_UP"], link_type: "ether", address: "02:00:00:00:00:0a", addr_info: [] };
+const left = {
+  family: "inet",
+  local: "192.0.2.100",
+  prefixlen: 32,
+  metric: 26_740,
+  scope: "host",
+  dynamic: true,
+  valid_life_time: 100,
+  preferred_life_time: 0,
+};
+
+/** A node without a kernel: what is done to it is written down. */
+class PaperGround implements Ground {
+  readonly deeds: string[] = [];
+  readonly sent: string[] = [];
+  events: WireEvents | undefined;
+  dump: object[] = [eth0];
+  broken: Error | undefined;
+  fault: string | undefined;
+  ring: () => void = () => {};
+
+  readonly links: Ground["links"] = {
+    look: () => Promise.resolve(observed(this.dump)),
+    carryOut: ({ drop, refresh, add }) => {
+      if (this.broken) return Promise.reject(this.broken);
+      this.#write("drop", drop);
+      this.#write("refresh", refresh);
+      this.#write("add", add);
+      return Promise.resolve(new Map());
+    },
+    outlast: (held, leaving) => {
+      this.#write("outlast", held);
+      this.#write("leave", leaving);
+      return Promise.resolve();
+    },
+  };
+
+  wire(events: WireEvents): ReturnType<Ground["wire"]> {
+    this.events = events;
+    return {
+      run: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
+      fault: this.fault,
+      look: () => {},
+      probe: (address, nic) => this.#write("probe", [{ address, nic }]),
+      check: () => {},
+      leave: () => {},
+      announce: (address, nic) => this.#write("announce", [{ address, nic }]),
+      send: (address) => this.sent.push(address),
+      sync: () => Promise.resolve(true),
+    };
+  }
+
+  nft(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async watch(ring: () => void, signal: AbortSignal): Promise<void> {
+    this.ring = ring;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  }
+
+  /** And what follows begins with an empty page. */
+  read(): string[] {
+    return this.deeds.splice(0);
+  }
+
+  #write(deed: string, spots: readonly Spot[]): void {
+    for (const { address, nic } of spots) this.deeds.push(`${deed} ${String(address)} ${nic.name}`);
+  }
+}
+
+let ground: PaperGround;
+let announcer: L2Announcer;
+let stop: AbortController;
+let running: Promise<void>;
+let changes: number;
+
+function start(): void {
+  announcer = new L2Announcer(
+    {
+      node: "a",
+      peers: () =>
+        new Map([
+          ["a", ["192.0.2.1"]],
+          ["b", ["192.0.2.2"]],
+        ]),
+      key: () => Buffer.alloc(32),
+      onChange: () => (changes += 1),
+      log: createLog({ level: "silent" }),
+    },
+    ground,
+  );
+  running = announcer.run(stop.signal);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  ground = new PaperGround();
+  stop = new AbortController();
+  changes = 0;
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const want = (...candidates: string[]) => announcer.set([{ address: vip, service: "shop/web", candidates }]);
+const all = (deed: string) => `${deed} 192.0.2.100 eth0`;
+
+test("an address is probed for, taken, announced three times, and then refreshed every five seconds", async () => {
+  start();
+  want("a", "b");
+  await pass(4_000);
+  expect(ground.read()).toEqual([all("probe"), all("probe"), all("probe"), all("add"), all("announce"), all("announce"), all("announce")]);
+  expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
+  await pass(20_000);
+  expect(ground.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
+});
+
+test("while nothing changes nobody is told of anything", async () => {
+  start();
+  want("a");
+  await pass(10_000);
+  changes = 0;
+  await pass(120_000);
+  expect(changes).toBe(0);
+});
+
+test("another candidate is elected: the address goes, and who watches is told", async () => {
+  start();
+  want("a", "b");
+  await pass(5_000);
+  ground.read();
+  changes = 0;
+  want("b", "a");
+  await pass(100);
+  expect(ground.read()).toEqual([all("drop")]);
+  expect(announcer.state(vip)).toEqual({ is: "standby" });
+  expect(changes).toBeGreaterThan(0);
+});
+
+test("a kernel that does not answer is asked again, and what it has not kept in time is asked for first", async () => {
+  start();
+  want("a");
+  await pass(5_000);
+  ground.read();
+  ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
+  await pass(10_000);
+  ground.broken = undefined;
+  await pass(2_000);
+  expect(ground.read()).toEqual([all("refresh")]);
+  ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
+  await pass(40_000);
+  ground.read();
+  ground.broken = undefined;
+  await pass(1_000);
+  expect(ground.read()[0]).toBe(all("drop"));
+});
+
+test("what another MAC answers for is in use, with that MAC", async () => {
+  start();
+  want("a");
+  await pass(500);
+  ground.events?.onSaid({ what: "claim", address: vip, mac: rival }, "eth0");
+  expect(announcer.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
+  // One of our own interfaces on the same segment is nobody else.
+  await pass(3_000);
+  expect(announcer.state(vip).is).toBe("holding");
+  ground.events?.onSaid({ what: "claim", address: vip, mac: eth0.address }, "eth0");
+  expect(announcer.state(vip).is).toBe("holding");
+});
+
+test("an agent finds what the one before it left, and keeps it before anybody has said what is wanted", async () => {
+  ground.dump = [{ ...eth0, addr_info: [left] }];
+  start();
+  await pass(500);
+  expect(ground.read()).toEqual([all("refresh")]);
+  want("a", "b");
+  await pass(2_000);
+  expect(ground.read()).toEqual([]);
+  expect(announcer.state(vip).is).toBe("holding");
+});
+
+test("an agent that ends gives its addresses time for a restart and beats no more", async () => {
+  start();
+  want("a", "b");
+  await pass(5_000);
+  ground.read();
+  stop.abort();
+  await running;
+  expect(ground.read()).toEqual([all("outlast")]);
+  ground.sent.length = 0;
+  await pass(10_000);
+  expect(ground.sent).toEqual([]);
+});
+
+test("an interface that goes takes its address along, and is asked on when it returns", async () => {
+  start();
+  want("a");
+  await pass(5_000);
+  ground.read();
+  ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
+  ground.ring();
+  await pass(500);
+  expect(ground.read()).toEqual([all("drop")]);
+  expect(announcer.state(vip)).toEqual({ is: "refused", words: "no interface of the node is up, speaks ARP and has no master" });
+  ground.dump = [eth0];
+  ground.ring();
+  await pass(2_000);
+  expect(ground.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
+});
+
+test("while frames can be neither sent nor heard the state says why", async () => {
+  ground.fault = "spawn setpriv ENOENT";
+  start();
+  want("a");
+  await pass(200);
+  expect(announcer.state(vip)).toEqual({ is: "refused", words: "nobody can be asked for it: spawn setpriv ENOENT" });
+});
