@@ -180,7 +180,6 @@ export function addSpeaker(options: SpeakerOptions): void {
     }),
   );
   manager.add(secrets);
-  manager.add(memory, { stage: "writers" });
   bell.ring(CONFIG);
 }
 

@@ -187,11 +187,11 @@ test("with the rights of deploy/rbac the agent does all of its work, and is refu
 });
 
 const annotations = (node: string) => ({ "plumbline.dev/node": node });
+const report = (name: string, node: string, namespace = "shop") => ({ metadata: { name, namespace, annotations: annotations(node) } });
 
 describe("what it may not", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
   const denied = expect.objectContaining({ code: "Invalid", message: expect.stringContaining("of its own node") as string }) as Error;
-  const report = (name: string, node: string, namespace = "shop") => ({ metadata: { name, namespace, annotations: annotations(node) } });
 
   test("it writes no Service and no configuration, and reads no Secret elsewhere", async () => {
     await create(Service, "api", { type: "LoadBalancer", ports: [{ port: 80 }] }, "shop");

@@ -44,6 +44,7 @@ export class Announcements {
   #config: Config | undefined;
   #pools = new PoolIndex([]);
   #nodes: ReadonlyMap<string, NodeView> = new Map();
+  #hasNamesakes = false;
 
   constructor(node: string) {
     this.#node = node;
@@ -67,10 +68,6 @@ export class Announcements {
     return this.#config;
   }
 
-  get nodes(): ReadonlyMap<string, NodeView> {
-    return this.#nodes;
-  }
-
   /** Whether anything in it is other than before; then every Service has to be decided anew. */
   configure(config: Config): boolean {
     if (this.#config && isDeepStrictEqual(this.#config, config)) return false;
@@ -79,11 +76,18 @@ export class Announcements {
     return true;
   }
 
-  place(nodes: ReadonlyMap<string, NodeView>): { changed: boolean; self: boolean } {
-    const before = this.#nodes;
-    if (isDeepStrictEqual(before, nodes)) return { changed: false, self: false };
+  /** Whether any node is other than before. */
+  place(nodes: ReadonlyMap<string, NodeView>): boolean {
+    if (isDeepStrictEqual(this.#nodes, nodes)) return false;
     this.#nodes = nodes;
-    return { changed: true, self: !isDeepStrictEqual(before.get(this.#node), nodes.get(this.#node)) };
+    this.#hasNamesakes = nodes.keys().some((name) => name.endsWith(`-${this.#node}`) || this.#node.endsWith(`-${name}`));
+    return true;
+  }
+
+  /** Those Services whose reports could be called the same as this one's: `web` on node `a-b`, and `web-a` on node `b`. */
+  kin(key: string): string[] {
+    if (!this.#hasNamesakes) return [];
+    return [...this.#services.keys()].filter((other) => other.startsWith(`${key}-`) || key.startsWith(`${other}-`));
   }
 
   /** The Service as it is now; undefined: it is gone, or none of ours. */

@@ -3,12 +3,14 @@ import type { Fragment } from "../../frr/fragment.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
+import { configLoaded, configStale } from "../../kube/metrics.ts";
+import { StateError } from "../../resilience/checked-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import { Announcements, type Change } from "./announcements.ts";
+import { Announcements } from "./announcements.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
 import type { Reports } from "./reports.ts";
 import type { SpeakerMemory } from "./memory.ts";
@@ -53,12 +55,21 @@ export class Speaker {
 
   /** What stands in the cluster becomes what is in effect. */
   async load(objects: ConfigObjects, impairment: Impairment | undefined): Promise<void> {
-    const { node, memory } = this.#options;
+    const { node } = this.#options;
     this.#unread = impairment;
-    this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await memory.lastGood(), now: new Date() });
-    const changed = this.announcements.configure(this.#loaded.config);
-    if (changed) await this.decideAll();
+    this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await this.#lastGood(), now: new Date() });
+    if (this.announcements.configure(this.#loaded.config)) await this.#decideAll({ tell: "all" });
     this.#options.ring("bgp");
+  }
+
+  /** Without what was good before, what is broken now would be let go. */
+  async #lastGood(): Promise<LastGood> {
+    try {
+      return await this.#options.memory.lastGood();
+    } catch (error) {
+      if (error instanceof StateError) this.cannotRead({ reason: "StateUnusable", message: error.message });
+      throw error;
+    }
   }
 
   /** The configuration cannot be read at the moment: what is in effect stays. */
@@ -70,7 +81,8 @@ export class Speaker {
   async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
     const isOther = this.#internalIPv4 !== internalIPv4;
     this.#internalIPv4 = internalIPv4;
-    if (this.announcements.place(nodes).changed) await this.decideAll();
+    // Other nodes may make names ambiguous.
+    if (this.announcements.place(nodes)) await this.#decideAll({ tell: "all" });
     if (isOther) this.#options.ring("bgp");
   }
 
@@ -78,29 +90,34 @@ export class Speaker {
   async members(live: ReadonlySet<string>): Promise<void> {
     if (live.symmetricDifference(this.#live).size === 0) return;
     this.#live = live;
-    await this.decideAll();
+    await this.#decideAll({ tell: "changed" });
   }
 
   service(key: string, view: ServiceView | undefined): void {
-    const uid = this.announcements.services.get(key)?.uid;
+    const before = this.announcements.services.get(key);
     this.announcements.put(key, view);
     const change = this.announcements.decide(key, (node) => this.#live.has(node));
     // A namesake has another owner.
-    this.#follow(key, view && uid !== undefined && uid !== view.uid ? { bgp: true, l2: true } : change);
+    const isOther = view !== undefined && before !== undefined && view.uid !== before.uid;
+    if (change.bgp || change.l2 || isOther) this.#publishService(key);
+    if (change.bgp) this.#options.ring("bgp");
+    if (change.l2) this.#options.ring("l2");
+    if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
-  async decideAll(): Promise<void> {
+  async #decideAll({ tell }: { tell: "all" | "changed" }): Promise<void> {
     if (!this.announcements.config) return;
+    const { reports } = this.#options;
     let decided = 0;
     for (const key of this.announcements.services.keys()) {
-      this.announcements.decide(key, (node) => this.#live.has(node));
-      this.#publishService(key);
+      const { bgp, l2 } = this.announcements.decide(key, (node) => this.#live.has(node));
+      if (tell === "all" || bgp || l2) this.#publishService(key);
       if (++decided % AT_ONCE === 0) await new Promise(setImmediate);
     }
     this.#options.ring("bgp");
     this.#options.ring("l2");
-    this.#options.reports.bgp.sweep();
-    this.#options.reports.l2.sweep();
+    reports.bgp.sweep();
+    reports.l2.sweep();
   }
 
   /** Brings FRR to what was decided. */
@@ -121,23 +138,22 @@ export class Speaker {
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
       this.#options.tidings.drift(drift);
-      await memory.keep(lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), this.#bgp.applied);
+      await memory.keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
     } catch (error) {
       signal.throwIfAborted();
-      const words = error instanceof Error ? error.message : String(error);
       if (!this.#unavailable) log.warn({ error }, "FRR cannot be configured");
-      this.#unavailable = { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
+      this.#unavailable = unavailable(error);
     }
     this.publish();
     this.publishSessions();
     return this.#next();
   }
 
-  carryOutL2(): void {
-    const wanted = [...this.announcements.addresses()];
-    this.#options.drivers.l2.set(wanted);
-    this.#options.memory.holding(wanted);
+  async carryOutL2(): Promise<void> {
+    const addresses = [...this.announcements.addresses()];
+    this.#options.drivers.l2.set(addresses);
     this.publishHolders();
+    await this.#options.memory.keep({ addresses });
   }
 
   /** What became of the configuration. */
@@ -145,7 +161,10 @@ export class Speaker {
     const { reports } = this.#options;
     const impairment = this.#unread ?? this.#unavailable;
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
-    reports.configuration(findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []), impairment);
+    const finding = findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []);
+    configLoaded.set(1);
+    configStale.set(finding.failures.length > 0 || impairment ? 1 : 0);
+    reports.configuration(finding, impairment);
   }
 
   publishSessions(): void {
@@ -156,13 +175,6 @@ export class Speaker {
   /** Who lives and who holds what may have changed for any of them. */
   publishHolders(): void {
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
-  }
-
-  #follow(key: string, { bgp, l2 }: Change): void {
-    if (!bgp && !l2) return;
-    this.#publishService(key);
-    if (bgp) this.#options.ring("bgp");
-    if (l2) this.#options.ring("l2");
   }
 
   #publishService(key: string): void {
@@ -215,6 +227,12 @@ function findingOf({ failures, resources }: Loaded, refused: readonly Failure[],
       return Object.assign({}, resource, { state: kept.has(owner) ? "KeptPrevious" : "Failed" });
     }),
   };
+}
+
+function unavailable(error: unknown): Impairment {
+  if (error instanceof StateError) return { reason: "StateUnusable", message: error.message };
+  const words = error instanceof Error ? error.message : String(error);
+  return { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
 }
 
 /** What FRR refused has not become good by being well written. */

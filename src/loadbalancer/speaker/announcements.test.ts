@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { bgpAd, config, l2Ad, node, pool, service } from "../announce/specimen.ts";
+import { Announcements } from "./announcements.ts";
+
+const everyone = () => true;
+const plain = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAds: [bgpAd("ad")], l2Ads: [l2Ad("l2")] };
+const nodes = (...names: string[]) => new Map(names.map((name) => [name, node(name)]));
+
+function announcing(...names: string[]): Announcements {
+  const announcements = new Announcements("a");
+  announcements.configure(config(plain));
+  announcements.place(nodes("a", "b"));
+  for (const name of names) {
+    announcements.put(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
+    announcements.decide(`shop/${name}`, everyone);
+  }
+  return announcements;
+}
+
+test("what is decided as before is the same as before, and no change", () => {
+  const announcements = announcing("web");
+  const before = announcements.bgp.get("shop/web");
+  expect(before).toHaveLength(1);
+  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: false, l2: false });
+  expect(announcements.bgp.get("shop/web")).toBe(before);
+});
+
+test("an equal configuration is no change, and another one is", () => {
+  const announcements = announcing("web");
+  expect(announcements.configure(config(plain))).toBe(false);
+  expect(announcements.configure(config({ ...plain, bgpAds: [] }))).toBe(true);
+  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: false });
+  expect(announcements.bgp.size).toBe(0);
+});
+
+test("a Service that is gone is let go, and only it", () => {
+  const announcements = announcing("web", "api");
+  announcements.put("shop/web", undefined);
+  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: true });
+  expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
+});
+
+test("while the configuration or the own Node is not known, nothing is let go", () => {
+  const announcements = announcing("web");
+  announcements.place(nodes("b"));
+  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: false, l2: false });
+  expect(announcements.bgp.has("shop/web")).toBe(true);
+});
+
+test("this node is a candidate with its own interfaces, wherever it stands in the election", () => {
+  const announcements = announcing();
+  const first = new Set(["b"]);
+  const ads = [
+    l2Ad("for-a", { nodeSelectors: [{ matchLabels: { name: "a" } }], interfaces: ["eth1"] }),
+    l2Ad("for-b", {
+      nodeSelectors: [{ matchLabels: { name: "b" } }],
+      interfaces: ["eth2"],
+      preferences: [{ weight: 10, selector: { matchLabels: { name: "b" } } }],
+    }),
+  ];
+  announcements.configure(config({ ...plain, l2Ads: ads }));
+  announcements.place(new Map(["a", "b"].map((name) => [name, node(name, { labels: { name } })])));
+  announcements.put("shop/web", service(["10.0.0.1"]));
+  announcements.decide("shop/web", everyone);
+  expect(announcements.l2.get("shop/web")).toMatchObject({ candidates: ["b", "a"], interfaces: ["eth1"] });
+  announcements.decide("shop/web", (name) => first.has(name));
+  expect(announcements.l2.size).toBe(0);
+});
+
+test("an address that several Services share is wanted once, on the interfaces of all", () => {
+  const announcements = announcing();
+  const ads = [
+    l2Ad("one", { serviceSelectors: [{ matchLabels: { app: "web" } }], interfaces: ["eth1"] }),
+    l2Ad("two", { serviceSelectors: [{ matchLabels: { app: "api" } }], interfaces: ["eth0"] }),
+  ];
+  announcements.configure(config({ ...plain, l2Ads: ads }));
+  for (const app of ["web", "api"]) {
+    announcements.put(`shop/${app}`, service(["10.0.0.1"], { key: `shop/${app}`, labels: { app } }));
+    announcements.decide(`shop/${app}`, everyone);
+  }
+  expect([...announcements.addresses()].map(({ address, interfaces }) => [String(address), interfaces])).toEqual([
+    ["10.0.0.1", ["eth0", "eth1"]],
+  ]);
+});
+
+test("names can be mistaken for one another only where the names of nodes can", () => {
+  const announcements = announcing("web", "web-b", "api");
+  expect(announcements.kin("shop/web")).toEqual([]);
+  announcements.place(nodes("a", "b-a"));
+  expect(announcements.kin("shop/web")).toEqual(["shop/web-b"]);
+  expect(announcements.kin("shop/web-b")).toEqual(["shop/web"]);
+});

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Fragment } from "../../frr/fragment.ts";
+import { createLog } from "../../kube/log.ts";
+import type { Failure } from "../../resilience/failure.ts";
+import { node as nodeView, service } from "../announce/specimen.ts";
+import { bgpAd, node, objects, peer, pool } from "../config/specimen.ts";
+import type { Finding, Impairment } from "../report/configuration-state.ts";
+import type { AddressState } from "../report/service-l2-status.ts";
+import type { Drivers } from "./drivers.ts";
+import { SpeakerMemory } from "./memory.ts";
+import type { Reports } from "./reports.ts";
+import { Speaker } from "./speaker.ts";
+import { Tidings } from "./tidings.ts";
+
+const { signal } = new AbortController();
+const log = createLog({ level: "silent" });
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-speaker-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const refusal = (name: string): Failure => ({
+  kind: "BGPPeer",
+  name,
+  namespace: "metallb-system",
+  reason: "ApplicationFailed",
+  field: "",
+  message: "bgpd refused it",
+  class: "Permanent",
+});
+
+/** A speaker on node `a`, with an FRR and a local network that do as the test says. */
+class Stage {
+  readonly rung: string[] = [];
+  readonly findings: { finding: Finding | undefined; impairment: Impairment | undefined }[] = [];
+  readonly services = new Map<string, boolean>();
+  readonly passes: string[][] = [];
+  readonly memory = new SpeakerMemory(directory, log);
+  readonly speaker: Speaker;
+  failures: Failure[] = [];
+  broken: Error | undefined;
+  applied: Fragment[] = [];
+  addressState: AddressState = { is: "probing" };
+
+  constructor() {
+    const drivers: Drivers = {
+      bgp: (applied) => {
+        this.applied = [...applied];
+        return {
+          applied: this.applied,
+          apply: ({ config, services }) => {
+            if (this.broken) return Promise.reject(this.broken);
+            this.passes.push([...config.peers.keys(), ...services.keys()]);
+            for (const name of config.peers.keys()) {
+              if (!this.failures.some((failure) => failure.name === name)) this.applied.push({ owner: `BGPPeer/${name}`, lines: [] });
+            }
+            return Promise.resolve({ failures: this.failures, changed: 0, drift: [] });
+          },
+        };
+      },
+      l2: { set: () => undefined, state: () => this.addressState, isAlive: () => true, protection: () => ({ is: "on" }) },
+      sessions: () => undefined,
+    };
+    const reports = {
+      configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),
+      sessions: () => undefined,
+      service: (key: string, _uid: string, advertised: unknown) => this.services.set(key, advertised !== undefined),
+      holder: () => undefined,
+      hasSaidBgp: () => false,
+      hasSaidL2: () => false,
+      bgp: { sweep: () => undefined },
+      l2: { sweep: () => undefined },
+    } as unknown as Reports;
+    const tidings = new Tidings({ node: "a", events: { record: () => undefined }, state: () => undefined });
+    this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
+  }
+
+  async load(parts: Parameters<typeof objects>[0], impairment?: Impairment): Promise<void> {
+    await this.speaker.place(new Map([["a", nodeView("a")]]), undefined);
+    await this.speaker.load(objects({ nodes: [node("a")], ...parts }), impairment);
+  }
+
+  get last() {
+    return this.findings.at(-1);
+  }
+
+  states(): Record<string, string> {
+    return Object.fromEntries((this.last?.finding?.resources ?? []).map(({ kind, name, state }) => [`${kind}/${name}`, state]));
+  }
+}
+
+const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
+
+test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
+  const stage = new Stage();
+  await stage.load(network);
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.passes).toEqual([]);
+  expect(stage.last).toMatchObject({ finding: { failures: [] }, impairment: undefined });
+});
+
+test("nothing is said of the configuration before it was carried out", async () => {
+  const stage = new Stage();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  stage.speaker.publish();
+  expect(stage.last).toEqual({ finding: undefined, impairment: undefined });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPPeer/tor": "Applied" });
+});
+
+test("what FRR refuses has failed, or is kept as it was, and has not become good", async () => {
+  const stage = new Stage();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  await stage.speaker.carryOutBgp(signal);
+  const good = (await stage.memory.lastGood()).get("BGPPeer/tor");
+  expect(good).toMatchObject({ generation: 1 });
+
+  stage.failures = [refusal("tor"), refusal("new")];
+  await stage.load({
+    ...network,
+    peers: [peer("tor", { peerPort: 1790 }, { generation: 2 }), peer("new", { peerAddress: "192.0.2.9" })],
+  });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPPeer/tor": "KeptPrevious", "BGPPeer/new": "Failed" });
+  expect(stage.last?.finding?.failures).toHaveLength(2);
+  expect((await stage.memory.lastGood()).get("BGPPeer/tor")).toEqual(good);
+  expect((await stage.memory.lastGood()).has("BGPPeer/new")).toBe(false);
+});
+
+test("an FRR that cannot be used changes no result, is told with its words, and is tried again", async () => {
+  const stage = new Stage();
+  stage.broken = new Error("zebra does not answer");
+  await stage.load({ ...network, peers: [peer("tor")] });
+  expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
+  expect(stage.last).toMatchObject({
+    finding: { failures: [] },
+    impairment: { reason: "FRRUnavailable", message: "FRR cannot be configured: zebra does not answer" },
+  });
+  stage.broken = undefined;
+  expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
+  expect(stage.last?.impairment).toBeUndefined();
+});
+
+test("a configuration that cannot be read leaves in effect what is, and says why it is old", async () => {
+  const stage = new Stage();
+  await stage.load({ ...network, peers: [peer("tor", { bfdProfile: "none" })] });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.last?.finding?.failures).toHaveLength(1);
+  const impairment = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
+  stage.speaker.cannotRead(impairment);
+  expect(stage.last).toMatchObject({ finding: { failures: [{ name: "tor" }] }, impairment });
+});
+
+test("one Service more is one decision, and one pass for as many as have come", async () => {
+  const stage = new Stage();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  stage.rung.length = 0;
+  for (const name of ["web", "api"]) stage.speaker.service(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
+  expect(stage.rung).toEqual(["bgp", "bgp"]);
+  expect([...stage.services]).toEqual([
+    ["shop/web", true],
+    ["shop/api", true],
+  ]);
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.passes.at(-1)).toEqual(["tor", "shop/web", "shop/api"]);
+  stage.rung.length = 0;
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  expect(stage.rung).toEqual([]);
+});

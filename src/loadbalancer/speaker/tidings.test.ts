@@ -1,0 +1,71 @@
+import { beforeEach, expect, test } from "vitest";
+import { parseAddress } from "../../ip/address.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import { speakerAnnounced } from "../../kube/metrics.ts";
+import { Tidings } from "./tidings.ts";
+
+const told: string[] = [];
+const events: Pick<EventRecorder, "record"> = {
+  record: ({ kind, metadata }, { type, reason, message }) => void told.push(`${kind}/${metadata.name} ${type} ${reason}: ${message}`),
+};
+const vip = parseAddress("10.0.0.1");
+const never = () => false;
+const state = { metadata: { name: "speaker-a" } };
+let tidings: Tidings;
+
+beforeEach(() => {
+  told.length = 0;
+  speakerAnnounced.reset();
+  tidings = new Tidings({ node: "a", events, state: () => state });
+});
+
+const announced = async () => (await speakerAnnounced.get()).values.map(({ labels }) => `${labels.protocol} ${labels.ip}`);
+
+test("a beginning is told once, and again only after an end", async () => {
+  for (let pass = 0; pass < 3; pass++) tidings.announced("shop/web", "u1", "bgp", [vip], never);
+  const beginning = 'Service/web Normal nodeAssigned: announcing from node "a" with protocol "bgp"';
+  expect(told).toEqual([beginning]);
+  expect(await announced()).toEqual(["bgp 10.0.0.1"]);
+  tidings.announced("shop/web", "u1", "bgp", [], never);
+  expect(await announced()).toEqual([]);
+  tidings.announced("shop/web", "u1", "bgp", [vip], () => true);
+  expect(told).toEqual([beginning, beginning]);
+});
+
+test("what an earlier run of ours has told is not told again", () => {
+  tidings.announced("shop/web", "u1", "layer2", [], () => true);
+  tidings.announced("shop/web", "u1", "layer2", [vip], () => true);
+  expect(told).toEqual([]);
+});
+
+test("another address is no beginning, and its metric takes the place of the old one", async () => {
+  tidings.announced("shop/web", "u1", "bgp", [vip], never);
+  tidings.announced("shop/web", "u1", "bgp", [parseAddress("10.0.0.2")], never);
+  expect(told).toHaveLength(1);
+  expect(await announced()).toEqual(["bgp 10.0.0.2"]);
+});
+
+const refused = (...words: string[]) =>
+  tidings.refused(
+    "shop/web",
+    "u1",
+    words.map((text) => ({ is: "refused", words: text })),
+  );
+
+test("a refusal is told when it comes and when its words change", () => {
+  for (let pass = 0; pass < 3; pass++) refused("none of eth7 is here");
+  refused();
+  refused("no such device");
+  expect(told).toEqual([
+    'Service/web Warning announceFailed: node "a" cannot announce with protocol "layer2": none of eth7 is here',
+    'Service/web Warning announceFailed: node "a" cannot announce with protocol "layer2": no such device',
+  ]);
+});
+
+test("what was put right in FRR is told with its first lines", () => {
+  tidings.drift([]);
+  tidings.drift(["a", "b", "c", "d", "e", "f"]);
+  expect(told).toEqual([
+    'ConfigurationState/speaker-a Warning DriftRepaired: Node a: FRR had been changed by someone else; put right "a", "b", "c", "d", "e" and 1 more',
+  ]);
+});
