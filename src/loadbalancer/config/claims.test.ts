@@ -16,6 +16,7 @@ test.each<[Claimant, string[]]>([
     ["neighbor/eth0-red", "asn/red/64512", "router-id/10.0.0.1"],
   ],
   [{ kind: "BGPPeer", object: peer("p", { peerAddress: "x", vrf: "a\nb", routerID: "y" }) }, []],
+  [{ kind: "BGPPeer", object: peer("p", { vrf: "a\nb" }) }, ["router-id/none"]],
   [{ kind: "Community", object: community("c", { a: "1:1", b: "nonsense" }) }, ["alias/a", "alias/b"]],
 ])("%j asks for %j", (claimant, expected) => {
   expect(texts(claimant)).toEqual(expected);

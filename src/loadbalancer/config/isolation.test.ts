@@ -19,6 +19,11 @@ describe("a bad edit", () => {
     expect(loaded.failures).toMatchObject([{ rule: "A2", generation: 2 }]);
   });
 
+  test("leaves it so, however often it is looked at", () => {
+    const bad = { pools: [pool("p", ["nonsense"], {}, edited)] };
+    expect(ranges(course(CLUSTER, { pools: [pool("p", ["10.0.0.0/24"])] }, bad, bad, bad), "p")).toEqual(["10.0.0.0/24"]);
+  });
+
   test("of a pool onto the addresses of another leaves both as they were, however old the object is", () => {
     const before = [
       pool("old", ["10.0.0.0/24"]),

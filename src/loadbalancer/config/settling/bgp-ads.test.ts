@@ -28,7 +28,8 @@ describe("an advertisement that does not fit a pool", () => {
   });
 
   test("stays as it was when it is edited", () => {
-    const loaded = course(N1, both({}, {}), both({ aggregationLength: 24 }, edited));
+    const bad = both({ aggregationLength: 24 }, edited);
+    const loaded = course(N1, both({}, {}), bad, bad);
     expect(covered(loaded)).toEqual(["narrow", "wide"]);
     expect(loaded.config.bgpAds.get("ad")?.aggregationLength).toBe(32);
   });

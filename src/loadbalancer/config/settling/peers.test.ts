@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Loaded, View } from "../load.ts";
-import { bgpAd, course, l2Ad, load, node, onRack, type Parts, peer, pool, states } from "../specimen.ts";
+import { bgpAd, course, l2Ad, load, node, onRack, type Parts, peer, pool, secret, states } from "../specimen.ts";
 
 const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };
@@ -46,6 +46,28 @@ describe("our own AS number", () => {
     expect(numbers(loaded)).toEqual(["a 1"]);
     expect(loaded.failures.map(({ name, rule }) => `${name} ${rule}`)).toEqual(["b F3", "b F1"]);
   });
+
+  test("of a form that is kept gives way to an older claim, too", () => {
+    const older = peer("b", { myASN: 2, peerAddress: "192.0.2.2", passwordSecret: { name: "s" } }, { claims: { "asn/default/2": 1 } });
+    const claims = { "asn/default/1": 5, "neighbor/192.0.2.1": 5, "router-id/none": 0 };
+    const loaded = course(
+      N1,
+      { peers: [peer("a", { myASN: 1 }, { claims }), older] },
+      { peers: [peer("a", { myASN: 1, holdTime: "1s" }, { ...edited, claims }), older], secrets: [secret("s")] },
+    );
+    expect(numbers(loaded)).toEqual(["b 2"]);
+  });
+
+  test("is a matter of each VRF, though the router id is one for all", () => {
+    const peers = [
+      peer("a", { vrf: "red", myASN: 1, routerID: "1.1.1.1" }, { hour: 1 }),
+      peer("b", { routerID: "2.2.2.2", peerAddress: "192.0.2.2" }),
+      peer("c", { vrf: "red", myASN: 2, routerID: "1.1.1.1", peerAddress: "192.0.2.3" }, { hour: 2 }),
+    ];
+    const loaded = load({ peers });
+    expect(numbers(loaded)).toEqual(["b 64512"]);
+    expect(loaded.failures.map(({ name, rule }) => `${name} ${rule}`)).toEqual(["a F1", "c F3", "c F1"]);
+  });
 });
 
 describe("a node's view", () => {
@@ -67,10 +89,16 @@ describe("a node's view", () => {
   });
 
   test("has a peer whose selectors say nothing as a failure everywhere", () => {
-    const peers = [peer("p", { nodeSelectors: [{ matchExpressions: [{ key: "rack", operator: "Near" }] }] })];
+    const peers = [peer("p", { nodeSelectors: [{ matchExpressions: [{ key: "rack", operator: "In", values: [] }] }] })];
     expect(load({ nodes, peers }, N1).failures).toMatchObject([{ rule: "P8" }]);
     const kept = course(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", peers[0]?.spec, edited)] });
     expect([...kept.config.peers.keys()]).toEqual(["p"]);
+  });
+
+  test("does not keep what was for a label that the node has no more", () => {
+    const before = { nodes, peers: [peer("p", onRack("a"))] };
+    const after = { nodes: [node("n1", { rack: "b" })], peers: [peer("p", { myASN: 0 }, edited)] };
+    expect(states(course(N1, before, after))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
   test("does not keep a peer that has gone to other nodes", () => {
