@@ -176,6 +176,19 @@ test.concurrent("the namespace may be another than the agent's own", async () =>
   expect(answers.doubles).toEqual([]);
 });
 
+test.concurrent("when the process that sends and hears frames hangs it is replaced, and silence before that is not believed", async () => {
+  await using segment = new Segment(["a", "foreign"]);
+  const a = segment.start("a", { peers: { a: ["192.0.2.2"] } });
+  const other = "192.0.2.101";
+  a.want({ address: other, candidates: ["a"] });
+  await a.is(other, "holding");
+  within(segment.station("foreign"), "ip", "addr", "add", VIP, "dev", "eth0");
+  a.signalWire("SIGSTOP");
+  a.want({ address: other, candidates: ["a"] }, { address: VIP, candidates: ["a"] });
+  expect(await a.is(VIP, "in-use")).toMatchObject({ mac: segment.station("foreign").mac });
+  expect(a.word.states[other]).toMatchObject({ is: "holding" });
+});
+
 test.concurrent("thousands of addresses live on", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");

@@ -1,5 +1,6 @@
 import { execFileSync, spawn, type ChildProcessByStdio } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
@@ -162,6 +163,12 @@ export class L2Node {
 
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
+  }
+
+  /** To the process that sends and hears frames for it. */
+  signalWire(signal: NodeJS.Signals): void {
+    const children = readFileSync(`/proc/${this.#process.pid}/task/${this.#process.pid}/children`, "utf8").trim().split(" ");
+    for (const pid of children) if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("NEIGHBOURS")) process.kill(Number(pid), signal);
   }
 
   async kill(): Promise<void> {

@@ -29,11 +29,12 @@ class PaperGround implements Ground {
   events: WireEvents | undefined;
   dump: object[] = [eth0];
   broken: Error | undefined;
+  blind: Error | undefined;
   fault: string | undefined;
   ring: () => void = () => {};
 
   readonly links: Ground["links"] = {
-    look: () => Promise.resolve(observed(this.dump)),
+    look: () => (this.blind ? Promise.reject(this.blind) : Promise.resolve(observed(this.dump))),
     carryOut: ({ drop, refresh, add }) => {
       if (this.broken) return Promise.reject(this.broken);
       this.#write("drop", drop);
@@ -232,4 +233,31 @@ test("while frames can be neither sent nor heard the state says why", async () =
   want("a");
   await pass(200);
   expect(announcer.state(vip)).toEqual({ is: "refused", words: "nobody can be asked for it: spawn setpriv ENOENT" });
+});
+
+test("addresses live on while the links cannot be looked at", async () => {
+  start();
+  want("a");
+  await pass(5_000);
+  ground.read();
+  ground.blind = new KernelError("Timeout", "links come and go faster than they can be read", { command: "ip -j addr", namespace: "" });
+  ground.ring();
+  await pass(60_000);
+  expect(new Set(ground.read())).toEqual(new Set([all("refresh")]));
+  expect(announcer.state(vip).is).toBe("holding");
+});
+
+test("an address that somebody takes off its link is put back at once", async () => {
+  start();
+  want("a");
+  ground.dump = [{ ...eth0, addr_info: [left] }];
+  await pass(7_000);
+  ground.read();
+  ground.ring();
+  await pass(500);
+  expect(ground.read()).toEqual([]);
+  ground.dump = [eth0];
+  ground.ring();
+  await pass(500);
+  expect(ground.read()).toEqual([all("refresh")]);
 });

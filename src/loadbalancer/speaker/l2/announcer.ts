@@ -150,19 +150,28 @@ export class L2Announcer implements Runnable {
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const begun = performance.now();
-      try {
-        if (this.#stale) await this.#look(signal);
-        if (this.#observed) await this.#act(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!(error instanceof KernelError)) throw error;
-        l2RefreshFailures.inc();
-        this.#options.log.warn({ error }, "addresses could not be looked after; tried again in a second");
-        await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, signal).catch(() => {});
-      }
+      // Where links cannot be looked at, the addresses on them still live on.
+      const failed = [
+        this.#stale && (await this.#tried(this.#look(signal), signal)),
+        this.#observed && (await this.#tried(this.#act(signal), signal)),
+      ];
+      if (failed.includes(true)) await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, signal).catch(() => {});
       this.#tell();
       const rest = (this.#tenures.restless ? RESTLESS_MS : RESTING_MS) - (performance.now() - begun);
       await this.#bell.wait(Math.max(rest, 10), signal);
+    }
+  }
+
+  async #tried(work: Promise<void>, signal: AbortSignal): Promise<boolean> {
+    try {
+      await work;
+      return false;
+    } catch (error) {
+      if (signal.aborted) return true;
+      if (!(error instanceof KernelError)) throw error;
+      l2RefreshFailures.inc();
+      this.#options.log.warn({ error }, "addresses could not be looked after; tried again in a second");
+      return true;
     }
   }
 
@@ -172,13 +181,13 @@ export class L2Announcer implements Runnable {
     const first = this.#observed === undefined;
     try {
       this.#observed = await this.#ground.links.look(signal);
-      if (first)
-        for (const { address, nic, validSeconds } of this.#observed.ours)
-          this.#adopt({ address: parseAddress(address), nic }, validSeconds);
     } catch (error) {
       this.#stale = true;
       throw error;
     }
+    const { ours } = this.#observed;
+    if (first) for (const { address, nic, validSeconds } of ours) this.#adopt({ address: parseAddress(address), nic }, validSeconds);
+    this.#tenures.present(new Set(ours.map(({ address, nic }) => `${address} ${nic.name}`)));
     this.#elect();
   }
 

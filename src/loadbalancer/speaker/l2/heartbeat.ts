@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 /** What a node tells the other candidates once a second. */
 export interface Heartbeat {
   readonly node: string;
-  /** When its agent started, and how many it has sent since: together they only ever grow. */
+  /** When its agent started by its clock, which tells one run of it from another, and how many it has sent since. */
   readonly started: number;
   readonly number: number;
   readonly sent: number;

@@ -1,6 +1,6 @@
 import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats } from "../../../kube/metrics.ts";
-import { seal, unseal } from "./heartbeat.ts";
+import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
 import { INTERVAL_MS, Liveness } from "./liveness.ts";
 
 export interface HeartbeatOptions {
@@ -22,6 +22,7 @@ export class Heartbeats {
   readonly #options: HeartbeatOptions;
   readonly #liveness = new Liveness();
   readonly #started = Date.now();
+  readonly #skewed = new Set<string>();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
 
@@ -53,6 +54,7 @@ export class Heartbeats {
     const heartbeat = unseal(datagram, key);
     const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
     l2Heartbeats.inc({ outcome });
+    if (heartbeat && outcome === "skewed") this.#warnOfClock(heartbeat);
     if (heartbeat?.letGo && (outcome === "heard" || outcome === "returned")) this.#options.onLetGo();
     if (outcome !== "returned") return;
     this.#options.log.info({ node: heartbeat?.node }, "candidate is heard again");
@@ -85,6 +87,15 @@ export class Heartbeats {
     this.beat();
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     clearInterval(timer);
+  }
+
+  #warnOfClock({ node, sent }: Heartbeat): void {
+    if (this.#skewed.has(node)) return;
+    this.#skewed.add(node);
+    this.#options.log.warn(
+      { node, aheadMs: sent - Date.now() },
+      "candidate cannot be heard: its clock and ours differ by more than a minute",
+    );
   }
 
   /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */

@@ -69,12 +69,19 @@ test("a heartbeat counts once, and none that is older than one that was heard", 
   expect(liveness.hear(beat(5), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(5), 0, 50_000)).toBe("stale");
   expect(liveness.hear(beat(4), 0, 50_000)).toBe("stale");
-  expect(liveness.hear(beat(1, { started: 2_000 }), 0, 50_000)).toBe("heard");
+  expect(liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(6), 0, 50_000)).toBe("stale");
   // Nor after it was away.
   liveness.members([], 0);
   liveness.members(["b"], 0);
-  expect(liveness.hear(beat(1, { started: 2_000 }), 0, 50_000)).toBe("stale");
+  expect(liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 0, 50_000)).toBe("stale");
+});
+
+test("an agent whose clock was wrong when it started is heard once its clock is right", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(900), 0, 50_000)).toBe("heard");
+  expect(liveness.hear(beat(3, { started: 12, sent: 60_000 }), 0, 60_000)).toBe("heard");
 });
 
 test("what was recorded more than a minute ago is not believed, nor is a stranger", () => {

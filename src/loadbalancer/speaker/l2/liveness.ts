@@ -38,8 +38,7 @@ export class Liveness {
     if (!pulse) return "stranger";
     if (Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
     const last = this.#last.get(heartbeat.node);
-    if (last && (heartbeat.started < last.started || (heartbeat.started === last.started && heartbeat.number <= last.number)))
-      return "stale";
+    if (last && !isNewer(heartbeat, last)) return "stale";
     const returned = pulse.silent;
     this.#last.set(heartbeat.node, heartbeat);
     pulse.heard = now;
@@ -81,4 +80,9 @@ export class Liveness {
   nodeOf(mac: string): string | undefined {
     return this.#last.entries().find(([, { macs }]) => macs.includes(mac))?.[0];
   }
+}
+
+/** Within one run of an agent its count decides. Across runs its clock does: it may have started before its clock was right. */
+function isNewer(one: Heartbeat, other: Heartbeat): boolean {
+  return one.started === other.started ? one.number > other.number : one.sent > other.sent;
 }

@@ -1,11 +1,14 @@
 import { changeAll } from "../../../hostnet/change-all.ts";
-import { ip } from "../../../hostnet/run.ts";
+import { KernelError } from "../../../hostnet/error.ts";
+import { run } from "../../../hostnet/run.ts";
 import type { Log } from "../../../kube/log.ts";
 import { drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
 import { observed, type Observed } from "./nics.ts";
 import type { Due, Spot, Steps } from "./tenure.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
+const INTERRUPTED = "Dump was interrupted";
+const MOST_READS = 10;
 const OUTLAST_MS = 5_000;
 /** As many lines as a pipe takes at once. */
 const CHUNK = 1_500;
@@ -21,7 +24,17 @@ export class NodeLinks {
   }
 
   async look(signal: AbortSignal): Promise<Observed> {
-    return observed(JSON.parse(await ip(this.#netns, ["-j", "addr"], { signal })));
+    const entry = this.#netns === undefined ? [] : ["-n", this.#netns];
+    for (let attempt = 1; ; attempt++) {
+      const { stdout, stderr } = await run("ip", [...entry, "-j", "addr"], { signal, namespace: this.#netns });
+      // A link that was left out would cost its addresses.
+      if (!stderr.includes(INTERRUPTED)) return observed(JSON.parse(stdout));
+      if (attempt === MOST_READS)
+        throw new KernelError("Timeout", "links come and go faster than they can be read", {
+          command: "ip -j addr",
+          namespace: this.#netns ?? "",
+        });
+    }
   }
 
   /** Gives the kernel's words for each address that it did not take. What it is told leaves in the same tick. */

@@ -1,37 +1,15 @@
 import type { Address } from "../../../ip/address.ts";
-import { LIFETIME_S } from "./address-form.ts";
 import { letsGo, yields } from "./election.ts";
-import {
-  standingOf,
-  type Asking,
-  type Due,
-  type Holding,
-  type Sought,
-  type Spot,
-  type Standing,
-  type Steps,
-  type Tenure,
-} from "./tenure.ts";
+import { ask, FRESH_MS, isDecided, LIFETIME_MS, LISTEN_MS, MOST, PROBES, takeSilent, type Writable } from "./taking.ts";
+import { standingOf, type Due, type Holding, type Sought, type Spot, type Standing, type Steps, type Tenure } from "./tenure.ts";
 
-const PROBES = 3;
-const PROBE_EVERY_MS = 300;
-/** From the first probe until silence is believed. */
-const LISTEN_MS = 1_000;
-/** Silence that was found longer ago is no news any more. */
-const FRESH_MS = 1_000;
 const AGAIN_MS = 1_000;
 const REFRESH_MS = 5_000;
 const ALONG_MS = 1_000;
-/** A second less than the kernel gives. */
-const LIFETIME_MS = (LIFETIME_S - 1) * 1_000;
 const ANNOUNCEMENTS = 3;
 const ANNOUNCE_EVERY_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** So many of each kind of change go to the kernel in one tick: what a pipe takes at once is on its way, whatever happens to this process. */
-const MOST = 500;
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
 /** Which addresses this node takes, holds and lets go, and when. It touches nothing: `step` says what is to be done, the other methods are told what came of it. */
 export class Tenures {
@@ -134,6 +112,13 @@ export class Tenures {
   hurry(now: number): void {
     for (const tenure of [...this.#tenures.values()].flat())
       if (tenure.phase.is === "in-use") tenure.phase = { ...tenure.phase, again: now };
+  }
+
+  /** What is there, of all that should be: the rest is put back with the next step, not with the next refresh. */
+  present(found: ReadonlySet<string>): void {
+    for (const tenure of [...this.#tenures.values()].flat())
+      if (tenure.phase.is === "holding" && tenure.phase.confirmed && !found.has(`${String(tenure.address)} ${tenure.nic.name}`))
+        tenure.phase = { ...tenure.phase, refreshed: -Infinity };
   }
 
   /** The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. */
@@ -271,45 +256,5 @@ export class Tenures {
 
   #at(address: Address, device: string): Tenure | undefined {
     return this.#tenures.get(String(address))?.find(({ nic }) => nic.name === device);
-  }
-}
-
-/** An address is first taken everywhere at once or not at all; interfaces that come later are taken by themselves. */
-function isDecided(tenures: readonly Tenure[]): boolean {
-  return (
-    tenures.some(({ phase }) => phase.is === "holding") || tenures.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
-  );
-}
-
-function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>): void {
-  if (now < phase.from + phase.sent * PROBE_EVERY_MS) return;
-  if (phase.sent < PROBES) {
-    steps.probe.push(tenure);
-    tenure.phase = { ...phase, sent: phase.sent + 1 };
-  } else if (now >= phase.from + LISTEN_MS) {
-    steps.listened.push(tenure);
-    tenure.phase = { ...phase, is: "listening" };
-  }
-}
-
-function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (spot: Spot) => boolean, steps: Writable<Steps>): void {
-  const silent = tenures.flatMap((tenure) => (tenure.phase.is === "silent" ? [{ tenure, found: tenure.phase.found }] : []));
-  // All of them anew, and at once: each by itself, they might never be silent at the same time.
-  if (silent.some(({ found }) => now - found > FRESH_MS)) {
-    for (const { tenure } of silent) tenure.phase = { is: "probing", from: now, sent: 0 };
-    return;
-  }
-  for (const { tenure } of silent) {
-    if (steps.add.length === MOST || !isGuarded(tenure)) continue;
-    steps.add.push({ ...tenure, by: now + FRESH_MS });
-    tenure.phase = {
-      is: "holding",
-      since: new Date(),
-      confirmed: false,
-      refreshed: now,
-      until: now + LIFETIME_MS,
-      announced: 0,
-      announceAt: now,
-    };
   }
 }

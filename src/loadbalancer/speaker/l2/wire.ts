@@ -12,6 +12,9 @@ import { WIRE_SCRIPT } from "./wire-script.ts";
 
 const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
+/** It answers in a moment, or never. */
+const STUCK_MS = 5_000;
+
 export interface WireEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
   onStart(): void;
@@ -100,7 +103,13 @@ export class Wire {
     if (!this.#ready) return Promise.resolve(false);
     const number = String((this.#synced += 1));
     this.#say("sync", number);
-    return new Promise((resolve) => this.#syncs.set(number, resolve));
+    const stuck = setTimeout(() => this.#process?.kill("SIGKILL"), STUCK_MS);
+    return new Promise((resolve) =>
+      this.#syncs.set(number, (silent) => {
+        clearTimeout(stuck);
+        resolve(silent);
+      }),
+    );
   }
 
   async #runOnce(signal: AbortSignal): Promise<string> {
