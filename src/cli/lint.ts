@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { EXIT } from "./exit.ts";
 import { lint, type PlacedFailure } from "./linting/lint.ts";
-import { LINT_RULES } from "./linting/rules.ts";
+import { LINT_RULES, LINT_WARNERS } from "./linting/rules.ts";
 import { readInputs } from "./manifests/input.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
@@ -35,7 +35,7 @@ Examples:
 async function run({ filename, output, node, interfaces }: LintOptions): Promise<void> {
   const inputs = await readInputs(filename);
   const context = { ...(node !== undefined && { node }), ...(interfaces && { interfaces }) };
-  const { failures, warnings } = lint(inputs, context, LINT_RULES);
+  const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNERS);
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   if (output === "json") printItems("Failure", failures);
   else process.stdout.write(report(failures, inputs.inputs.length));

@@ -121,3 +121,12 @@ test("a domain's rule sees the sound objects with defaults filled, and its failu
   });
   expect(seen).toEqual([{ vrf: "red", vni: 100, vxlanport: 4789 }]);
 });
+
+const warner = () => [{ kind: "L3VNI", name: "red", namespace: "openperouter-system", field: "spec.vni", message: "VNI 100 is round" }];
+
+test("what is surely not meant is a warning with its place, and no failure", () => {
+  expect(lint(contentInputs("a.yaml", Buffer.from(good)), {}, [], [warner])).toEqual({
+    failures: [],
+    warnings: ["a.yaml:6: VNI 100 is round"],
+  });
+});

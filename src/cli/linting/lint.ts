@@ -1,6 +1,6 @@
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Input, Inputs } from "../manifests/input.ts";
-import type { Failure, LintContext, LintRule } from "./rules.ts";
+import type { Failure, LintContext, LintRule, LintWarner, LintWarning } from "./rules.ts";
 import { judge } from "./schema-rules.ts";
 
 /** A failure and the place to change. */
@@ -16,7 +16,12 @@ export interface Verdict {
 }
 
 /** Everything that is wrong with a set of manifests, without a server. */
-export function lint({ inputs, unreadable }: Inputs, context: LintContext, rules: readonly LintRule[]): Verdict {
+export function lint(
+  { inputs, unreadable }: Inputs,
+  context: LintContext,
+  rules: readonly LintRule[],
+  warners: readonly LintWarner[] = [],
+): Verdict {
   const failures: PlacedFailure[] = unreadable.map(({ file, line, message }) => failureIn(file, line, message));
   const warnings: string[] = [];
   const first = new Map<string, Input>();
@@ -34,6 +39,10 @@ export function lint({ inputs, unreadable }: Inputs, context: LintContext, rules
   for (const failure of rules.flatMap((rule) => rule(admitted, context))) {
     const input = inputs.find(({ object }) => isAbout(failure, object));
     if (input) failures.push(placed(input, failure));
+  }
+  for (const warning of warners.flatMap((warner) => warner(admitted, context))) {
+    const input = inputs.find(({ object }) => isAbout(warning, object));
+    if (input) warnings.push(`${input.file}:${input.lineOf(warning.field)}: ${warning.message}`);
   }
   return { failures: inOrder(failures, [...new Set([...inputs, ...unreadable].map(({ file }) => file))]), warnings };
 }
@@ -61,7 +70,7 @@ function idOf({ apiVersion = "", kind = "", metadata }: KubeObject): string {
 }
 
 /** An object that names no namespace is judged as one of default. */
-function isAbout({ kind, name, namespace }: Failure, { kind: own, metadata }: KubeObject): boolean {
+function isAbout({ kind, name, namespace }: LintWarning, { kind: own, metadata }: KubeObject): boolean {
   return kind === own && name === metadata.name && (metadata.namespace ?? "default") === (namespace || "default");
 }
 

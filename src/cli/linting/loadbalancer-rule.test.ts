@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { loadBalancerRule } from "./loadbalancer-rule.ts";
+import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
 import type { LintContext } from "./rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
@@ -70,4 +70,18 @@ test("namespaces are load balancers of their own", () => {
   const elsewhere = pool("a", "10.0.0.0/24");
   elsewhere.metadata.namespace = "other";
   expect(said([pool("b", "10.0.0.0/24"), elsewhere])).toEqual([]);
+});
+
+const warned = (...objects: KubeObject[]) =>
+  loadBalancerWarnings(objects).map(({ kind, name, namespace, field }) => [kind, namespace, name, field].join(" "));
+
+test("what is surely not meant is warned of, where the rest is there to be looked at", () => {
+  const narrow = ad("ad", { ipAddressPools: ["a", "gone"], peers: ["nobody"] });
+  expect(warned(pool("a", "10.0.0.0/24"), pool("b", "10.0.1.0/24"), narrow, peer("p"))).toEqual([
+    "BGPAdvertisement metallb-system ad spec.ipAddressPools[1]",
+    "BGPAdvertisement metallb-system ad spec.peers[0]",
+    "IPAddressPool metallb-system b ",
+  ]);
+  expect(warned(pool("a", "10.0.0.0/24"))).toEqual([]);
+  expect(warned(narrow)).toEqual([]);
 });

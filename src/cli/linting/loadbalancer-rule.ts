@@ -8,10 +8,10 @@ import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
-import { loadConfig, type ConfigFailure, type View } from "../../loadbalancer/config/load.ts";
+import { type ConfigFailure, loadConfig, type View, type Warning } from "../../loadbalancer/config/load.ts";
 import type { ConfigObjects } from "../../loadbalancer/config/objects.ts";
 import { nodeNamed, nodesOf } from "../routing/imagine.ts";
-import type { Failure, LintContext } from "./rules.ts";
+import type { Failure, LintContext, LintWarning } from "./rules.ts";
 
 /** What the controller and the speakers would say: that of the node that is named, those of the nodes that are described, or those of any. */
 export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
@@ -27,6 +27,22 @@ export function loadBalancerRule(objects: readonly KubeObject[], context: LintCo
     }
   }
   return [...found.values()];
+}
+
+/** What nobody announces, and names that nobody has. */
+export function loadBalancerWarnings(objects: readonly KubeObject[]): LintWarning[] {
+  return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
+    const config = configObjects(group, objects);
+    const { warnings } = loadConfig(config, { view: { of: "cluster" }, lastGood: new Map(), now: new Date() });
+    return warnings.filter((warning) => isWhole(config, warning)).map((warning) => Object.assign({ namespace }, warning));
+  });
+}
+
+/** Whether what is missed would be among these: there are others of its kind. */
+function isWhole({ pools, peers, bgpAdvertisements, l2Advertisements }: ConfigObjects, { kind, field }: Warning): boolean {
+  if (kind === "IPAddressPool") return bgpAdvertisements.length + l2Advertisements.length > 0;
+  if (field.startsWith("spec.ipAddressPools")) return pools.length > 0;
+  return !field.startsWith("spec.peers") || peers.length > 0;
 }
 
 function configObjects(group: readonly KubeObject[], objects: readonly KubeObject[]): ConfigObjects {

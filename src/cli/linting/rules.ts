@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { loadBalancerRule } from "./loadbalancer-rule.ts";
+import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
 import { routerRule } from "./router-rule.ts";
 
 /** What is wrong with one object. */
@@ -25,5 +25,12 @@ export interface LintContext {
 /** Looks at objects that are each fine by their schema, defaults filled, and says what is wrong with them together. */
 export type LintRule = (objects: readonly KubeObject[], context: LintContext) => readonly Failure[];
 
+/** What is not wrong, but surely not meant. */
+export type LintWarning = Pick<Failure, "kind" | "name" | "namespace" | "field" | "message">;
+
+/** Looks at the same, and says what is surely not meant. */
+export type LintWarner = (objects: readonly KubeObject[], context: LintContext) => readonly LintWarning[];
+
 /** The rules of every domain. */
 export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule];
+export const LINT_WARNERS: readonly LintWarner[] = [loadBalancerWarnings];
