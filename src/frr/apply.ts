@@ -9,6 +9,9 @@ import { inWords, NOTHING, Standing, type FragmentOutcome } from "./standing.ts"
 
 export type { FragmentOutcome } from "./standing.ts";
 
+/** As a function it is only asked when the last pass over this instance has left no memory of it: who asks is the only one to configure it. */
+export type Applied = readonly Fragment[] | (() => readonly Fragment[]);
+
 interface OwnedLine {
   readonly owner: string;
   readonly line: string;
@@ -41,7 +44,7 @@ export class FrrPass {
   }
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
-  static async open(instance: FrrInstance, applied: readonly Fragment[], signal: AbortSignal): Promise<FrrPass> {
+  static async open(instance: FrrInstance, applied: Applied, signal: AbortSignal): Promise<FrrPass> {
     return new FrrPass(await Standing.of(instance, (memory) => recall(memory, applied), signal));
   }
 
@@ -96,9 +99,16 @@ export class FrrPass {
     return { sent: lines.length, lines };
   }
 
-  /** Reads all back. What belongs to nobody goes, what is missing comes again; what differs even then is repaired once by FRR's own script. */
-  async finish({ repair = true }: { repair?: boolean } = {}): Promise<Finished> {
+  /**
+   * Reads all back. What belongs to nobody goes, what is missing comes again; what differs even then is repaired once by FRR's own script. A pass that went on from
+   * the last one may leave the reading to the next, if FRR took all that it was told.
+   */
+  async finish({ repair = true, readBack = true }: { repair?: boolean; readBack?: boolean } = {}): Promise<Finished> {
     const standing = this.#standing;
+    if (!readBack && !standing.isFresh) {
+      standing.close({ isClean: true });
+      return { foreign: [], differed: [] };
+    }
     if (standing.isToBeRead) await standing.look();
     const { stray, missing } = standing.compare();
     if (stray.length > 0 || missing.length > 0) {
@@ -152,10 +162,12 @@ export class FrrPass {
   }
 }
 
-function recall(memory: Memory, applied: readonly Fragment[]): void {
+function recall(memory: Memory, applied: Applied): void {
   const { asked, dialect, fragments, settled } = memory;
-  memory.forgetOthers(new Set(applied.map(({ owner }) => owner)));
-  for (const fragment of applied) {
+  if (typeof applied === "function" && fragments.size > 0) return;
+  const list = typeof applied === "function" ? applied() : applied;
+  memory.forgetOthers(new Set(list.map(({ owner }) => owner)));
+  for (const fragment of list) {
     const known = memory.known(fragment);
     fragments.set(fragment.owner, known);
     if (!isRaw(fragment)) asked.set(fragment.owner, dialect.entries(known));

@@ -35,6 +35,12 @@ export class ConfigSet implements Iterable<Entry> {
     return this.#blocks;
   }
 
+  /** The blocks as they are now, for someone to keep: whatever changes from here on is copied first. */
+  share(): ReadonlyMap<string, Block> {
+    this.#copied.clear();
+    return new Map(this.#blocks);
+  }
+
   has({ top, key }: Pick<Entry, "top" | "key">): boolean {
     return this.#blocks.get(top)?.has(key) ?? false;
   }

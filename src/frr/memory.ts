@@ -1,5 +1,5 @@
 import { Asked } from "./asked.ts";
-import { ConfigSet, type Block } from "./config-set.ts";
+import type { Block, ConfigSet } from "./config-set.ts";
 import { Dialect } from "./dialect.ts";
 import type { Entry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
@@ -20,6 +20,8 @@ export class Memory {
   #differed = "";
   /** What FRR had when all that was asked for was there, and nothing else. */
   #clean: ReadonlyMap<string, Block> | undefined;
+  /** The same, to go on with. */
+  #have: ConfigSet | undefined;
   /** Of the daemons that have that still, as far as we know. */
   #identity: string | undefined;
 
@@ -68,7 +70,8 @@ export class Memory {
 
   /** All that is asked for is there now, and nothing else. */
   isClean(have: ConfigSet, identity: string): void {
-    this.#clean = have.blocks;
+    this.#clean = have.share();
+    this.#have = have;
     this.#identity = identity;
     this.asked.touched.clear();
   }
@@ -87,7 +90,7 @@ export class Memory {
 
   /** What FRR had then, if it is still the same daemons. */
   lastSeen(identity: string): ConfigSet | undefined {
-    return this.#clean && this.#identity === identity ? ConfigSet.ofBlocks(this.#clean.values()) : undefined;
+    return this.#identity === identity ? this.#have : undefined;
   }
 
   /** The fragment, or its equal that is known already. */
