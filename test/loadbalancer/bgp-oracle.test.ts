@@ -1,4 +1,7 @@
 import * as fc from "fast-check";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reloadDifference } from "../../src/frr/reload.ts";
 import { speakers } from "../../src/loadbalancer/speaker/bgp/arbitraries.ts";
@@ -34,7 +37,25 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
       });
       expect(await stage.speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
       const judged = index % ASKED_EVERY === 0 || index === states.length - 1;
-      expect(judged ? await reloadDifference(frr.instance, stage.boot, signal) : []).toEqual([]);
+      expect(judged ? await reloadDifference(frr.instance, stage.configuration, signal) : []).toEqual([]);
+    }
+  });
+
+  test("daemons that start anew have from their boot file what they had", { timeout }, async () => {
+    const wanted = fc
+      .sample(speakers, { seed: SEED + 2, numRuns: 40 })
+      .reduce((a, b) => (a.services.size * a.config.peers.size >= b.services.size * b.config.peers.size ? a : b));
+    const stage = speakerOn(frr);
+    await stage.speaker.apply(wanted, signal);
+    const stateDirectory = await mkdtemp(join(tmpdir(), "plumbline-boot-"));
+    await writeFile(join(stateDirectory, "frr.conf"), stage.boot);
+    const started = await frrInNamespace({ version, bgpPort: 0, stateDirectory });
+    try {
+      expect(await speakerOn(started).speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });
+      expect(stage.boot).toContain(" network ");
+    } finally {
+      await started.stop();
+      await rm(stateDirectory, { recursive: true, force: true });
     }
   });
 

@@ -7,16 +7,22 @@ export interface SpeakerOnFrr {
   readonly speaker: BgpSpeaker;
   /** What it last wrote for the daemons to start with. */
   readonly boot: string;
+  /** The same in the words that FRR's own script compares. */
+  readonly configuration: string;
 }
 
 /** The load balancer's BGP on a running FRR. */
 export function speakerOn({ instance }: FrrInNamespace, applied: readonly Fragment[] = []): SpeakerOnFrr {
   let boot = "";
+  let last: FrrPass | undefined;
   const speaker = new BgpSpeaker({
     namespace: "metallb-system",
     applied,
     frr: {
-      open: (fragments, signal) => FrrPass.open(instance, fragments, signal),
+      async open(fragments, signal) {
+        last = await FrrPass.open(instance, fragments, signal);
+        return last;
+      },
       writeBootFile: (text) => {
         boot = text;
         return Promise.resolve();
@@ -27,6 +33,9 @@ export function speakerOn({ instance }: FrrInNamespace, applied: readonly Fragme
     speaker,
     get boot() {
       return boot;
+    },
+    get configuration() {
+      return last?.configuration ?? "";
     },
   };
 }

@@ -1,12 +1,12 @@
-import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
+import type { Applied, FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
 import { linesWanted, onlyWanted } from "../../../frr/lines-wanted.ts";
 import type { Failure } from "../../../resilience/failure.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import type { Config } from "../../config/config.ts";
-import { Classes } from "./classes.ts";
+import { bootText } from "./boot-text.ts";
 import { BASE, extrasFragment, peerFragments, profileFragment, type OwnNode } from "./instances.ts";
-import { networksOf, type Networks, type ServiceLines } from "./networks.ts";
+import { Networks, type ServiceLines } from "./networks.ts";
 
 export interface BgpWanted {
   readonly config: Config;
@@ -23,11 +23,11 @@ export interface BgpOutcome {
   readonly drift: readonly string[];
 }
 
-export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish" | "configuration">;
+export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish">;
 
 export interface BgpSpeakerOptions {
   readonly frr: {
-    open(applied: readonly Fragment[], signal: AbortSignal): Promise<BgpPass>;
+    open(applied: Applied, signal: AbortSignal): Promise<BgpPass>;
     /** Replaces what the daemons are given when they start. */
     writeBootFile(text: string): Promise<void>;
   };
@@ -42,8 +42,10 @@ export class BgpSpeaker {
   readonly #options: BgpSpeakerOptions;
   /** What FRR has of us, Services apart. */
   readonly #live = new Map<string, Fragment>();
-  #services = new Map<string, ServiceLines>();
+  readonly #services = new Map<string, ServiceLines>();
+  readonly #networks = new Networks();
   #isFirst = true;
+  #readAt = -Infinity;
 
   constructor(options: BgpSpeakerOptions) {
     this.#options = options;
@@ -56,23 +58,33 @@ export class BgpSpeaker {
   }
 
   async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
-    const networks = networksOf(wanted.services, wanted.config.peers, new Classes(this.#live.values()), this.#services);
-    const services = [...this.#services.values()].map(({ fragment }) => fragment);
-    const pass = await this.#options.frr.open([...this.#live.values(), ...services], signal);
-    const round = new Round(pass, { live: this.#live, services: this.#services, namespace: this.#options.namespace });
-    const outcome = await round.run(wanted, networks);
+    this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values());
+    const applied = () => [...this.#live.values(), ...this.#serviceFragments()];
+    const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
+    const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
+    const round = new Round(pass, { live: this.#live, services: this.#services, namespace: this.#options.namespace, isToBeRead });
+    const outcome = await round.run(wanted, this.#networks);
+    if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
-    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(pass.configuration);
+    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(bootText(this.#live.values(), this.#serviceFragments()));
     this.#isFirst = false;
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
   }
+
+  #serviceFragments(): Fragment[] {
+    return Array.from(this.#services.values(), ({ fragment }) => fragment);
+  }
 }
+
+/** Where only Services come and go, and FRR takes their lines, all that it has is not read back each time. */
+const READ_EVERY_MS = 30_000;
 
 interface Held {
   readonly live: Map<string, Fragment>;
   readonly services: Map<string, ServiceLines>;
   readonly namespace: string;
+  readonly isToBeRead: boolean;
 }
 
 /** One pass: what is needed comes before what needs it, and goes after it. */
@@ -82,12 +94,19 @@ class Round {
   readonly #failures: Failure[] = [];
   readonly #refusedClasses = new Set<string>();
   #changed = 0;
+  /** How many of these were Services' and taken. */
+  #networkLines = 0;
+  #hasRead = false;
   /** FRR was emptied: what has not changed has to be said again. */
   #isAnew = false;
 
   constructor(pass: BgpPass, held: Held) {
     this.#pass = pass;
     this.#held = held;
+  }
+
+  get hasRead(): boolean {
+    return this.#hasRead;
   }
 
   async run({ config, node }: BgpWanted, networks: Networks): Promise<BgpOutcome> {
@@ -107,7 +126,8 @@ class Round {
     await this.#removeOthers(wanted);
     if (extras) await this.#bringExtras(extras);
 
-    const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish();
+    this.#hasRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
+    const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
     for (const { owner, line } of lost) this.#fail(owner, `FRR took "${line}" without a word, and does not have it`);
     const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
     return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
@@ -156,14 +176,19 @@ class Round {
       // It keeps what it had, unless that was said of an instance that is no more.
       if (isRefused && this.#isAnew) await this.#remove(owner);
     }
-    for (const owner of services.keys()) if (!networks.services.has(owner)) await this.#remove(owner);
+    for (const owner of services.keys()) {
+      if (!networks.services.has(owner)) this.#networkLines += await this.#remove(owner);
+    }
   }
 
   async #isServiceRefused(owner: string, lines: ServiceLines): Promise<boolean> {
     const outcome = await this.#pass.bring(lines.fragment);
     this.#count(outcome);
     if (outcome.refused) this.#fail(owner, inWords(outcome.refused));
-    else this.#held.services.set(owner, lines);
+    else {
+      this.#held.services.set(owner, lines);
+      this.#networkLines += outcome.sent;
+    }
     return outcome.refused !== undefined;
   }
 
@@ -172,12 +197,17 @@ class Round {
     for (const owner of leaving) await this.#remove(owner);
   }
 
-  async #remove(owner: string): Promise<void> {
+  /** Returns how many lines that took. */
+  async #remove(owner: string): Promise<number> {
     const outcome = await this.#pass.remove(owner);
     this.#count(outcome);
-    if (outcome.refused) return this.#fail(owner, inWords(outcome.refused));
+    if (outcome.refused) {
+      this.#fail(owner, inWords(outcome.refused));
+      return 0;
+    }
     this.#held.live.delete(owner);
     this.#held.services.delete(owner);
+    return outcome.sent;
   }
 
   async #bringExtras(fragment: Fragment): Promise<void> {

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { print } from "../../../frr/config.ts";
+import type { Fragment } from "../../../frr/fragment.ts";
 import { parsePrefix } from "../../../ip/prefix.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import { config, peer } from "../../announce/specimen.ts";
 import type { Peer } from "../../config/config.ts";
-import { Classes } from "./classes.ts";
-import { networksOf, type Networks, type ServiceLines } from "./networks.ts";
+import { Networks } from "./networks.ts";
 
 const TOR = peer("tor", { address: "10.255.0.2" });
 const SPINE = peer("spine", { address: "10.255.0.3" });
@@ -19,8 +19,9 @@ function offer(prefix: string, { peers, advertisement = "ad", communities = [], 
 
 type Services = Readonly<Record<string, readonly Advertised[]>>;
 
-function networks(services: Services, peers: readonly Peer[] = [TOR], classes = new Classes([]), before = new Map<string, ServiceLines>()) {
-  return networksOf(new Map(Object.entries(services)), config({ peers }).peers, classes, before);
+function networks(services: Services, peers: readonly Peer[] = [TOR], applied: readonly Fragment[] = [], found = new Networks()): Networks {
+  found.follow(new Map(Object.entries(services)), config({ peers }).peers, applied);
+  return found;
 }
 
 /** The lines of a Service, its classes named by what stands in them. */
@@ -193,24 +194,67 @@ describe("the tags", () => {
   test("stay whose they are: from what was applied, and without any memory too", () => {
     const first = networks({ "shop/web": offers }, [TOR, SPINE]);
     const applied = [...first.classes.values()].map(({ fragment }) => fragment);
-    expect(tagsOf(networks({ "shop/web": offers }, [TOR, SPINE], new Classes(applied)))).toEqual(tagsOf(first));
+    expect(tagsOf(networks({ "shop/web": offers }, [TOR, SPINE], applied))).toEqual(tagsOf(first));
     expect(tagsOf(networks({ "shop/web": offers.toReversed() }, [SPINE, TOR]))).toEqual(tagsOf(first));
   });
 
   test("are never those of another class", () => {
     const tag = tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }));
     const squatter = { owner: "Class/other", lines: [{ line: "route-map class-other permit 1", inside: [{ line: `set tag ${tag}` }] }] };
-    expect(tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR], new Classes([squatter])))).toBe(1 + (tag % 65_000));
+    expect(tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR], [squatter]))).toBe(1 + (tag % 65_000));
   });
 });
 
-test("what has not changed is the very same fragment as before", () => {
+describe("following what changes", () => {
   const web = [offer("10.0.0.1/32")];
-  const before = networks({ "shop/web": web });
-  const after = networks({ "shop/web": web, "shop/api": [offer("10.0.0.2/32")] }, [TOR], new Classes([]), new Map(before.services));
-  expect(after.services.get("Service/shop/web")).toBe(before.services.get("Service/shop/web"));
-  expect(after.services.get("Service/shop/api")).toBeDefined();
+
+  test("leaves the very same fragment where nothing has changed, also when all is worked out anew", () => {
+    const found = networks({ "shop/web": web });
+    const before = found.services.get("Service/shop/web");
+    networks({ "shop/web": web, "shop/api": [offer("10.0.0.2/32")] }, [TOR], [], found);
+    expect(found.services.get("Service/shop/web")).toBe(before);
+    expect(found.services.get("Service/shop/api")).toBeDefined();
+    networks({ "shop/web": [offer("10.0.0.1/32")] }, [peer("tor", { address: "10.255.0.2", port: 1179 })], [], found);
+    expect(found.services.get("Service/shop/web")).toBe(before);
+    expect(found.services.size).toBe(1);
+  });
+
+  test("comes to what it would come to at once, whatever came before", () => {
+    const ads: readonly Offer[] = [
+      { advertisement: "x", communities: ["1:1"], localPref: 100 },
+      { advertisement: "y", communities: ["2:2"], localPref: 100, peers: ["tor"] },
+      { advertisement: "z", communities: ["65535:65281"], localPref: 200, peers: ["spine"] },
+    ];
+    const state = fc.record({
+      peers: fc.constantFrom([TOR], [TOR], [TOR, SPINE], [SPINE], []),
+      services: fc.dictionary(
+        fc.constantFrom("a/a", "b/b", "c/c"),
+        fc.array(
+          fc
+            .tuple(fc.constantFrom("10.0.0.1/32", "10.0.0.2/32", "fd00::1/128"), fc.constantFrom(...ads))
+            .map(([prefix, ad]) => offer(prefix, ad)),
+          { maxLength: 3 },
+        ),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(state, { minLength: 1, maxLength: 6 }), (states) => {
+        const found = new Networks();
+        for (const { services, peers } of states) networks(services, peers, [], found);
+        const { services = {}, peers } = states.at(-1) ?? {};
+        const atOnce = networks(services, peers);
+        expect(inOrder(found.services)).toEqual(inOrder(atOnce.services));
+        expect([...found.classes.keys()].sort()).toEqual([...atOnce.classes.keys()].sort());
+        expect(inOrder(found.refused)).toEqual(inOrder(atOnce.refused));
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
 });
+
+function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}
 
 test("neither the order of Services, peers and advertisements nor equal lists instead of the same ones change the outcome", () => {
   const drawn = fc.array(

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import type { Config, Peer } from "../../config/config.ts";
-import type { Classes, PrefixClass } from "./classes.ts";
-import { mergeContributions } from "./contributions.ts";
+import { Classes, type PrefixClass } from "./classes.ts";
+import { mergeContributions, type Merged } from "./contributions.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./instances.ts";
 
 /** A Service's lines, and the classes that they name. */
@@ -11,19 +12,14 @@ export interface ServiceLines {
   readonly classes: readonly string[];
 }
 
-export interface Networks {
-  /** By owner; only those of which anyone hears. */
-  readonly services: ReadonlyMap<string, ServiceLines>;
-  readonly classes: ReadonlyMap<string, { readonly fragment: Fragment; readonly advertisements: ReadonlySet<string> }>;
-  /** By advertisement: why something of it is left out. */
-  readonly refused: ReadonlyMap<string, readonly string[]>;
-}
-
-/** Where a prefix stands: in which instance, in which class. */
-interface Place {
-  readonly instance: string;
-  readonly family: FamilyName;
-  readonly class: PrefixClass;
+/** A way to announce a prefix, of which all prefixes together have few. */
+interface Way {
+  readonly key: string;
+  readonly places: readonly { readonly instance: string; readonly family: FamilyName; readonly class: PrefixClass }[];
+  readonly advertisements: readonly string[];
+  readonly refused: Merged["refused"];
+  /** How many prefixes go this way. */
+  prefixes: number;
 }
 
 interface Contribution {
@@ -31,111 +27,170 @@ interface Contribution {
   readonly advertised: Advertised;
 }
 
-/**
- * The prefixes of all Services. Most of ten thousand are announced in the same few ways: each way is worked out once. What a Service had `before` is taken as it
- * is where nothing of it has changed.
- */
-export function networksOf(
-  services: ReadonlyMap<string, readonly Advertised[]>,
-  peers: Config["peers"],
-  known: Classes,
-  before: ReadonlyMap<string, ServiceLines>,
-): Networks {
-  const instances = [...Map.groupBy(peers.values(), instanceOf)];
-  const classes = new Map<string, { fragment: Fragment; advertisements: Set<string> }>();
-  const refused = new Map<string, string[]>();
-  const offers = new Offers();
-  const ways = new Map<string, readonly Place[]>();
+/** More of them are not remembered: they are worked out anew. */
+const MOST_OFFERS = 1_000;
 
-  const placesOf = (contributions: readonly Contribution[]): readonly Place[] => {
-    const list = contributions.length === 1 ? contributions : contributions.toSorted(byService);
-    const [{ advertised: first }] = list as [Contribution];
-    const family = first.prefix.first.family === 4 ? "IPv4" : "IPv6";
-    const way = list.reduce((way, { advertised }) => `${way} ${offers.idOf(advertised)}`, family as string);
-    let places = ways.get(way);
-    if (!places) {
-      places = place(
-        list.map(({ advertised }) => advertised),
-        family,
-      );
-      ways.set(way, places);
+/** The prefixes of all Services. Each time only what has changed since the last time is worked out, and of ten thousand that is mostly one. */
+export class Networks {
+  readonly #services = new Map<string, readonly Advertised[]>();
+  readonly #contributions = new Map<string, Contribution[]>();
+  readonly #lines = new Map<string, ServiceLines>();
+  readonly #wayOf = new Map<string, Way>();
+  readonly #ways = new Map<string, Way>();
+  #offers = new Offers();
+  #peers: readonly Peer[] = [];
+  #classes = new Classes([]);
+
+  /** By owner; only those of which anyone hears. */
+  get services(): ReadonlyMap<string, ServiceLines> {
+    return this.#lines;
+  }
+
+  get classes(): ReadonlyMap<string, { readonly fragment: Fragment; readonly advertisements: ReadonlySet<string> }> {
+    const classes = new Map<string, { fragment: Fragment; advertisements: Set<string> }>();
+    for (const { places, advertisements } of this.#ways.values()) {
+      for (const { class: of } of places) {
+        const known = classes.get(of.owner) ?? { fragment: of.fragment, advertisements: new Set() };
+        for (const name of advertisements) known.advertisements.add(name);
+        classes.set(of.owner, known);
+      }
     }
-    return places;
-  };
+    return classes;
+  }
 
-  const place = (list: readonly Advertised[], family: FamilyName): Place[] =>
-    instances.flatMap(([instance, peers]: [string, Peer[]]) => {
-      const merged = mergeContributions(list, peers);
-      for (const { advertisement, why } of merged.refused) refused.set(advertisement, [...(refused.get(advertisement) ?? []), why]);
-      if (merged.heard.size === 0) return [];
-      const found = known.of(Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes })));
-      const entry = classes.get(found.owner) ?? { fragment: found.fragment, advertisements: new Set() };
-      for (const { advertisement } of list) entry.advertisements.add(advertisement);
-      classes.set(found.owner, entry);
-      return [{ instance, family, class: found }];
-    });
+  /** By advertisement: why something of it is left out. */
+  get refused(): ReadonlyMap<string, readonly string[]> {
+    const refused = new Map<string, string[]>();
+    for (const way of this.#ways.values()) {
+      for (const { advertisement, why } of way.refused) refused.set(advertisement, [...(refused.get(advertisement) ?? []), why]);
+    }
+    return refused;
+  }
 
-  const contributions = new Map<string, Contribution[]>();
-  const prefixes = new Map<string, Set<string>>();
-  for (const [key, advertised] of services) {
-    const own = new Set<string>();
-    for (const one of advertised) {
+  /** `applied` are the classes that FRR has: their tags are theirs. */
+  follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): void {
+    const others = [...peers.values()];
+    if (this.#offers.count > MOST_OFFERS || !isDeepStrictEqual(others, this.#peers)) this.#forget(others);
+    this.#classes = new Classes([...applied, ...Array.from(this.classes.values(), ({ fragment }) => fragment)]);
+
+    const changed = new Set<string>();
+    const prefixes = new Set<string>();
+    for (const [key, advertised] of services) {
+      if (this.#services.get(key) !== advertised) this.#replace(key, advertised, changed, prefixes);
+    }
+    if (this.#services.size > services.size) {
+      for (const key of this.#services.keys()) if (!services.has(key)) this.#replace(key, undefined, changed, prefixes);
+    }
+    for (const prefix of prefixes) {
+      this.#findWay(prefix);
+      for (const { service } of this.#contributions.get(prefix) ?? []) changed.add(service);
+    }
+    for (const key of changed) this.#render(key);
+  }
+
+  #forget(peers: readonly Peer[]): void {
+    this.#peers = peers;
+    this.#services.clear();
+    this.#contributions.clear();
+    this.#wayOf.clear();
+    this.#ways.clear();
+    this.#offers = new Offers();
+    // The lines stay, to be recognised where they come out the same, but for Services that are gone by now.
+    for (const owner of this.#lines.keys()) this.#services.set(owner.slice("Service/".length), []);
+  }
+
+  #replace(key: string, advertised: readonly Advertised[] | undefined, changed: Set<string>, prefixes: Set<string>): void {
+    for (const { prefix } of this.#services.get(key) ?? []) {
+      const text = prefix.toString();
+      const others = this.#contributions.get(text)?.filter(({ service }) => service !== key) ?? [];
+      if (others.length > 0) this.#contributions.set(text, others);
+      else this.#contributions.delete(text);
+      prefixes.add(text);
+    }
+    for (const one of advertised ?? []) {
       const text = one.prefix.toString();
-      const list = contributions.get(text);
+      const list = this.#contributions.get(text);
       if (list) list.push({ service: key, advertised: one });
-      else contributions.set(text, [{ service: key, advertised: one }]);
-      own.add(text);
+      else this.#contributions.set(text, [{ service: key, advertised: one }]);
+      prefixes.add(text);
     }
-    prefixes.set(key, own);
+    if (advertised) this.#services.set(key, advertised);
+    else this.#services.delete(key);
+    changed.add(key);
   }
 
-  const found = new Map<string, ServiceLines>();
-  for (const [key, own] of prefixes) {
+  #findWay(prefix: string): void {
+    const before = this.#wayOf.get(prefix);
+    const contributions = this.#contributions.get(prefix);
+    const way = contributions && this.#wayFor(contributions);
+    if (way) {
+      way.prefixes += 1;
+      this.#wayOf.set(prefix, way);
+    } else {
+      this.#wayOf.delete(prefix);
+    }
+    if (!before) return;
+    before.prefixes -= 1;
+    if (before.prefixes === 0) this.#ways.delete(before.key);
+  }
+
+  #wayFor(contributions: readonly Contribution[]): Way {
+    const list = (contributions.length === 1 ? contributions : contributions.toSorted(byService)).map(({ advertised }) => advertised);
+    const family = list[0]?.prefix.first.family === 6 ? "IPv6" : "IPv4";
+    const key = list.reduce((key, advertised) => `${key} ${this.#offers.idOf(advertised)}`, family as string);
+    let way = this.#ways.get(key);
+    if (!way) {
+      way = this.#newWay(key, list, family);
+      this.#ways.set(key, way);
+    }
+    return way;
+  }
+
+  #newWay(key: string, list: readonly Advertised[], family: FamilyName): Way {
+    const places: Way["places"][number][] = [];
+    const refused: Merged["refused"][number][] = [];
+    for (const [instance, peers] of Map.groupBy(this.#peers, instanceOf)) {
+      const merged = mergeContributions(list, peers);
+      refused.push(...merged.refused);
+      const listeners = Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes }));
+      if (listeners.length > 0) places.push({ instance, family, class: this.#classes.of(listeners) });
+    }
+    const advertisements = list.map(({ advertisement }) => advertisement);
+    return { key, places, advertisements, refused, prefixes: 0 };
+  }
+
+  #render(key: string): void {
     const owner = `Service/${key}`;
-    const lines = linesOf(owner, own, (prefix) => placesOf(contributions.get(prefix) ?? []), before.get(owner));
-    if (lines) found.set(owner, lines);
+    const lines = this.#linesOf(owner, new Set(this.#services.get(key)?.map(({ prefix }) => prefix.toString())));
+    if (lines) this.#lines.set(owner, lines);
+    else this.#lines.delete(owner);
   }
-  return { services: found, classes, refused };
-}
 
-function linesOf(
-  owner: string,
-  prefixes: ReadonlySet<string>,
-  placesOf: (prefix: string) => readonly Place[],
-  before: ServiceLines | undefined,
-): ServiceLines | undefined {
-  const instances = new Map<string, Map<FamilyName, ConfigLine[]>>();
-  const classes = new Set<string>();
-  for (const prefix of prefixes) {
-    for (const { instance, family, class: of } of placesOf(prefix)) {
-      const families = instances.get(instance) ?? new Map<FamilyName, ConfigLine[]>();
-      const line = { line: `network ${prefix} route-map ${of.map}` };
-      const lines = families.get(family);
-      if (lines) lines.push(line);
-      else families.set(family, [line]);
-      instances.set(instance, families);
-      classes.add(of.owner);
+  #linesOf(owner: string, prefixes: ReadonlySet<string>): ServiceLines | undefined {
+    const instances = new Map<string, Map<FamilyName, ConfigLine[]>>();
+    const classes = new Set<string>();
+    for (const prefix of prefixes) {
+      for (const { instance, family, class: of } of this.#wayOf.get(prefix)?.places ?? []) {
+        const families = instances.get(instance) ?? new Map<FamilyName, ConfigLine[]>();
+        families.set(family, [...(families.get(family) ?? []), { line: `network ${prefix} route-map ${of.map}` }]);
+        instances.set(instance, families);
+        classes.add(of.owner);
+      }
     }
+    if (instances.size === 0) return undefined;
+    const lines = Array.from(instances, ([line, families]) => ({
+      line,
+      inside: Array.from(families, ([family, inside]) => ({ line: addressFamily(family), inside })),
+    }));
+    const before = this.#lines.get(owner);
+    return before && isDeepStrictEqual(before.fragment.lines, lines) ? before : { fragment: { owner, lines }, classes: [...classes] };
   }
-  if (instances.size === 0) return undefined;
-  const lines = Array.from(instances, ([line, families]) => ({
-    line,
-    inside: Array.from(families, ([family, inside]) => ({ line: addressFamily(family), inside })),
-  }));
-  return before && areSame(before.fragment.lines, lines) ? before : { fragment: { owner, lines }, classes: [...classes] };
 }
 
-function areSame(these: readonly ConfigLine[], those: readonly ConfigLine[]): boolean {
-  return (
-    these.length === those.length &&
-    these.every(({ line, inside = [] }, at) => line === those[at]?.line && areSame(inside, those[at].inside ?? []))
-  );
-}
-
-/** Numbers for ways to announce. Advertisements give the same lists to all their prefixes, so that lists need not be compared word by word. */
+/** Numbers for what advertisements say. They give the same lists to all their prefixes, so that lists need not be compared word by word. */
 class Offers {
   readonly #known = new Map<readonly string[], { readonly offer: Advertised; readonly id: number }[]>();
-  #last = 0;
+  count = 0;
 
   idOf(advertised: Advertised): number {
     const alike = this.#known.get(advertised.communities) ?? [];
@@ -144,9 +199,9 @@ class Offers {
         offer.advertisement === advertised.advertisement && offer.localPref === advertised.localPref && offer.peers === advertised.peers,
     );
     if (found) return found.id;
-    this.#last += 1;
-    this.#known.set(advertised.communities, [...alike, { offer: advertised, id: this.#last }]);
-    return this.#last;
+    this.count += 1;
+    this.#known.set(advertised.communities, [...alike, { offer: advertised, id: this.count }]);
+    return this.count;
   }
 }
 
