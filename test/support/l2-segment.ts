@@ -83,8 +83,7 @@ export class Segment implements AsyncDisposable {
 
   /** Whether these hear each other; everyone else hears them all the time. */
   isolate(apart: boolean, ...names: readonly string[]): void {
-    for (const name of names)
-      execFileSync("bridge", ["-n", this.bridge, "link", "set", "dev", `to-${name}`, "isolated", apart ? "on" : "off"]);
+    ip(this.bridge, ...names.map((name) => `link set dev to-${name} type bridge_slave isolated ${apart ? "on" : "off"}`));
   }
 
   /** Something like sshd, on a port of all addresses of a machine. */

@@ -14,7 +14,7 @@ interface Row extends Nic {
   readonly linkLocal: boolean;
 }
 
-export interface Found {
+interface Found {
   readonly address: string;
   readonly nic: Nic;
   readonly validSeconds: number;

@@ -61,7 +61,7 @@ export interface Asking {
   readonly rival?: string;
 }
 
-export type Phase =
+type Phase =
   | Asking
   | { readonly is: "silent"; readonly found: number }
   | { readonly is: "in-use"; readonly rival: string; readonly again: number }
