@@ -100,7 +100,7 @@ export function objects({ secrets = [], ...parts }: Parts): ConfigObjects {
 }
 
 export const CLUSTER: View = { of: "cluster" };
-export const NOW = new Date("2026-01-02T00:00:00Z");
+const NOW = new Date("2026-01-02T00:00:00Z");
 
 export function load(parts: Parts, view: View = CLUSTER, lastGood: LastGood = new Map(), more: Partial<LoadOptions> = {}): Loaded {
   return loadConfig(objects(parts), { view, lastGood, now: NOW, ...more });

@@ -8,7 +8,7 @@ import { duplicates, type PoolSelection, selectionComplaints } from "./selection
 type Spec = BGPAdvertisement["spec"];
 
 /** What an advertisement refers to. */
-export interface AdGround {
+interface AdGround {
   readonly pools: PoolSelection;
   /** What the aliases stand for. */
   readonly aliases: ReadonlyMap<string, string>;

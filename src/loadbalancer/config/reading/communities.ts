@@ -4,7 +4,7 @@ import { quote } from "../../../ip/error.ts";
 import type { Claim } from "../../../resilience/claim.ts";
 import { type Complaint, type Reading, reading, repeated, type Written } from "./complaint.ts";
 
-export type CommunityValue = { readonly value: string } | { readonly problem: string; readonly is: "value" | "format" };
+type CommunityValue = { readonly value: string } | { readonly problem: string; readonly is: "value" | "format" };
 
 /** `64512:100` or `large:64512:1:2`, the numbers without leading zeros. */
 export function parseCommunity(text: string): CommunityValue {

@@ -5,7 +5,7 @@ import { type Complaint, repeated } from "./complaint.ts";
 import { selectorComplaints, selectorText } from "./selectors.ts";
 
 /** What both kinds of advertisement select. */
-export interface Selections {
+interface Selections {
   ipAddressPools?: string[];
   ipAddressPoolSelectors?: LabelSelector[];
   nodeSelectors?: LabelSelector[];

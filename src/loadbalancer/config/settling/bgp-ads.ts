@@ -9,13 +9,13 @@ import type { NodeGroups } from "./node-groups.ts";
 import { PoolLengths } from "./pool-lengths.ts";
 
 type Spec = BGPAdvertisement["spec"];
-export type AdCandidate = Candidate<Spec, BgpAd>;
+type AdCandidate = Candidate<Spec, BgpAd>;
 
 /** Of one advertisement no more than this many entries of pools are named. */
 const NAMED = 16;
 
 /** What advertisements have to fit together with. */
-export interface AdSurroundings extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
+interface AdSurroundings extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
   readonly groups: NodeGroups;
 }
 

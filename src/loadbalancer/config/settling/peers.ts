@@ -7,7 +7,7 @@ import { compare, decide, type Decided } from "./decide.ts";
 import type { NodeGroups } from "./node-groups.ts";
 
 type Spec = BGPPeer["spec"];
-export type PeerCandidate = Candidate<Spec, PeerForm>;
+type PeerCandidate = Candidate<Spec, PeerForm>;
 
 /** A peer with one of its specs: what it has to agree about, and with whom. */
 interface Stance {
