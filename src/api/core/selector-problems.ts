@@ -1,4 +1,4 @@
-import { quote } from "../../ip/error.ts";
+import { goQuote } from "../admission/go-text.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
 /** What makes a selector unusable, and where in it. */
@@ -13,6 +13,11 @@ const KEY = new RegExp(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${word}$`);
 const VALUE = new RegExp(`^(${word})?$`);
 const WITH_VALUES = ["In", "NotIn"];
 const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
+
+/** As much of it as a message should have. */
+function quote(text: string): string {
+  return goQuote(text.length > 64 ? `${text.slice(0, 64)}…` : text);
+}
 
 /** All of them at once. What a selector with any selects cannot be told. */
 export function selectorProblems({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): SelectorProblem[] {
