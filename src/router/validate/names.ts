@@ -1,16 +1,12 @@
+import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 import type { Complaint } from "./complaint.ts";
 
-const NAME = /^[A-Za-z][A-Za-z0-9._-]*$/;
-
-/** What the kernel can call an interface and we are willing to: up to 15 characters, a letter first. */
+/** What the kernel can call an interface and we are willing to. */
 export function nameComplaints(field: string, words: "Interface" | "VRF" | "Bridge", name: unknown): Complaint[] {
   if (typeof name !== "string" || name === "") return [{ field, message: `${words} name is empty` }];
-  if (name.length > 15) return [{ field, message: `${words} name ${quote(name)} has more than 15 characters` }];
-  if (NAME.test(name)) return [];
-  return [
-    { field, message: `${words} name ${quote(name)} must start with a letter and have only letters, digits, ".", "_" and "-" in it` },
-  ];
+  const problem = interfaceNameProblem(name);
+  return problem === undefined ? [] : [{ field, message: `${words} name ${quote(name)} ${problem}` }];
 }
 
 /** Names that mean something else in the router's namespace, or in FRR. */

@@ -1,6 +1,7 @@
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Observed, Password } from "../observed.ts";
 import { seconds } from "../../api/duration.ts";
+import { passwordProblem } from "../../frr/password.ts";
 import { quote } from "../../ip/error.ts";
 import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
 import { readAddress, unusable } from "./networks.ts";
@@ -99,11 +100,9 @@ function passwordComplaints(field: string, { password, passwordSecret }: Neighbo
   return complaints.map(({ message }) => ({ field: `${field}.passwordSecret`, message, transient: true }));
 }
 
-/** A password is never said aloud. FRR takes up to 80 characters, and a space would end it. */
 function textComplaints(field: string, words: string, password: string): Complaint[] {
-  if (password === "") return [{ field, message: `${words} is empty` }];
-  if (password.length > 80) return [{ field, message: `${words} has more than 80 characters` }];
-  return complaintIf(!/^[\x21-\x7e]+$/.test(password), field, () => `${words} has a character other than printable ASCII without spaces`);
+  const problem = passwordProblem(password);
+  return problem === undefined ? [] : [{ field, message: `${words} ${problem}` }];
 }
 
 const BFD: readonly [Exclude<keyof NonNullable<Neighbor["bfd"]>, "echoMode" | "passiveMode">, number, number][] = [

@@ -1,9 +1,9 @@
 import type { L2Advertisement } from "../../../api/metallb/l2-advertisement.ts";
 import { selectorProblems } from "../../../api/core/selector-problems.ts";
+import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { quote } from "../../../ip/error.ts";
 import type { L2Ad } from "../config.ts";
 import { type Complaint, complaintIf, type Reading, reading, type Written } from "./complaint.ts";
-import { interfaceProblem } from "./names.ts";
 import { duplicates, type PoolSelection, selectionComplaints } from "./selections.ts";
 
 export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["spec"]>, pools: PoolSelection): Reading<L2Ad> {
@@ -12,8 +12,8 @@ export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["sp
     ...selectionComplaints(name, spec, "L1"),
     ...duplicates(interfaces, "spec.interfaces", "interfaces", "L1"),
     ...interfaces.flatMap((device, nth) => {
-      const problem = interfaceProblem(device);
-      const message = () => `invalid interface ${quote(device)} in ${name}: ${problem}`;
+      const problem = interfaceNameProblem(device);
+      const message = () => `invalid interface ${quote(device)} in ${name}: it ${problem}`;
       return complaintIf(problem !== undefined, "L1", `spec.interfaces[${nth}]`, message);
     }),
     ...preferredNodeSelectors.flatMap(({ weight, preference }, nth): Complaint[] => {

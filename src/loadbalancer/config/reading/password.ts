@@ -1,5 +1,6 @@
 import type { Secret } from "../../../api/core/secret.ts";
 import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
+import { passwordProblem } from "../../../frr/password.ts";
 import { quote } from "../../../ip/error.ts";
 import type { Complaint, Written } from "./complaint.ts";
 
@@ -42,10 +43,4 @@ export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: (name:
 function passwordIn({ data, stringData }: Secret): string | undefined {
   const encoded = data?.["password"];
   return stringData?.["password"] ?? (encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8"));
-}
-
-/** FRR takes up to 80 characters, and a space would end it. */
-function passwordProblem(password: string): string | undefined {
-  if (password.length > 80) return "has more than 80 characters";
-  return /^[\x21-\x7e]+$/.test(password) ? undefined : "has a character other than printable ASCII without spaces";
 }

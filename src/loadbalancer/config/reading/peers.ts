@@ -1,6 +1,7 @@
 import { seconds } from "../../../api/duration.ts";
 import type { Secret } from "../../../api/core/secret.ts";
 import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
+import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { type Address, parseAddress } from "../../../ip/address.ts";
 import { IpError, quote } from "../../../ip/error.ts";
 import type { Claim } from "../../../resilience/claim.ts";
@@ -8,7 +9,7 @@ import type { Peer, Profile } from "../config.ts";
 import type { RuleId } from "../rules.ts";
 import { shown } from "./communities.ts";
 import type { Complaint, Reading, Written } from "./complaint.ts";
-import { interfaceProblem, vrfProblem } from "./names.ts";
+import { vrfProblem } from "./names.ts";
 import { readPassword } from "./password.ts";
 import { selectorComplaints } from "./selectors.ts";
 import { readTimers } from "./timers.ts";
@@ -152,10 +153,10 @@ function placeComplaints({ peerAddress, interface: device, vrf }: Spec, say: Say
   const complaints: Complaint[] = [];
   if (!peerAddress && !device) complaints.push(say("P4", "peerAddress", "peer has no Address or Interface specified"));
   if (peerAddress && device) complaints.push(say("P4", "interface", "peer has both Address and Interface specified"));
-  const deviceProblem = device ? interfaceProblem(device) : undefined;
-  if (device && deviceProblem) complaints.push(say("P12", "interface", `invalid interface ${quote(device)}: ${deviceProblem}`));
+  const deviceProblem = device ? interfaceNameProblem(device) : undefined;
+  if (device && deviceProblem) complaints.push(say("P12", "interface", `invalid interface ${quote(device)}: it ${deviceProblem}`));
   const problem = vrf ? vrfProblem(vrf) : undefined;
-  if (vrf && problem) complaints.push(say("P12", "vrf", `invalid vrf ${quote(vrf)}: ${problem}`));
+  if (vrf && problem) complaints.push(say("P12", "vrf", `invalid vrf ${quote(vrf)}: it ${problem}`));
   return complaints;
 }
 
@@ -203,7 +204,7 @@ export function peerId({ peerAddress, interface: device, vrf }: Spec): string {
 
 export function neighbourClaims(spec: Spec): Claim[] {
   const { complaints, address } = readAddress(spec.peerAddress, () => ({ rule: "P6", field: "", message: "" }));
-  const usable = address !== undefined || (complaints.length === 0 && spec.interface && !interfaceProblem(spec.interface));
+  const usable = address !== undefined || (complaints.length === 0 && spec.interface && !interfaceNameProblem(spec.interface));
   if (!usable || (spec.vrf && vrfProblem(spec.vrf))) return [];
   const id = peerId(spec);
   return [{ key: `neighbor/${id}`, field: address ? "spec.peerAddress" : "spec.interface", words: id }];
