@@ -1,3 +1,5 @@
+import { masked } from "./entry.ts";
+
 export type VtyErrorCode =
   /** Nobody answers at the socket: the daemon is down, or its socket is not there. */
   | "Unreachable"
@@ -10,7 +12,7 @@ export type VtyErrorCode =
   /** The line cannot be sent, or the answer is not what the command promises. */
   | "Malformed";
 
-/** A daemon of FRR could not be asked, or said no. */
+/** A daemon of FRR could not be asked, or said no. It goes into logs and statuses, so that passwords are masked. */
 export class VtyError extends Error {
   override readonly name = "VtyError";
   readonly code: VtyErrorCode;
@@ -21,11 +23,11 @@ export class VtyError extends Error {
   readonly status: number | undefined;
 
   constructor(code: VtyErrorCode, daemon: string, line: string, text: string, options: { status?: number; cause?: unknown } = {}) {
-    super(line ? `${daemon}: ${text} (${line.slice(0, 200)})` : `${daemon}: ${text}`, { cause: options.cause });
+    super(masked(line ? `${daemon}: ${text} (${line.slice(0, 200)})` : `${daemon}: ${text}`), { cause: options.cause });
     this.code = code;
     this.daemon = daemon;
-    this.line = line;
-    this.text = text;
+    this.line = masked(line);
+    this.text = masked(text);
     this.status = options.status;
   }
 }

@@ -211,6 +211,14 @@ describe("a daemon", () => {
     await expect(vty.run("show", never)).rejects.toMatchObject(closed);
   });
 
+  test("that goes away in the middle of a password is told without it", async () => {
+    const { path } = await bgpd((_line, _answer, socket) => socket.end());
+    const vty = await open(path);
+    const error: unknown = await vty.run("neighbor 192.0.2.1 password hunter2", never).catch((error: unknown) => error);
+    expect(error).toMatchObject({ code: "Closed", line: "neighbor 192.0.2.1 password ***" });
+    expect(String(error)).not.toContain("hunter2");
+  });
+
   test("that is not there is told with its socket", async () => {
     await expect(open(join(directory, "bgpd.vty"))).rejects.toMatchObject({
       code: "Unreachable",
