@@ -50,14 +50,19 @@ export class ServiceController implements Runnable {
   readonly #refused = new Map<string, EventText>();
   /** For the time of a term. */
   #desk: AddressDesk | undefined;
+  /** What was told of the pools while a term begins. */
+  #latest: Loaded | undefined;
 
   constructor(options: ServiceControllerOptions) {
     this.#options = options;
   }
 
-  /** The pools in effect have changed. Before the first term it is `begin` that tells them. */
+  /** The pools in effect have changed. What they are when a term begins is told by `begin`. */
   configure(loaded: Loaded): void {
-    if (!this.#desk) return;
+    if (!this.#desk) {
+      this.#latest = loaded;
+      return;
+    }
     this.#desk.configure(loaded);
     for (const service of this.#options.services.list()) if (service.spec.type === "LoadBalancer") this.#bell.ring(keyOf(service));
   }
@@ -106,9 +111,10 @@ export class ServiceController implements Runnable {
     for (let failures = 1; ; failures++) {
       try {
         const loaded = await this.#options.begin(signal);
+        this.#latest = undefined;
         await services.refresh(signal);
         const desk = new AddressDesk({ lbClass, onWake: (key) => this.#bell.ring(key), onPool });
-        desk.configure(loaded);
+        desk.configure(this.#latest ?? loaded);
         desk.claimAll(services.list());
         for (const key of services.unseen) this.#bell.ring(key);
         return desk;
