@@ -25,6 +25,8 @@ fi
 
 ip link add mgmt type bridge
 ip link set "$uplink" master mgmt up
+# Isolated ports do not reach each other: so a node can be cut off from the outside alone.
+bridge link set dev "$uplink" isolated on
 ip address add "$LAB_ADDRESS/24" dev mgmt
 ip link set mgmt up
 

@@ -8,6 +8,8 @@ export function torConfig({ routers }: { routers: boolean }): string[] {
   return [
     "hostname tor",
     "log file /var/log/frr/frr.log informational",
+    // zebra 8.4 takes the kernel's object of the old nexthops away before a route has the new ones.
+    "no zebra nexthop kernel enable",
     "ip nht resolve-via-default",
     ...(routers ? [] : ["bfd", " profile fast", "  receive-interval 300", "  transmit-interval 300"]),
     `router bgp ${TOR_ASN}`,

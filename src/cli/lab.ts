@@ -105,7 +105,7 @@ async function breakOrMend(fault: NamedFault, node: NodeName, how: "break" | "me
   const client = await labClient(lab);
   try {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-    const ground = { node, client, host: (name: string) => hostIn(lab, name), api: new URL(lab.url).hostname, signal };
+    const ground = { node, client, host: (name: string) => hostIn(lab, name), signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
     if (how === "mend") return say(`${node}: ${fault.name} is mended.`);
     say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${fault.name} --node ${node}` : "Plumbline mends it."}`);

@@ -203,8 +203,7 @@ export class TestLab {
   async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const { client, url } = this.#lab.api;
-    const ground = { node, client, host: (host: string) => this.host(host), api: new URL(url).hostname, signal: this.#signal };
+    const ground = { node, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
   }
 }

@@ -6,6 +6,7 @@ import type { LabHost } from "../../lab/net/lab-host.ts";
 import { NODES, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { Attempt } from "../../lab/services/connect.ts";
+import { Pod } from "../../src/api/core/pod.ts";
 import { Service } from "../../src/api/core/service.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
@@ -33,8 +34,11 @@ export class ServiceLab {
   readonly attempts: Attempt[] = [];
   readonly held: HeldAddresses;
   readonly #connections: Connections;
+  /** What the lab itself had to say. */
+  readonly #told: readonly string[];
 
-  private constructor(lab: RouterLab) {
+  private constructor(told: readonly string[], lab: RouterLab) {
+    this.#told = told;
     this.lab = lab;
     this.held = new HeldAddresses(lab);
     this.#connections = new Connections({
@@ -45,8 +49,10 @@ export class ServiceLab {
   }
 
   static async start(): Promise<ServiceLab> {
-    const log = createLog({ level: "error" });
+    const told: string[] = [];
+    const log = createLog({ level: "warn", write: (line) => void told.push(line.trimEnd()) });
     return new ServiceLab(
+      told,
       await startRouterLab({
         kube: true,
         manifests: ({ routers }) => labManifests({ kube: true, routers }),
@@ -159,8 +165,7 @@ export class ServiceLab {
   async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const { client, url } = this.lab.api;
-    const ground = { node, client, host: (host: string) => this.host(host), api: new URL(url).hostname, signal: this.signal };
+    const ground = { node, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
   }
 
@@ -170,7 +175,10 @@ export class ServiceLab {
       return `${node}:\n${log.trimEnd().split("\n").slice(-8).join("\n")}`;
     });
     const services = this.lab.services.list().map((service) => JSON.stringify(service));
-    return [...services, ...(await this.configurationStates()), ...(await Promise.all(logs))].join("\n");
+    const pods = (await this.lab.api.client.resource(Pod).list({ namespace: "default", signal: this.signal })).items.map(
+      ({ metadata, spec, status }) => `${metadata.name} on ${spec.nodeName} ${status?.phase} ${status?.podIP}`,
+    );
+    return [...services, ...pods, ...(await this.configurationStates()), ...(await Promise.all(logs)), ...this.#told.slice(-8)].join("\n");
   }
 }
 

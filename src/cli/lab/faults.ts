@@ -12,8 +12,6 @@ export interface FaultGround {
   readonly node: NodeName;
   readonly host: (name: string) => LabHost;
   readonly client: KubeClient;
-  /** The address of the API as the nodes see it. */
-  readonly api: string;
   readonly signal: AbortSignal;
 }
 

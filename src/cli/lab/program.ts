@@ -12,7 +12,7 @@ export async function builtProgram(directory: string): Promise<string> {
   const dist = join(directory, "dist");
   await mkdir(dist);
   await writeFile(join(dist, "package.json"), JSON.stringify({ type: "module" }));
-  const { build } = (await import(BUILD)) as { build(directory: string): Promise<unknown> };
+  const { build } = (await import(BUILD)) as { build: (directory: string) => Promise<unknown> };
   await build(dist);
   return join(dist, "plumbline.js");
 }

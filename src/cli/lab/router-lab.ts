@@ -12,7 +12,7 @@ import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import { Agent } from "./agents.ts";
 import { builtProgram } from "./program.ts";
-import { type LabApi, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
+import { type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
 import { StandIns } from "./stand-ins.ts";
@@ -160,6 +160,7 @@ function runController(client: KubeClient, { log, silenceMs }: { log: Log; silen
     log,
     namespace: NAMESPACE,
     routerNamespace: ROUTER_NAMESPACE,
+    loadBalancer: { namespace: METALLB_NAMESPACE },
     settle: nothingToSettle,
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });

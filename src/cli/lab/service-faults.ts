@@ -1,3 +1,4 @@
+import { Machine } from "../../../lab/machine/machine.ts";
 import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_LINK, ACCESS_NETWORK, accessPort } from "../../../lab/net/topology.ts";
 import { Service } from "../../api/core/service.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
@@ -25,8 +26,8 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "api-cut": {
     about: "the node alone no longer reaches the API",
-    break: ({ node, host, api }) => host(node).ip([`route add blackhole ${api}/32`]),
-    mend: ({ node, host, api }) => host(node).ip([`route del blackhole ${api}/32`]),
+    break: (ground) => isolate(ground, "on"),
+    mend: (ground) => isolate(ground, "off"),
   },
   "lb-frr-killed": {
     about: "every daemon of the node's load balancer is killed",
@@ -74,6 +75,11 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
     `ip -4 address flush dev ${ACCESS_LINK} scope host`,
   ];
   await host(node).run(["sh", "-c", script.join("\n")]);
+}
+
+/** The way out of the lab's machine is an isolated port too, and two of those do not reach each other. */
+async function isolate({ node, host }: FaultGround, how: "on" | "off"): Promise<void> {
+  await new Machine(host(node).access.machine).do(["bridge", "link", "set", "dev", `mgmt-${node}`, "isolated", how]);
 }
 
 async function stealService({ host, client, signal }: FaultGround): Promise<void> {
