@@ -46,7 +46,7 @@ async function addresses(netns: string | undefined, signal: AbortSignal): Promis
 
 async function tables(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {
   const entry = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`, "--"];
-  const [program = "nft", ...args] = [...entry, "nft", "list", "tables"];
+  const [program, ...args] = [...entry, "nft", "list", "tables"];
   // Where nft is not installed, or the kernel does not know it, there is no table of ours either.
   const { stdout } = await run(program, args, { signal, namespace: netns }).catch(() => ({ stdout: "" }));
   const families = [...stdout.matchAll(/^table (\w+) plumbline$/gm)].map(([, family = ""]) => family);
