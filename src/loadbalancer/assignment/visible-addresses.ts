@@ -1,7 +1,7 @@
 interface Visible {
   /** As the server last told. */
   shown: ReadonlySet<string>;
-  /** What may come to be shown: a write that is under way, made against this version of the Service. */
+  /** What may come to be shown: writes that are, or may still be, under way, made against this version of the Service. */
   sent: { readonly version: string; readonly addresses: ReadonlySet<string> } | undefined;
 }
 
@@ -28,8 +28,9 @@ export class VisibleAddresses {
 
   /** A write sets out. Whether it arrives is known when the Service is seen in another version. */
   send(key: string, version: string, addresses: Iterable<string>): void {
-    const { shown = new Set<string>() } = this.#byKey.get(key) ?? {};
-    this.#set(key, { shown, sent: { version, addresses: new Set(addresses) } });
+    const { shown = new Set<string>(), sent } = this.#byKey.get(key) ?? {};
+    const earlier = sent?.version === version ? sent.addresses : new Set<string>();
+    this.#set(key, { shown, sent: { version, addresses: earlier.union(new Set(addresses)) } });
   }
 
   forget(key: string): void {
