@@ -28,8 +28,6 @@ export class AddressDesk {
   readonly #options: AddressDeskOptions;
   readonly #allocator: Allocator;
   readonly #visible: VisibleAddresses;
-  /** They have an address, and not the one that they ask for. */
-  readonly #unsatisfied = new Set<string>();
   #pools: ReadonlySet<string> = new Set();
   #broken: ReadonlySet<string> = new Set();
 
@@ -45,7 +43,7 @@ export class AddressDesk {
     this.#pools = new Set(pools);
     this.#broken = new Set(pools.filter((name) => !config.pools.has(name)));
     const { lost, moved } = this.#allocator.setPools(config.pools.values(), this.#broken);
-    for (const key of [...lost, ...moved, ...this.#unsatisfied]) this.#options.onWake(key);
+    for (const key of [...lost, ...moved]) this.#options.onWake(key);
     for (const pool of pools) this.#options.onPool(pool);
   }
 
@@ -68,10 +66,7 @@ export class AddressDesk {
     this.see(service);
     const before = this.#allocator.held(key);
     const decision = decide(service, { allocator: this.#allocator, lbClass: this.#options.lbClass, hasPools: this.#pools.size > 0 });
-    const after = this.#allocator.held(key);
-    if (decision.refused && after) this.#unsatisfied.add(key);
-    else this.#unsatisfied.delete(key);
-    this.#note(before, after);
+    this.#note(before, this.#allocator.held(key));
 
     const wanted = decision.wanted && this.#unoccupied(key, decision.wanted);
     const patch = wanted && patchTo(service, wanted);
@@ -83,7 +78,6 @@ export class AddressDesk {
   /** The Service is gone. */
   release(key: string): void {
     const before = this.#allocator.held(key);
-    this.#unsatisfied.delete(key);
     this.#allocator.release(key);
     this.#visible.forget(key);
     this.#note(before, undefined);
@@ -116,7 +110,6 @@ export class AddressDesk {
   #note(before: Held | undefined, after: Held | undefined): void {
     const had = new Set(before?.addresses.map(String));
     const has = new Set(after?.addresses.map(String));
-    if (!had.isSubsetOf(has)) for (const key of this.#unsatisfied) this.#options.onWake(key);
     if (before?.pool === after?.pool && had.size === has.size && had.isSubsetOf(has)) return;
     for (const pool of new Set([before?.pool, after?.pool])) if (pool !== undefined) this.#options.onPool(pool);
   }

@@ -106,6 +106,25 @@ describe("a Service that asks in words that nobody understands", () => {
   test("gets nothing where it has nothing", () => {
     expect(decide(service("web", { annotations: garbage }), desk([main])).wanted).toBeUndefined();
   });
+
+  test("does not keep what left every pool", () => {
+    const place = desk([main]);
+    decide(service("web"), place);
+    place.allocator.setPools([pool("other", ["198.51.100.0/32"])], new Set());
+    const decision = decide(service("web", { ips: ["192.0.2.0"], annotations: garbage }), place);
+    expect(decision.wanted).toEqual({ addresses: [] });
+    expect(reasons(decision)).toEqual(["ClearAssignment", "LoadBalancerFailed"]);
+  });
+
+  test("keeps the address of the family that it still has when it asks for two and has cluster addresses of one", () => {
+    const place = desk([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
+    const annotations = { "metallb.io/loadBalancerIPs": "192.0.2.1,2001:db8::1" };
+    expect(texts(decide(service("web", { ...dual, annotations }), place))).toEqual(["192.0.2.1", "2001:db8::1"]);
+    const decision = decide(service("web", { annotations, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+    expect(texts(decision)).toEqual(["192.0.2.1"]);
+    expect(reasons(decision)).toEqual(["AllocationFailed"]);
+    expect(texts(decide(service("next", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.1" } }), place))).toEqual([]);
+  });
 });
 
 describe("a Service that asks for something else", () => {
@@ -126,6 +145,16 @@ describe("a Service that asks for something else", () => {
     const decision = decide(asking("web"), place);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
     expect(decision.refused?.message).toMatch(/^No address: .*other.*; it keeps 192\.0\.2\.0$/);
+  });
+
+  test("lets go of nothing while it asks, so that nobody is woken in vain", () => {
+    const place = desk([pool("one", ["192.0.2.0/32"]), other]);
+    for (const one of [asking("holder"), service("web"), service("waiting")]) decide(one, place);
+    woken.length = 0;
+    decide(asking("web"), place);
+    expect(woken).toEqual([]);
+    place.allocator.release("shop/holder");
+    expect(woken).toEqual(["shop/web"]);
   });
 
   test("by address gets that address", () => {

@@ -57,13 +57,23 @@ export function reclaim(service: Service, { allocator, lbClass }: Pick<Desk, "al
 const quiet = { tidings: [], deprecated: [] } as const;
 const nothing: Shown = { addresses: [] };
 
-/** What a Service has stays with it, whatever it asks for in words that nobody understands. */
-function unreadable(service: Service, refused: EventText, desk: Desk): Decision {
-  const { allocator } = desk;
+/** What a Service has stays with it as long as it may be, whatever it asks for in words that nobody understands. */
+function unreadable(service: Service, refused: EventText, { allocator }: Desk): Decision {
+  const key = keyOf(service);
+  const has = allocator.held(key)?.addresses ?? readService(service, []).addresses;
+  if (has.length === 0) return { refused, ...quiet };
   const bare = readWish(withoutRequests(service));
-  const has = allocator.held(keyOf(service))?.addresses ?? readService(service, []).addresses;
-  const kept = "wish" in bare && has.length > 0 ? allocator.claim(bare.wish, has) : undefined;
-  return { ...(kept && !("refused" in kept) && { wanted: kept }), refused, ...quiet };
+  const kept = "wish" in bare ? keep(bare.wish, has, allocator) : { refused: bare.refused.message };
+  if (!("refused" in kept)) return { wanted: kept, refused, ...quiet };
+  allocator.release(key);
+  return { wanted: nothing, refused, ...quiet, tidings: [takenBack(has, kept.refused)] };
+}
+
+/** What it has, of the families that it still asks for. */
+function keep(wish: Wish, has: readonly Address[], allocator: Allocator): Held | Refusal {
+  const fitting = has.filter(({ family }) => wish.families.includes(family));
+  if (fitting.length > 0) return allocator.claim(standing(wish), fitting);
+  return { refused: `the Service has no cluster address of the family of ${has.join(", ")} any more`, tried: [] };
 }
 
 /** One Service on its way to what it asks for. */
@@ -103,17 +113,12 @@ class Deciding {
     return nothing;
   }
 
-  /** What it has, of the families that it still asks for; undefined where it has to let go of it. */
+  /** undefined where it has to let go of what it has. */
   #keep(has: readonly Address[]): Held | undefined {
-    const { key, families } = this.#wish;
-    const fitting = has.filter(({ family }) => families.includes(family));
-    const kept: Held | Refusal =
-      fitting.length > 0
-        ? this.#allocator.claim(standing(this.#wish), fitting)
-        : { refused: `the Service has no cluster address of the family of ${has.join(", ")} any more`, tried: [] };
+    const kept = keep(this.#wish, has, this.#allocator);
     if (!("refused" in kept)) return kept;
-    this.#tidings.push({ type: "Normal", reason: "ClearAssignment", message: `${has.join(", ")} is taken back: ${kept.refused}` });
-    this.#allocator.release(key);
+    this.#tidings.push(takenBack(has, kept.refused));
+    this.#allocator.release(this.#wish.key);
     return undefined;
   }
 
@@ -131,18 +136,18 @@ class Deciding {
 
   /** Something else in place of what it has. Where that cannot be had, what works goes on working. */
   #exchange(held: Held): Held {
-    const { key } = this.#wish;
-    this.#allocator.release(key);
-    const given = this.#allocator.allocate(this.#wish);
+    const given = this.#allocator.exchange(this.#wish);
     if (!("refused" in given)) {
-      const message = `${held.addresses.join(", ")} of pool ${held.pool} is taken back: the Service asks for something else`;
-      this.#tidings.push({ type: "Normal", reason: "ClearAssignment", message });
+      this.#tidings.push(takenBack(held.addresses, "the Service asks for something else", ` of pool ${held.pool}`));
       return given;
     }
     this.#refused = failed(given, `; it keeps ${held.addresses.join(", ")}`);
-    const back = this.#allocator.claim(standing(this.#wish), held.addresses);
-    return "refused" in back ? held : back;
+    return held;
   }
+}
+
+function takenBack(addresses: readonly Address[], why: string, from = ""): EventText {
+  return { type: "Normal", reason: "ClearAssignment", message: `${addresses.join(", ")}${from} is taken back: ${why}` };
 }
 
 /** What it may have already, whatever it asks for by name. */

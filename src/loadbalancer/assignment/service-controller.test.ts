@@ -50,7 +50,7 @@ function stage() {
 
 test("pools that change while a term begins count from its first decision on", async () => {
   const { listed, patches, client, cache } = stage();
-  const begun = vi.fn(() => Promise.resolve(loaded(pool("old", ["192.0.2.0/32"]))));
+  const begun = vi.fn<() => Promise<Loaded>>(() => Promise.resolve(loaded(pool("old", ["192.0.2.0/32"]))));
   const serving = new ServiceController({
     client,
     cache,
