@@ -40,7 +40,7 @@ export class FrrPass {
   private constructor(standing: Standing) {
     this.#standing = standing;
     this.#memory = standing.memory;
-    this.#strangers = standing.compare().stray;
+    this.#strangers = standing.isIntact ? [] : standing.compare().stray;
   }
 
   /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
@@ -106,7 +106,7 @@ export class FrrPass {
   async finish({ repair = true, readBack = true }: { repair?: boolean; readBack?: boolean } = {}): Promise<Finished> {
     const standing = this.#standing;
     if (!readBack && !standing.isFresh) {
-      standing.close({ isClean: true });
+      standing.close("trusted");
       return { foreign: [], differed: [] };
     }
     if (standing.isToBeRead) await standing.look();
@@ -129,7 +129,7 @@ export class FrrPass {
     const isForeign = (entry: Entry) => !this.#memory.asked.has(entry) && !standing.have.has(entry);
     const foreign = inWords([...this.#strangers, ...stray].filter(isForeign));
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
-    standing.close({ isClean });
+    standing.close(isClean ? "clean" : "in doubt");
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
   }
 

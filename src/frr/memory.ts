@@ -22,6 +22,7 @@ export class Memory {
   #clean: ReadonlyMap<string, Block> | undefined;
   /** The same, to go on with. */
   #have: ConfigSet | undefined;
+  #isTrusted = false;
   /** Of the daemons that have that still, as far as we know. */
   #identity: string | undefined;
 
@@ -72,8 +73,20 @@ export class Memory {
   isClean(have: ConfigSet, identity: string): void {
     this.#clean = have.share();
     this.#have = have;
+    this.#isTrusted = false;
     this.#identity = identity;
     this.asked.touched.clear();
+  }
+
+  /** All that is asked for must be there by now, though nobody has looked. */
+  trust(have: ConfigSet, identity: string): void {
+    this.#have = have;
+    this.#isTrusted = true;
+    this.#identity = identity;
+  }
+
+  get isTrusted(): boolean {
+    return this.#isTrusted;
   }
 
   /** Whether this differs in other ways than the last time that a repair was tried: once is enough. */

@@ -62,7 +62,7 @@ function neighborOf(vrf: string, neighbor: string, said: Unread): BgpNeighbor {
   const port = number(said["portForeign"]);
   const bfd = text(record(said["peerBfdInfo"])["status"]);
   const sinceMs = sinceOf(state, said);
-  const lastReset = lastResetOf(said);
+  const lastReset = lastResetOf(state, said);
   const families = members(said["addressFamilyInfo"]).map(([, family]) => record(family));
   const counts = record(said["messageStats"]);
   return {
@@ -84,8 +84,9 @@ function sinceOf(state: string, said: Unread): number | undefined {
   return number(said["connectionsEstablished"]) > 0 ? number(said["lastResetTimerMsecs"]) : undefined;
 }
 
-/** With what the other side said, or was told, where that is why. */
-function lastResetOf(said: Unread): string | undefined {
+/** With what the other side said, or was told, where that is why. What a session waited for until it first came up was no reset. */
+function lastResetOf(state: string, said: Unread): string | undefined {
+  if (state === "Established" && number(said["connectionsDropped"]) === 0) return undefined;
   const [due, notification] = [text(said["lastResetDueTo"]), text(said["lastNotificationReason"])];
   return due !== undefined && notification !== undefined && /notification/i.test(due) ? `${due}: ${notification}` : due;
 }

@@ -58,6 +58,7 @@ export class Standing {
     prepare(memory);
     const standing = new Standing(instance, memory, identity, memory.lastSeen(identity), signal);
     if (standing.#isFresh) await standing.look();
+    else if (memory.isTrusted) standing.#isIntact = true;
     else standing.compare();
     return standing;
   }
@@ -68,6 +69,10 @@ export class Standing {
 
   get isFresh(): boolean {
     return this.#isFresh;
+  }
+
+  get isIntact(): boolean {
+    return this.#isIntact;
   }
 
   /** Whether what was read last may no longer be so. */
@@ -138,9 +143,10 @@ export class Standing {
   }
 
   /** The pass is over. The next one begins where this one ended. */
-  close({ isClean }: { isClean: boolean }): void {
+  close(left: "clean" | "trusted" | "in doubt"): void {
     this.#console.close();
-    if (isClean) this.memory.isClean(this.#have, this.#identity);
+    if (left === "clean") this.memory.isClean(this.#have, this.#identity);
+    else if (left === "trusted") this.memory.trust(this.#have, this.#identity);
     else this.memory.isInDoubt();
     this.memory.keepFor(this.#instance);
   }

@@ -44,6 +44,8 @@ export class BgpSpeaker {
   readonly #live = new Map<string, Fragment>();
   readonly #services = new Map<string, ServiceLines>();
   readonly #networks = new Networks();
+  /** The Services that FRR does not have as they are wanted: not told yet, or refused. */
+  readonly #pending = new Set<string>();
   #isFirst = true;
   #readAt = -Infinity;
 
@@ -58,11 +60,12 @@ export class BgpSpeaker {
   }
 
   async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
-    this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values());
+    for (const owner of this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values())) this.#pending.add(owner);
     const applied = () => [...this.#live.values(), ...this.#serviceFragments()];
     const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
-    const round = new Round(pass, { live: this.#live, services: this.#services, namespace: this.#options.namespace, isToBeRead });
+    const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace: this.#options.namespace, isToBeRead };
+    const round = new Round(pass, held);
     const outcome = await round.run(wanted, this.#networks);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
@@ -83,6 +86,7 @@ const READ_EVERY_MS = 30_000;
 interface Held {
   readonly live: Map<string, Fragment>;
   readonly services: Map<string, ServiceLines>;
+  readonly pending: Set<string>;
   readonly namespace: string;
   readonly isToBeRead: boolean;
 }
@@ -122,7 +126,8 @@ class Round {
     await this.#bringServices(networks);
 
     const wanted = new Set([BASE, ...profiles, ...peers, ...(extras ? [extras] : [])].map(({ owner }) => owner));
-    for (const { classes } of this.#held.services.values()) for (const owner of classes) wanted.add(owner);
+    for (const owner of networks.classes.keys()) wanted.add(owner);
+    for (const owner of this.#held.pending) for (const name of this.#held.services.get(owner)?.classes ?? []) wanted.add(name);
     await this.#removeOthers(wanted);
     if (extras) await this.#bringExtras(extras);
 
@@ -169,15 +174,19 @@ class Round {
   }
 
   async #bringServices(networks: Networks): Promise<void> {
-    const { services } = this.#held;
-    for (const [owner, lines] of networks.services) {
-      if (services.get(owner) === lines && !this.#isAnew) continue;
+    const { services, pending } = this.#held;
+    if (this.#isAnew) for (const owner of networks.services.keys()) pending.add(owner);
+    for (const owner of pending) {
+      const lines = networks.services.get(owner);
+      if (!lines) {
+        if (services.has(owner)) this.#networkLines += await this.#remove(owner);
+        if (!services.has(owner)) pending.delete(owner);
+        continue;
+      }
       const isRefused = lines.classes.some((name) => this.#refusedClasses.has(name)) || (await this.#isServiceRefused(owner, lines));
+      if (!isRefused) pending.delete(owner);
       // It keeps what it had, unless that was said of an instance that is no more.
-      if (isRefused && this.#isAnew) await this.#remove(owner);
-    }
-    for (const owner of services.keys()) {
-      if (!networks.services.has(owner)) this.#networkLines += await this.#remove(owner);
+      else if (this.#isAnew) await this.#remove(owner);
     }
   }
 

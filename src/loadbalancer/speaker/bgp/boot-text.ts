@@ -7,16 +7,34 @@ import type { Fragment } from "../../../frr/fragment.ts";
  */
 export function bootText(fragments: Iterable<Fragment>, services: Iterable<Fragment>): string {
   const networks = new Map<string, string[]>();
-  for (const { lines } of services) {
-    for (const { line: instance, inside: families = [] } of lines) {
-      for (const { line: family, inside = [] } of families) {
-        const place = `${instance}\n ${family}\n`;
-        const known = networks.get(place) ?? [];
-        if (known.length === 0) networks.set(place, known);
-        for (const { line } of inside) known.push(`  ${line}\n`);
-      }
+  for (const fragment of services) {
+    for (const { place, lines } of textOf(fragment)) {
+      const known = networks.get(place);
+      if (known) known.push(lines);
+      else networks.set(place, [lines]);
     }
   }
   const blocks = Array.from(networks, ([place, lines]) => `${place}${lines.join("")} exit-address-family\nexit\n!\n`);
   return print(merge([...fragments])) + blocks.join("");
+}
+
+interface PlacedLines {
+  readonly place: string;
+  readonly lines: string;
+}
+
+const texts = new WeakMap<Fragment, readonly PlacedLines[]>();
+
+function textOf(fragment: Fragment): readonly PlacedLines[] {
+  let text = texts.get(fragment);
+  if (!text) {
+    text = fragment.lines.flatMap(({ line: instance, inside: families = [] }) =>
+      families.map(({ line: family, inside = [] }) => ({
+        place: `${instance}\n ${family}\n`,
+        lines: inside.map(({ line }) => `  ${line}\n`).join(""),
+      })),
+    );
+    texts.set(fragment, text);
+  }
+  return text;
 }

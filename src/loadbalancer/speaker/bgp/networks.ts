@@ -67,8 +67,8 @@ export class Networks {
     return refused;
   }
 
-  /** `applied` are the classes that FRR has: their tags are theirs. */
-  follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): void {
+  /** Returns the owners whose lines are others now. `applied` are the classes that FRR has: their tags are theirs. */
+  follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): string[] {
     const others = [...peers.values()];
     if (this.#offers.count > MOST_OFFERS || !isDeepStrictEqual(others, this.#peers)) this.#forget(others);
     this.#classes = new Classes([...applied, ...Array.from(this.classes.values(), ({ fragment }) => fragment)]);
@@ -85,7 +85,7 @@ export class Networks {
       this.#findWay(prefix);
       for (const { service } of this.#contributions.get(prefix) ?? []) changed.add(service);
     }
-    for (const key of changed) this.#render(key);
+    return [...changed].map((key) => `Service/${key}`).filter((owner) => this.#isOther(owner));
   }
 
   #forget(peers: readonly Peer[]): void {
@@ -159,11 +159,13 @@ export class Networks {
     return { key, places, advertisements, refused, prefixes: 0 };
   }
 
-  #render(key: string): void {
-    const owner = `Service/${key}`;
-    const lines = this.#linesOf(owner, new Set(this.#services.get(key)?.map(({ prefix }) => prefix.toString())));
+  #isOther(owner: string): boolean {
+    const before = this.#lines.get(owner);
+    const advertised = this.#services.get(owner.slice("Service/".length));
+    const lines = this.#linesOf(owner, new Set(advertised?.map(({ prefix }) => prefix.toString())));
     if (lines) this.#lines.set(owner, lines);
     else this.#lines.delete(owner);
+    return lines !== before;
   }
 
   #linesOf(owner: string, prefixes: ReadonlySet<string>): ServiceLines | undefined {

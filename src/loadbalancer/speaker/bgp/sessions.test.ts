@@ -9,6 +9,7 @@ interface Neighbor {
   bgpState: string;
   bgpTimerUpMsec?: number;
   connectionsEstablished?: number;
+  connectionsDropped?: number;
   lastResetTimerMsecs?: number;
   lastResetDueTo?: string;
   lastNotificationReason?: string;
@@ -31,9 +32,11 @@ function pollOf(first: Said, everyMs?: number) {
   let next = first;
   let identity = "1";
   const asked = { bgp: 0, bfd: 0 };
+  let hasBfd = true;
   const answer = (line: string) => {
     if (next instanceof Error) return Promise.reject(next);
     const isBfd = line.startsWith("show bfd");
+    if (isBfd && !hasBfd) return Promise.reject(new Error("bfdd: not running"));
     asked[isBfd ? "bfd" : "bgp"] += 1;
     const bfd = [{ peer: TOR, vrf: "default", "control-packet-input": 7, "session-down": 2 }];
     return Promise.resolve({ status: 0, text: JSON.stringify(isBfd ? bfd : next) });
@@ -50,6 +53,7 @@ function pollOf(first: Said, everyMs?: number) {
     poll,
     heard,
     asked,
+    bfdIsGone: () => (hasBfd = false),
     async say(said: Said, { ms = 1_200, run = identity }: { ms?: number; run?: string } = {}) {
       next = said;
       identity = run;
@@ -63,8 +67,9 @@ function pollOf(first: Said, everyMs?: number) {
 }
 
 test("a session is told in FRR's words, with the moment it began", async () => {
-  const stage = pollOf(established(60_000, { peerBfdInfo: { status: "Up" }, lastResetDueTo: "No AFI/SAFI activated for peer" }));
-  await stage.say(established(60_000, { peerBfdInfo: { status: "Up" }, lastResetDueTo: "No AFI/SAFI activated for peer" }), { ms: 0 });
+  const said = established(60_000, { peerBfdInfo: { status: "Up" }, connectionsDropped: 1, lastResetDueTo: "No AFI/SAFI activated for peer" });
+  const stage = pollOf(said);
+  await stage.say(said, { ms: 0 });
   expect(stage.poll.spoken).toEqual([
     {
       vrf: "default",
@@ -75,6 +80,27 @@ test("a session is told in FRR's words, with the moment it began", async () => {
       lastResetReason: "No AFI/SAFI activated for peer",
     },
   ]);
+  await stage.stop();
+});
+
+test("what a session waited for before it first came up is no reset", async () => {
+  const stage = pollOf(only({ bgpState: "OpenSent", lastResetDueTo: "Waiting for peer OPEN" }));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stage.poll.spoken).toMatchObject([{ lastResetReason: "Waiting for peer OPEN" }]);
+  await stage.say(established(100, { connectionsDropped: 0, lastResetDueTo: "Waiting for peer OPEN" }));
+  expect(stage.poll.spoken).toMatchObject([{ state: "Established" }]);
+  expect(stage.poll.spoken?.[0]).not.toHaveProperty("lastResetReason");
+  await stage.stop();
+});
+
+test("counters of BFD that cannot be had cost no session its state", async () => {
+  const stage = pollOf(established(1_000, { peerBfdInfo: { status: "Up" } }));
+  await vi.advanceTimersByTimeAsync(0);
+  stage.bfdIsGone();
+  for (let second = 0; second < 30; second++) await stage.say(established(2_000 + second * 1_000, { peerBfdInfo: { status: "Up" } }));
+  expect(stage.heard).toEqual(["change"]);
+  expect(await shown("metallb_bfd_session_up")).toEqual([`metallb_bfd_session_up{peer="${TOR}",vrf="default"} 1`]);
+  expect(await shown("metallb_bfd_session_down_events")).toEqual([]);
   await stage.stop();
 });
 

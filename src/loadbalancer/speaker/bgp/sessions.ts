@@ -122,7 +122,10 @@ export class SessionPoll implements Runnable {
     this.#asked += 1;
     if (!isDue) return;
     const watched = neighbors.filter(({ bfd }) => bfd !== undefined);
-    countBfd(watched, watched.length > 0 ? await bfdCounters(this.#options.router, signal) : []);
+    // bgpd has told how the sessions are; that nobody counts their packets takes nothing away from it.
+    const counters = watched.length > 0 ? bfdCounters(this.#options.router, signal).catch(() => []) : [];
+    countBfd(watched, await counters);
+    signal.throwIfAborted();
   }
 }
 
