@@ -67,7 +67,11 @@ function pollOf(first: Said, everyMs?: number) {
 }
 
 test("a session is told in FRR's words, with the moment it began", async () => {
-  const said = established(60_000, { peerBfdInfo: { status: "Up" }, connectionsDropped: 1, lastResetDueTo: "No AFI/SAFI activated for peer" });
+  const said = established(60_000, {
+    peerBfdInfo: { status: "Up" },
+    connectionsDropped: 1,
+    lastResetDueTo: "No AFI/SAFI activated for peer",
+  });
   const stage = pollOf(said);
   await stage.say(said, { ms: 0 });
   expect(stage.poll.spoken).toEqual([
