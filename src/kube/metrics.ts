@@ -244,7 +244,8 @@ export const allocatorMetrics = {
   ipv6InUse: allocatorGauge("ipv6_addresses_in_use_total", "IPv6 addresses of the pool that are in use."),
   services: allocatorGauge("services_allocated_total", "Services that have an address from the pool."),
 };
-const metallbCounter = (name: string, help: string) => new Counter({ name: `metallb_${name}`, help, registers: [registry] });
+const metallbCounter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+  new Counter<L>({ name: `metallb_${name}`, help, labelNames, registers: [registry] });
 export const serviceUpdates = metallbCounter("k8s_client_updates_total", "Times a Service was looked at.");
 export const serviceUpdateErrors = metallbCounter("k8s_client_update_errors_total", "Times that could not be finished; it is tried again.");
 export const speakerAnnounced = metallbGauge(
@@ -290,8 +291,12 @@ export const bfdMetrics = {
   zebraNotifications: bfdGauge("zebra_notifications", "BFD notifications to zebra."),
 };
 
-/** The text of docs/metrics.md. */
 // loadbalancer/speaker/l2/
+export const l2GratuitousSent = metallbCounter(
+  "layer2_gratuitous_sent",
+  "Gratuitous ARPs and unsolicited neighbour advertisements sent for an address that this node holds.",
+  "ip",
+);
 export const l2Takeovers = counter("l2_takeovers_total", "Service addresses that this node put on a link, after nobody answered for them.");
 export const l2Conflicts = counter(
   "l2_conflicts_total",
@@ -314,6 +319,7 @@ export const l2WireRestarts = counter(
 );
 export const l2GuardFailures = counter("l2_guard_failures_total", "Times nftables refused the rules of service addresses.", "family");
 
+/** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; type: string; help: string; labelNames: string[] }[];

@@ -4,14 +4,14 @@ import { parseAddress } from "../../../ip/address.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { l2Addresses, l2Conflicts, l2GratuitousSent, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
 import { Doorbell } from "./doorbell.ts";
 import { elected } from "./election.ts";
 import type { Said } from "./frames.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { fitting, nothingFits, type Observed } from "./nics.ts";
+import { fitting, nothingFits, type Nic, type Observed } from "./nics.ts";
 import { Tenures } from "./tenures.ts";
 import type { Sought, Spot, Standing, Steps } from "./tenure.ts";
 
@@ -225,15 +225,21 @@ export class L2Announcer implements Runnable {
     this.#surround(steps.drop);
     for (const { address, nic } of steps.probe) this.#wire.probe(address, nic);
     for (const { address, nic } of steps.check) this.#wire.check(address, nic);
-    for (const { address, nic } of steps.announce) this.#wire.announce(address, nic);
+    for (const { address, nic } of steps.announce) this.#announce(address, nic);
     if (steps.listened.length > 0) void this.#believe(steps.listened);
     await changing;
     if (steps.drop.length > 0) {
       this.#respotted = true;
       this.#surround([]);
       this.#heartbeats.tellLetGo();
+      for (const { address } of steps.drop) l2GratuitousSent.remove({ ip: String(address) });
     }
     this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
+  }
+
+  #announce(address: Address, nic: Nic): void {
+    this.#wire.announce(address, nic);
+    l2GratuitousSent.inc({ ip: String(address) });
   }
 
   /** Rules come before an address, and go after it. */
