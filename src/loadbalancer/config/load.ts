@@ -107,7 +107,10 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     peers: new Map([...peers.values].map(([name, { peer }]) => [name, peer])),
     bfdProfiles: withLost(profiles.values, peers.values),
   };
-  const bgpAds = decideBgpAds(adsHere.candidates, { ...around, groups }, now);
+  const poolsBefore = new Set(
+    objects.pools.map(({ metadata }) => metadata.name).filter((name) => options.lastGood.has(`IPAddressPool/${name}`)),
+  );
+  const bgpAds = decideBgpAds(adsHere.candidates, { ...around, groups, poolsBefore }, now);
   const l2Ads = decide(
     read("L2Advertisement", objects.l2Advertisements, options, (written) => readL2Ad(written, selection)),
     now,

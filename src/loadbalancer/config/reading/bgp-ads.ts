@@ -18,8 +18,8 @@ interface AdGround {
 export interface AdResolved {
   /** What its aliases stood for. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** The pools that it covered. */
-  readonly pools: readonly string[];
+  /** The pools that did not fit together with it later, and were left out. */
+  readonly without?: readonly string[];
 }
 
 export function readBgpAd({ name, generation, spec }: Written<Spec>, ground: AdGround, remembered?: AdResolved): Reading<BgpAd> {
@@ -44,7 +44,7 @@ export function readBgpAd({ name, generation, spec }: Written<Spec>, ground: AdG
     communities: [...new Set(communities.values)].sort(),
     ...(peers.length > 0 && { peers: new Set(peers) }),
   }));
-  return read.value ? { ...read, resolved: { aliases: communities.aliases, pools: [...read.value.pools] } satisfies AdResolved } : read;
+  return read.value ? { ...read, resolved: { aliases: communities.aliases } satisfies AdResolved } : read;
 }
 
 function lengthComplaints(name: string, spec: Spec): Complaint[] {

@@ -20,7 +20,7 @@ const echoing = (echoMode: boolean, more: object = {}): Parts => ({
 describe("an advertisement that does not fit a pool", () => {
   test("goes on with the others when the pool is new, also on a node that is new", () => {
     const after = { pools: [...pools, narrow], bgpAdvertisements: [ad] };
-    const loaded = course(N1, { pools, bgpAdvertisements: [ad] }, after);
+    const loaded = course(N1, { pools, bgpAdvertisements: [ad] }, after, after, after);
     expect(loaded.failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", rule: "G6" }]);
     expect(covered(loaded)).toEqual(["wide"]);
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "KeptPrevious", "IPAddressPool/narrow": "Applied" });
@@ -34,6 +34,14 @@ describe("an advertisement that does not fit a pool", () => {
     expect(loaded.config.bgpAds.get("ad")?.aggregationLength).toBe(32);
   });
 
+  test("goes on with a pool that has become too narrow for it", () => {
+    const shrunk = { pools: [pool("wide", ["10.0.0.0/26"], {}, edited)], bgpAdvertisements: [ad] };
+    const loaded = course(N1, { pools, bgpAdvertisements: [ad] }, shrunk, shrunk);
+    expect(loaded.failures).toMatchObject([{ rule: "G6" }]);
+    expect(covered(loaded)).toEqual(["wide"]);
+    expect(covered(load(shrunk))).toEqual([]);
+  });
+
   test("is not there when it fits nothing", () => {
     const loaded = load({ pools: [narrow], bgpAdvertisements: [ad] });
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
@@ -44,8 +52,11 @@ describe("an advertisement that does not fit a pool", () => {
     const loaded = course(N1, echoing(false), echoing(true));
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["V3"]);
     expect(covered(loaded)).toEqual(["six"]);
-    const more = course(N1, echoing(false), echoing(true, { pools: [pool("six", ["2001:db8::/64"]), pool("new", ["2001:db8:1::/64"])] }));
-    expect(covered(more)).toEqual(["six"]);
+    const more = echoing(true, { pools: [pool("six", ["2001:db8::/64"]), pool("new", ["2001:db8:1::/64"])] });
+    expect(covered(course(N1, echoing(false), more, more))).toEqual(["six"]);
+    // Once it fits, everything is announced, and stays so.
+    const calm = { ...more, bfdProfiles: [profile("b")] };
+    expect(covered(course(N1, echoing(false), more, calm, more))).toEqual(["new", "six"]);
     expect(covered(load(echoing(true)))).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BGPAdvertisement } from "../../../api/metallb/bgp-advertisement.ts";
 import type { BgpAd, Config } from "../config.ts";
+import type { Remembered } from "../load.ts";
 import type { AdResolved } from "../reading/bgp-ads.ts";
 import type { Complaint } from "../reading/complaint.ts";
 import type { Candidate } from "./candidates.ts";
@@ -17,6 +18,8 @@ const NAMED = 16;
 /** What advertisements have to fit together with. */
 interface AdSurroundings extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
   readonly groups: NodeGroups;
+  /** The pools that were there before, by name. */
+  readonly poolsBefore: ReadonlySet<string>;
 }
 
 /** An advertisement that is to be in effect. */
@@ -24,6 +27,8 @@ interface Running {
   readonly candidate: AdCandidate;
   readonly form: "current" | "kept";
   readonly ad: BgpAd;
+  /** The pools that do not fit. */
+  readonly left: readonly string[];
 }
 
 /**
@@ -40,13 +45,13 @@ export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: A
     const kept = candidate.lastGood?.spec.value;
     const found = current ? checks.faultsOf(current) : [];
     if (found.length > 0) faults.set(candidate, found);
-    if (current && (found.length === 0 || !kept)) running.push({ candidate, form: "current", ad: checks.fitting(candidate, current) });
-    else if (kept) running.push({ candidate, form: "kept", ad: checks.fitting(candidate, kept) });
+    if (current && (found.length === 0 || !kept)) running.push({ candidate, form: "current", ...checks.fitting(candidate, current) });
+    else if (kept) running.push({ candidate, form: "kept", ...checks.fitting(candidate, kept) });
   }
 
   const accepted = checks.agreeing(running, faults);
-  const live = new Map(accepted.map(({ candidate, ad }) => [candidate.key, ad.pools.size > 0]));
-  const faulty = new Map([...faults.keys()].map((candidate) => [candidate.key, candidate]));
+  const byKey = new Map(accepted.map((one) => [one.candidate.key, one]));
+  const faulty = new Set([...faults.keys()].map(({ key }) => key));
   return {
     values: new Map(
       accepted
@@ -63,13 +68,22 @@ export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: A
     ],
     resources: alone.resources.map((resource) => {
       const key = `${resource.kind}/${resource.name}`;
-      return faulty.has(key) ? { ...resource, state: live.get(key) ? "KeptPrevious" : "Failed" } : resource;
+      const lives = (byKey.get(key)?.ad.pools.size ?? 0) > 0;
+      return faulty.has(key) ? { ...resource, state: lives ? "KeptPrevious" : "Failed" } : resource;
     }),
     remember: alone.remember.flatMap(([key, entry]) => {
-      const { before } = faulty.get(key) ?? { before: entry };
-      return before ? [[key, before] as const] : [];
+      const one = byKey.get(key);
+      return one && (faulty.has(key) || one.left.length > 0) ? remembered(one) : [[key, entry] as const];
     }),
   };
+}
+
+/** What it was last good as stays in mind, with what had to be left out since. */
+function remembered({ candidate: { key, before, kept }, left }: Running): [string, Remembered][] {
+  if (!before || !kept) return [];
+  const { aliases } = kept.resolved as AdResolved;
+  const spec = { ...kept, resolved: { aliases, ...(left.length > 0 && { without: left }) } };
+  return [[key, { ...before, spec }]];
 }
 
 class CrossChecks {
@@ -87,9 +101,12 @@ class CrossChecks {
 
   /** What does not fit together with pools and peers. */
   faultsOf(ad: BgpAd): Complaint[] {
-    const tooNarrow = this.#tooNarrow(ad).flatMap((name) => this.#lengths.entriesNarrowerThan(name, aggregationOf(ad)));
+    const tooNarrow = this.#tooNarrow(ad)
+      .values()
+      .flatMap((name) => this.#lengths.entriesNarrowerThan(name, aggregationOf(ad)))
+      .take(NAMED);
     return [
-      ...tooNarrow.slice(0, NAMED).map(({ range, length }): Complaint => {
+      ...tooNarrow.map(({ range, length }): Complaint => {
         const { family } = range.first;
         const message = `invalid aggregation length ${aggregationOf(ad)[family]}: prefix ${length} in this pool is more specific than the aggregation length for addresses ${range.toString()}`;
         return { rule: "G6", field: family === 4 ? "spec.aggregationLength" : "spec.aggregationLengthV6", message };
@@ -102,15 +119,18 @@ class CrossChecks {
   }
 
   /** Without the pools that do not fit, as far as they were not announced before. */
-  fitting(candidate: AdCandidate, ad: BgpAd): BgpAd {
-    const before = new Set((candidate.kept?.resolved as AdResolved | undefined)?.pools);
-    const misfits = [...this.#tooNarrow(ad), ...this.#echoed(ad).flatMap(({ pools }) => pools)].filter((name) => !before.has(name));
-    return without(ad, new Set(misfits));
+  fitting({ kept }: AdCandidate, ad: BgpAd): Pick<Running, "ad" | "left"> {
+    const misfits = new Set([...this.#tooNarrow(ad), ...this.#echoed(ad).flatMap(({ pools }) => pools)]);
+    if (misfits.size === 0) return { ad, left: [] };
+    const leftBefore = new Set((kept?.resolved as AdResolved | undefined)?.without);
+    const wasAnnounced = (name: string) => kept !== undefined && this.#around.poolsBefore.has(name) && !leftBefore.has(name);
+    const left = [...misfits].filter((name) => !wasAnnounced(name)).sort();
+    return { ad: without(ad, new Set(left)), left };
   }
 
   #tooNarrow(ad: BgpAd): string[] {
     const narrower = this.#lengths.narrowerThan(aggregationOf(ad));
-    return narrower.size === 0 ? [] : [...ad.pools].filter((name) => narrower.has(name)).sort();
+    return narrower.size === 0 ? [] : [...ad.pools].filter((name) => narrower.has(name));
   }
 
   #echoed(ad: BgpAd): { peer: string; pools: string[] }[] {
@@ -118,7 +138,7 @@ class CrossChecks {
       ({ name, nodeSelectors }) => (!ad.peers || ad.peers.has(name)) && this.#share(ad.nodeSelectors, nodeSelectors),
     );
     if (peers.length === 0) return [];
-    const pools = [...ad.pools].filter((name) => this.#lengths.families(name)[6]).sort();
+    const pools = [...ad.pools].filter((name) => this.#lengths.families(name)[6]);
     return pools.length === 0 ? [] : peers.map(({ name }) => ({ peer: name, pools }));
   }
 
@@ -146,7 +166,7 @@ class CrossChecks {
         faults.set(one.candidate, [...(faults.get(one.candidate) ?? []), { rule: "G7", field: "spec.localPref", message }]);
       }
       const kept = one.form === "current" ? one.candidate.lastGood?.spec.value : undefined;
-      const instead: Running = kept ? { ...one, form: "kept", ad: this.fitting(one.candidate, kept) } : one;
+      const instead: Running = kept ? { ...one, form: "kept", ...this.fitting(one.candidate, kept) } : one;
       accepted.push({ ...instead, ad: this.#unopposed(instead.ad, accepted) });
     }
     return accepted;
