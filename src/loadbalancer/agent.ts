@@ -30,6 +30,7 @@ import { readService } from "./services/read-services.ts";
 import { isOurs } from "./services/wish.ts";
 import { changesThatCount } from "./speaker/changes-that-count.ts";
 import type { Drivers } from "./speaker/drivers.ts";
+import { LastTold } from "./speaker/last-told.ts";
 import type { SpeakerMemory } from "./speaker/memory.ts";
 import { ReferencedSecrets } from "./speaker/referenced-secrets.ts";
 import { Reports } from "./speaker/reports.ts";
@@ -91,9 +92,11 @@ export function addSpeaker(options: SpeakerOptions): void {
 
   const reports = new Reports({ manager, client, node, namespace, budget, log });
   const tidings = new Tidings({ node, events, state: () => reports.state });
+  const key = new LastTold(() => heartbeatKey(views.heartbeats.get(`${systemNamespace}/${heartbeatSecretName}`)));
+  const live = new LastTold(() => liveOf(members.get(`${systemNamespace}/${membersName}`), log));
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
-    heartbeatKey: () => heartbeatKey(views.heartbeats.get(`${systemNamespace}/${heartbeatSecretName}`)),
+    heartbeatKey: () => key.value,
     onSessions: () => work.ring("sessions"),
     onRestart: () => work.ring("bgp"),
     onL2: () => work.ring("holders"),
@@ -108,7 +111,6 @@ export function addSpeaker(options: SpeakerOptions): void {
     isService: (key) => services.get(key) !== undefined,
   };
 
-  const live = () => liveOf(members.get(`${systemNamespace}/${membersName}`), log);
   const place = () => {
     const seen = nodes.list().map((object) => [object.metadata.name, readNode(object, options)] as const);
     const own = nodes.get(node);
@@ -123,7 +125,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const prime = async (): Promise<void> => {
     speaker.publish();
     await place();
-    await speaker.members(live());
+    await speaker.members(live.value);
     // All of them before the first pass: what is not known yet would be taken for gone.
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
@@ -155,7 +157,7 @@ export function addSpeaker(options: SpeakerOptions): void {
       ],
       log,
       async reconcile(key, { signal }) {
-        if (key === MEMBERS) return speaker.members(live());
+        if (key === MEMBERS) return speaker.members(live.value);
         if (key === NODES) return place();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
@@ -237,13 +239,12 @@ function addressesOf(nodes: readonly Node[]): ReadonlyMap<string, readonly strin
   return new Map(nodes.map(({ metadata, status }) => [metadata.name, status?.addresses?.map(({ address }) => address) ?? []]));
 }
 
-/** One that a person broke tells nothing; the controller, whose object it is, puts it right. */
-function liveOf(members: ConfigMap | undefined, log: Log): ReadonlySet<string> {
-  if (!members) return new Set();
+function liveOf(members: ConfigMap | undefined, log: Log): ReadonlySet<string> | undefined {
+  if (!members) return undefined;
   try {
     return new Set(parseMembers(members).live);
   } catch (error) {
-    log.warn({ error }, "who is alive cannot be read");
-    return new Set();
+    log.warn({ error }, "who is alive cannot be read; what was known holds");
+    return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, pool, service } from "../announce/specimen.ts";
 import { Announcements } from "./announcements.ts";
 
-const everyone = () => true;
+const everyone: ReadonlySet<string> = new Set(["a", "b", "b-a"]);
 const plain = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAds: [bgpAd("ad")], l2Ads: [l2Ad("l2")] };
 const nodes = (...names: string[]) => new Map(names.map((name) => [name, node(name)]));
 
@@ -47,9 +47,26 @@ test("while the configuration or the own Node is not known, nothing is let go", 
   expect(announcements.bgp.has("shop/web")).toBe(true);
 });
 
+test("a Service that goes while the own Node is away is let go all the same", () => {
+  const announcements = announcing("web", "api");
+  announcements.place(nodes("b"));
+  announcements.put("shop/web", undefined);
+  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: true });
+  announcements.place(nodes("a", "b"));
+  expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
+  expect([...announcements.l2.keys()]).toEqual(["shop/api"]);
+});
+
+test("while nobody has said who is alive, nothing is taken or let go on the local network", () => {
+  const announcements = announcing("web");
+  announcements.put("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
+  for (const name of ["shop/web", "shop/api"]) announcements.decide(name, undefined);
+  expect([...announcements.l2.keys()]).toEqual(["shop/web"]);
+  expect([...announcements.bgp.keys()]).toEqual(["shop/web", "shop/api"]);
+});
+
 test("this node is a candidate with its own interfaces, wherever it stands in the election", () => {
   const announcements = announcing();
-  const first = new Set(["b"]);
   const ads = [
     l2Ad("for-a", { nodeSelectors: [{ matchLabels: { name: "a" } }], interfaces: ["eth1"] }),
     l2Ad("for-b", {
@@ -63,7 +80,7 @@ test("this node is a candidate with its own interfaces, wherever it stands in th
   announcements.put("shop/web", service(["10.0.0.1"]));
   announcements.decide("shop/web", everyone);
   expect(announcements.l2.get("shop/web")).toMatchObject({ candidates: ["b", "a"], interfaces: ["eth1"] });
-  announcements.decide("shop/web", (name) => first.has(name));
+  announcements.decide("shop/web", new Set(["b"]));
   expect(announcements.l2.size).toBe(0);
 });
 

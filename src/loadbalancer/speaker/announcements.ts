@@ -96,21 +96,24 @@ export class Announcements {
     else this.#services.delete(key);
   }
 
-  decide(key: string, isMember: (node: string) => boolean): Change {
+  /** `live` are the nodes whose agents are alive; undefined while that is not known. */
+  decide(key: string, live: ReadonlySet<string> | undefined): Change {
     const service = this.#services.get(key);
     const self = this.#nodes.get(this.#node);
     const config = this.#config;
+    if (!service) return { bgp: this.#bgp.delete(key), l2: this.#l2.delete(key) };
     // Not yet known is no reason to let go of anything.
     if (!config || !self) return SAME;
-    const bgp = service && decideBgp(service, self, config, this.#pools);
+    const bgp = decideBgp(service, self, config, this.#pools);
     return {
-      bgp: replace(this.#bgp, key, bgp && "announce" in bgp ? bgp.announce : undefined),
-      l2: replace(this.#l2, key, service && this.#candidacy(service, self, config, isMember)),
+      bgp: replace(this.#bgp, key, "announce" in bgp ? bgp.announce : undefined),
+      l2: live !== undefined && replace(this.#l2, key, this.#candidacy(service, self, config, live)),
     };
   }
 
-  #candidacy(service: ServiceView, self: NodeView, config: Config, isMember: (node: string) => boolean): Candidacy | undefined {
+  #candidacy(service: ServiceView, self: NodeView, config: Config, live: ReadonlySet<string>): Candidacy | undefined {
     if (config.l2Ads.size === 0) return undefined;
+    const isMember = (node: string) => live.has(node);
     const decision = decideL2(service, this.#nodes.values(), config, this.#pools, isMember);
     if (!("node" in decision) || !decision.candidates.includes(self.name)) return undefined;
     // Which interfaces are selected may differ from node to node.

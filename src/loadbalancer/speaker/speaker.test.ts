@@ -6,7 +6,7 @@ import type { Fragment } from "../../frr/fragment.ts";
 import { createLog } from "../../kube/log.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
-import { bgpAd, node, objects, peer, pool } from "../config/specimen.ts";
+import { bgpAd, l2Ad, node, objects, peer, pool } from "../config/specimen.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
 import type { Drivers } from "./drivers.ts";
@@ -39,6 +39,7 @@ class Stage {
   readonly findings: { finding: Finding | undefined; impairment: Impairment | undefined }[] = [];
   readonly services = new Map<string, boolean>();
   readonly passes: string[][] = [];
+  readonly held: string[][] = [];
   readonly memory = new SpeakerMemory(directory, log);
   readonly speaker: Speaker;
   failures: Failure[] = [];
@@ -62,7 +63,12 @@ class Stage {
           },
         };
       },
-      l2: { set: () => undefined, state: () => this.addressState, isAlive: () => true, protection: () => ({ is: "on" }) },
+      l2: {
+        set: (wanted) => this.held.push(wanted.map(({ address }) => String(address))),
+        state: () => this.addressState,
+        isAlive: () => true,
+        protection: () => ({ is: "on" }),
+      },
       sessions: () => undefined,
     };
     const reports = {
@@ -170,4 +176,21 @@ test("one Service more is one decision, and one pass for as many as have come", 
   stage.rung.length = 0;
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   expect(stage.rung).toEqual([]);
+});
+
+test("addresses stay as they are until it is known who is alive, and while nobody says so any more", async () => {
+  const stage = new Stage();
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await stage.speaker.members(undefined);
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  await stage.speaker.carryOutL2();
+  expect(stage.held).toEqual([]);
+  await stage.speaker.members(new Set(["a"]));
+  await stage.speaker.carryOutL2();
+  await stage.speaker.members(undefined);
+  await stage.speaker.carryOutL2();
+  expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  await stage.speaker.members(new Set());
+  await stage.speaker.carryOutL2();
+  expect(stage.held.at(-1)).toEqual([]);
 });

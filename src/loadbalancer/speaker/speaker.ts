@@ -41,7 +41,7 @@ export class Speaker {
   #loaded: Loaded | undefined;
   #refused: readonly Failure[] = [];
   #internalIPv4: string | undefined;
-  #live: ReadonlySet<string> = new Set();
+  #live: ReadonlySet<string> | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
   #unread: Impairment | undefined;
   #unavailable: Impairment | undefined;
@@ -86,9 +86,9 @@ export class Speaker {
     if (isOther) this.#options.ring("bgp");
   }
 
-  /** Whose agents are alive, as the controller sees it. */
-  async members(live: ReadonlySet<string>): Promise<void> {
-    if (live.symmetricDifference(this.#live).size === 0) return;
+  /** Whose agents are alive, as the controller sees it; undefined: it has not said yet, and until then nothing is taken or let go on the local network. */
+  async members(live: ReadonlySet<string> | undefined): Promise<void> {
+    if (!live || this.#live?.symmetricDifference(live).size === 0) return;
     this.#live = live;
     await this.#decideAll({ tell: "changed" });
   }
@@ -96,7 +96,7 @@ export class Speaker {
   service(key: string, view: ServiceView | undefined): void {
     const before = this.announcements.services.get(key);
     this.announcements.put(key, view);
-    const change = this.announcements.decide(key, (node) => this.#live.has(node));
+    const change = this.announcements.decide(key, this.#live);
     // A namesake has another owner.
     const isOther = view !== undefined && before !== undefined && view.uid !== before.uid;
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
@@ -110,7 +110,7 @@ export class Speaker {
     const { reports } = this.#options;
     let decided = 0;
     for (const key of this.announcements.services.keys()) {
-      const { bgp, l2 } = this.announcements.decide(key, (node) => this.#live.has(node));
+      const { bgp, l2 } = this.announcements.decide(key, this.#live);
       if (tell === "all" || bgp || l2) this.#publishService(key);
       if (++decided % AT_ONCE === 0) await new Promise(setImmediate);
     }
@@ -150,6 +150,7 @@ export class Speaker {
   }
 
   async carryOutL2(): Promise<void> {
+    if (!this.#live) return;
     const addresses = [...this.announcements.addresses()];
     this.#options.drivers.l2.set(addresses);
     this.publishHolders();
