@@ -19,6 +19,8 @@ export interface AgentOptions {
   readonly logFile: string;
   /** Whether it is to be a router too. */
   readonly router: boolean;
+  /** On which ports something on the node itself answers for services. */
+  readonly standInPorts?: string | undefined;
   /** Told when it ended by itself. */
   readonly onEnd: (code: number) => void;
 }
@@ -64,10 +66,11 @@ export class Agent {
   }
 
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const { host, program, kubeconfig, router, onEnd } = this.#options;
+    const { host, program, kubeconfig, router, standInPorts, onEnd } = this.#options;
     const cache = process.env["NODE_COMPILE_CACHE"];
     const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
-    const flags = ["--node", host.name, "--kubeconfig", kubeconfig, "--frr-start", ...(router ? [] : ["--router", "off"])];
+    const parts = [...(router ? [] : ["--router", "off"]), ...(standInPorts === undefined ? [] : ["--lb-exempt-ports", standInPorts])];
+    const flags = ["--node", host.name, "--kubeconfig", kubeconfig, "--frr-start", ...parts];
     const agent = host.start(["sh", "-c", WHEN_ON, "sh", process.execPath, ...process.execArgv, program, "agent", ...flags], { env });
     this.#process = agent;
     agent.onOutput = (chunk) => this.#log.write(chunk);

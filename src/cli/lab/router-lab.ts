@@ -15,7 +15,7 @@ import { builtProgram } from "./program.ts";
 import { type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
-import { StandIns } from "./stand-ins.ts";
+import { STAND_IN_PORTS, StandIns } from "./stand-ins.ts";
 
 export interface RouterLabOptions {
   /** The real API server instead of the embedded one. */
@@ -61,8 +61,8 @@ const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
 
 /** What belongs into a lab of this form, of the manifests that it comes with. */
 export function labManifests({ kube, routers }: { kube: boolean; routers: boolean }): string[] {
-  const router = ["underlay.yaml", "red.yaml", "blue.yaml"];
-  if (!kube) return router.map((file) => join(LAB_MANIFESTS, file));
+  if (!kube) return [LAB_MANIFESTS];
+  const router = ["underlay.yaml", "red.yaml", "blue.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
   const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : [])];
   const own = ["pods.yaml", ...(routers ? [] : ["peer.yaml"])];
   return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];
@@ -112,6 +112,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
       kubeconfig: api.kubeconfig,
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
+      standInPorts: options.standIns ? STAND_IN_PORTS : undefined,
       onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
     });
     agents.set(node, agent);

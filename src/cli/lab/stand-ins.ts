@@ -11,6 +11,8 @@ import type { Log } from "../../kube/log.ts";
 import type { AnnouncedServices } from "./announced-services.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../../lab/services/stand-in.ts");
+/** Where they may be: a connection to a service's address that reaches the node itself is dropped on all others. */
+export const STAND_IN_PORTS = "80,443,8000-8999";
 /** The router's end of the lab's L3Passthrough: the way back to clients, which the load balancer takes from nobody. */
 const WAY_BACK = "192.169.12.1";
 /** The link comes with the router, and comes anew when a person deletes it. */

@@ -83,7 +83,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
     lab = await startRouterLab({
       ...options,
       manifests: ({ routers }) => labManifests({ kube: options.kube, routers }),
-      speakers: true,
+      standIns: true,
       signal: abort.signal,
     });
   } catch (error) {
