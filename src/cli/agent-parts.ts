@@ -67,15 +67,18 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   return {
     async run(signal, { away } = { away: false }) {
       const stop = new AbortController();
-      const besides = parts.map((part) => part.run(stop.signal));
+      const broken = new AbortController();
+      const besides = parts.map((part) => part.run(stop.signal).catch((error: unknown) => broken.abort(error)));
       if (away) besides.push(...parts.map((part) => restore(part, log, stop.signal)));
       try {
-        await manager.run(signal);
+        await manager.run(AbortSignal.any([signal, broken.signal]));
       } finally {
         stop.abort();
         await Promise.all(besides);
         for (const part of parts) part.close();
       }
+      // Half an agent is none: whoever started us starts us anew.
+      if (broken.signal.aborted) throw broken.signal.reason;
     },
   };
 }

@@ -71,3 +71,16 @@ test("an agent without anyone to speak to says so", async () => {
   expect(code).toBe(3);
   expect(stderr).toContain("/nowhere/config");
 });
+
+test.each([
+  [["--router", "maybe"], "Allowed choices are on, off."],
+  [["--loadbalancer", "no"], "Allowed choices are on, off."],
+  [["--session-poll-interval", "1"], "It is a duration from 100ms to 60m, such as 1s."],
+  [["--session-poll-interval", "10ms"], "It is a duration from 100ms to 60m, such as 1s."],
+  [["--lb-exempt-ports", "80,x"], "They are ports from 1 to 65535, such as 80,8000-8100."],
+  [["--lb-exempt-ports", "8100-8000"], "They are ports from 1 to 65535, such as 80,8000-8100."],
+])("an agent that is told %j says what it takes instead", async (args, remedy) => {
+  const { code, stderr } = await plumbline(["agent", ...args]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(remedy);
+});
