@@ -97,7 +97,8 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   started.defer(() => stop.abort());
   const services = new AnnouncedServices(api.client);
   services.start(stop.signal);
-  if (options.standIns && !api.plane) {
+  const withStandIns = options.standIns === true && !api.plane;
+  if (withStandIns) {
     const standIns = new StandIns({ client: api.client, services, net, log });
     started.defer(() => standIns.stop());
     await standIns.start(stop.signal);
@@ -112,7 +113,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
       kubeconfig: api.kubeconfig,
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
-      standInPorts: options.standIns ? STAND_IN_PORTS : undefined,
+      standInPorts: withStandIns ? STAND_IN_PORTS : undefined,
       onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
     });
     agents.set(node, agent);
