@@ -70,6 +70,20 @@ test.concurrent("where only the heartbeats are cut, the next candidate finds the
   expect(answers.doubles).toEqual([]);
 });
 
+test.concurrent("a node that the others no longer count as a member keeps its address as long as it lives", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  a.want({ address: VIP, candidates: ["a", "b"] });
+  await a.is(VIP, "holding");
+  b.want({ address: VIP, candidates: ["b"] });
+  expect(await b.is(VIP, "in-use")).toEqual({ is: "in-use", mac: a.station.mac, interface: "eth0" });
+  await segment.crash(a);
+  await b.is(VIP, "holding");
+  await answers.from(b.station.mac);
+  expect(answers.doubles).toEqual([]);
+});
+
 test.concurrent("of two that hold an address when a cut segment is whole again, the later in election order lets go, heartbeats or not", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];

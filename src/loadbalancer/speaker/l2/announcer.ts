@@ -15,8 +15,8 @@ import { fitting, nothingFits, type Nic, type Observed } from "./nics.ts";
 import { Tenures } from "./tenures.ts";
 import type { Sought, Spot, Standing, Steps } from "./tenure.ts";
 
-const RESTLESS_MS = 100;
-const RESTING_MS = 1_000;
+const BREATH_MS = 10;
+const RETRY_MS = 1_000;
 /** Links change in bursts. */
 const SETTLE_MS = 100;
 const REFUSED_AGAIN_MS = 5_000;
@@ -149,16 +149,15 @@ export class L2Announcer implements Runnable {
   /** The one loop that touches addresses. It waits for nobody but the kernel. */
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const begun = performance.now();
       // Where links cannot be looked at, the addresses on them still live on.
       const failed = [
         this.#stale && (await this.#tried(this.#look(signal), signal)),
         this.#observed && (await this.#tried(this.#act(signal), signal)),
       ];
-      if (failed.includes(true)) await pause(RESTING_MS / 2 + Math.random() * RESTING_MS, signal).catch(() => {});
+      if (failed.includes(true)) await pause(RETRY_MS * (0.5 + Math.random()), signal).catch(() => {});
       this.#tell();
-      const rest = (this.#tenures.restless ? RESTLESS_MS : RESTING_MS) - (performance.now() - begun);
-      await this.#bell.wait(Math.max(rest, 10), signal);
+      const now = performance.now();
+      await this.#bell.wait(Math.max(this.#tenures.due(now) - now, BREATH_MS), signal);
     }
   }
 

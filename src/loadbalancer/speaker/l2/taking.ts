@@ -7,6 +7,9 @@ const PROBE_EVERY_MS = 300;
 export const LISTEN_MS = 1_000;
 /** Silence that was found longer ago is no news any more. */
 export const FRESH_MS = 1_000;
+export const ANNOUNCEMENTS = 3;
+/** While something waits for its rules, or for its turn. */
+const MEANWHILE_MS = 100;
 /** A second less than the kernel gives. */
 export const LIFETIME_MS = (LIFETIME_S - 1) * 1_000;
 /** So many of each kind of change go to the kernel in one tick: what a pipe takes at once is on its way, whatever happens to this process. */
@@ -53,5 +56,22 @@ export function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (
       announced: 0,
       announceAt: now,
     };
+  }
+}
+
+/** When a tenure is to be looked at again, as far as it knows itself. */
+export function dueOf(phase: Tenure["phase"], now: number): number {
+  switch (phase.is) {
+    case "probing":
+      return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
+    case "in-use":
+    case "refused":
+      return phase.again;
+    case "silent":
+      return now + MEANWHILE_MS;
+    case "holding":
+      return phase.confirmed && phase.announced < ANNOUNCEMENTS ? phase.announceAt : Infinity;
+    case "listening":
+      return Infinity;
   }
 }

@@ -1,12 +1,23 @@
 import type { Address } from "../../../ip/address.ts";
 import { letsGo, yields } from "./election.ts";
-import { ask, FRESH_MS, isDecided, LIFETIME_MS, LISTEN_MS, MOST, PROBES, takeSilent, type Writable } from "./taking.ts";
+import {
+  ANNOUNCEMENTS,
+  ask,
+  dueOf,
+  FRESH_MS,
+  isDecided,
+  LIFETIME_MS,
+  LISTEN_MS,
+  MOST,
+  PROBES,
+  takeSilent,
+  type Writable,
+} from "./taking.ts";
 import { standingOf, type Due, type Holding, type Sought, type Spot, type Standing, type Steps, type Tenure } from "./tenure.ts";
 
 const AGAIN_MS = 1_000;
 const REFRESH_MS = 5_000;
 const ALONG_MS = 1_000;
-const ANNOUNCEMENTS = 3;
 const ANNOUNCE_EVERY_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
@@ -199,10 +210,12 @@ export class Tenures {
     return this.#drops;
   }
 
-  /** Whether something is under way that does not wait for the next second. */
-  get restless(): boolean {
-    if (this.#drops.length > 0) return true;
-    return [...this.#tenures.values()].flat().some(({ phase }) => phase.is !== "holding" || phase.announced < ANNOUNCEMENTS);
+  /** When there is something to do again, at the latest in a second. */
+  due(now: number): number {
+    if (this.#drops.length > 0) return now;
+    let due = now + CHECK_EVERY_MS;
+    for (const tenures of this.#tenures.values()) for (const { phase } of tenures) due = Math.min(due, dueOf(phase, now));
+    return due;
   }
 
   #hold(tenure: Tenure, phase: Holding, now: number, steps: Writable<Steps>): void {
