@@ -14,7 +14,9 @@ test.each<[Partial<BGPPeer["spec"]>, Partial<Peer>]>([
   [{ holdTime: "90s" }, { timers: { hold: 90, keepalive: 30 } }],
   [{ keepaliveTime: "10s" }, { timers: { hold: 30, keepalive: 10 } }],
   [{ holdTime: "1m30.9s", keepaliveTime: "500ms" }, { timers: { hold: 90, keepalive: 1 } }],
+  [{ holdTime: "9m0s", keepaliveTime: "0s" }, { timers: { hold: 540, keepalive: 180 } }],
   [{ holdTime: "0s" }, { timers: { hold: 0, keepalive: 0 } }],
+  [{ holdTime: "0s", keepaliveTime: "0s" }, { timers: { hold: 0, keepalive: 0 } }],
   [
     { connectTime: "10s", peerPort: 1790, localASN: 7, sourceAddress: "" },
     { connectTime: 10, port: 1790, localAsn: 7 },

@@ -25,7 +25,8 @@ export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime
   if (complaints.length > 0) return { complaints };
 
   const hold = given.hold ?? (given.keepalive ?? 0) * 3;
-  const keepalive = given.keepalive ?? hold / 3;
+  // Old manifests say 0s where they mean none; taken at its word it would let every session die of silence.
+  const keepalive = given.keepalive || hold / 3;
   const said = { hold: quote(holdTime ?? `${rounded(hold)}s`), keepalive: quote(keepaliveTime ?? `${rounded(keepalive)}s`) };
   const holdField = holdTime === undefined ? "keepaliveTime" : "holdTime";
   const whole = Math.trunc(hold);
@@ -37,7 +38,7 @@ export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime
   }
   if (impossible && keepaliveTime !== undefined) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
   if (complaints.length > 0) return { complaints };
-  // A fraction of a second is not nothing: 0 would turn keepalives off.
+  // Nor is a fraction of a second nothing.
   return { complaints, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
 }
 
