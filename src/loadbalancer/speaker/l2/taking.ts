@@ -61,17 +61,8 @@ export function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (
 
 /** When a tenure is to be looked at again, as far as it knows itself. */
 export function dueOf(phase: Tenure["phase"], now: number): number {
-  switch (phase.is) {
-    case "probing":
-      return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
-    case "in-use":
-    case "refused":
-      return phase.again;
-    case "silent":
-      return now + MEANWHILE_MS;
-    case "holding":
-      return phase.confirmed && phase.announced < ANNOUNCEMENTS ? phase.announceAt : Infinity;
-    case "listening":
-      return Infinity;
-  }
+  if (phase.is === "probing") return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
+  if (phase.is === "in-use" || phase.is === "refused") return phase.again;
+  if (phase.is === "silent") return now + MEANWHILE_MS;
+  return phase.is === "holding" && phase.confirmed && phase.announced < ANNOUNCEMENTS ? phase.announceAt : Infinity;
 }
