@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { type Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
@@ -15,6 +14,7 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/wish.ts";
 import { announcedCondition, announcedType, type Landscape } from "./announced.ts";
+import { AnnouncedPace } from "./announced-pace.ts";
 
 export interface AnnouncedReportsOptions {
   manager: Manager;
@@ -31,8 +31,6 @@ export interface AnnouncedReportsOptions {
   landscape: () => Landscape | undefined;
 }
 
-/** How long a Service's condition stands at least. */
-const PACE_MS = 10_000;
 const SERVICE_NAME = "kubernetes.io/service-name";
 
 /** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
@@ -41,7 +39,7 @@ export class AnnouncedReports {
   readonly #slices: Cache<EndpointSlice>;
   readonly #writer: StatusWriter<Service>;
   readonly #all = new Bell();
-  readonly #said = new Map<string, { condition: ConditionReport | undefined; at: number }>();
+  readonly #pace = new AnnouncedPace();
 
   constructor(options: AnnouncedReportsOptions) {
     const { manager, client, budget, log, services, refusals } = options;
@@ -54,7 +52,7 @@ export class AnnouncedReports {
       {
         name: saying.name,
         run: async (signal) => {
-          this.#said.clear();
+          this.#pace.clear();
           await saying.run(signal);
         },
       },
@@ -75,22 +73,20 @@ export class AnnouncedReports {
     const view = readService(service, this.#slices.by("service", key));
     const refusal = this.#options.refusalOf(key);
     const place = landscape();
+    const stored = service.status?.conditions?.find(({ type }) => type === announcedType);
     // One that waits for nothing but its turn has its address in a moment.
-    if (!place || (view.addresses.length === 0 && refusal === undefined)) return undefined;
+    const passing = view.addresses.length === 0 && refusal === undefined;
+    if (!place || (passing && (!stored || stored.reason === "noIPAllocated"))) return undefined;
 
     const condition = announcedCondition(view, place, refusal);
-    const said = this.#said.get(key);
-    if (said && isDeepStrictEqual(said.condition, condition)) return undefined;
-    const waitMs = said ? said.at + PACE_MS - performance.now() : 0;
-    if (waitMs > 0) return { requeueAfter: waitMs };
-    this.#tell(service, condition, said?.condition);
-    this.#said.set(key, { condition, at: performance.now() });
-    this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
-    return undefined;
+    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing);
+    if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
+    if (tell) this.#tell(service, condition);
+    return againMs === undefined ? undefined : { requeueAfter: againMs };
   }
 
   #leave(key: string, service: Service | undefined): void {
-    this.#said.delete(key);
+    this.#pace.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
     if (!isMarked) return this.#writer.forget(key);
     this.#writer.set(key, {
@@ -98,9 +94,7 @@ export class AnnouncedReports {
     });
   }
 
-  #tell(service: Service, { status, reason, message }: ConditionReport, before: ConditionReport | undefined): void {
-    const stood = before ?? service.status?.conditions?.find(({ type }) => type === announcedType);
-    if (stood?.status === status || (!stood && status === "False" && reason === "noIPAllocated")) return;
+  #tell(service: Service, { status, message }: ConditionReport): void {
     const text =
       status === "True" ? ({ type: "Normal", reason: "Announced" } as const) : ({ type: "Warning", reason: "NotAnnounced" } as const);
     this.#options.events.record(service, { ...text, message });
