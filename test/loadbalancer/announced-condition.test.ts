@@ -3,6 +3,7 @@ import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { microTime } from "../../src/api/time.ts";
 import { agentLeaseName, componentLabel, nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
@@ -61,6 +62,9 @@ test("a condition has the number of nodes and the reasons, with Events when it t
     expect(await announced("local")).toMatchObject({ status: "False", reason: "noMatchingAdvertisement", message: uncovered }),
   );
   await endpoints("local", "n2");
+  await eventually(async () => expect(await cluster.events("local")).toContain(`NotAnnounced: ${uncovered}`));
+  const peer = { myASN: 64512, peerASN: 64513, peerAddress: "198.51.100.1" };
+  await cluster.client.resource(BGPPeer).create({ metadata: all, spec: peer } as never, { signal });
   await cluster.client.resource(BGPAdvertisement).create({ metadata: all, spec: {} } as never, { signal });
   const message = "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (speakerSilent)";
   await eventually(async () => expect(await announced("local")).toMatchObject({ status: "True", reason: "Announced", message }));
@@ -75,6 +79,20 @@ test("a condition has the number of nodes and the reasons, with Events when it t
   await cluster.editService("local", { status: { conditions: [others] } }, "status");
   await eventually(async () => expect(await conditions("local")).toMatchObject([others, { type: "metallb.io/Announced", message }]));
   await cluster.client.resource(BGPAdvertisement).delete(all, { signal });
+  await cluster.client.resource(BGPPeer).delete(all, { signal });
+});
+
+test("a Service whose endpoints come a moment after its address is never said to be not announced", async () => {
+  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
+  await cluster.pool("settling", ["192.0.2.0/24"]);
+  await cluster.service("settling");
+  await eventually(async () => expect((await cluster.readService("settling")).status?.loadBalancer?.ingress).toBeDefined());
+  await endpoints("settling", "n1");
+  await eventually(async () => expect(await announced("settling")).toMatchObject({ status: "True" }));
+  const told = () => cluster.events("settling");
+  await eventually(async () => expect((await told()).filter((event) => /^Announced/.test(event))).toHaveLength(1));
+  expect((await told()).filter((event) => /NotAnnounced/.test(event))).toEqual([]);
+  await cluster.client.resource(L2Advertisement).delete(all, { signal });
 });
 
 test("where a node answers on its links it is named, and what changes within ten seconds costs one write", async () => {

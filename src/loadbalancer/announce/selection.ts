@@ -16,7 +16,7 @@ export function adsOf<A extends Ad>(ads: ReadonlyMap<string, A>, pool: string): 
   return covering.get(pool) ?? [];
 }
 
-export function isForNode({ nodeSelectors }: Ad, { labels }: NodeView): boolean {
+export function isForNode({ nodeSelectors }: Pick<Ad, "nodeSelectors">, { labels }: NodeView): boolean {
   return selectsAny(nodeSelectors, labels);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bgpAd, config, l2Ad, node, pool, service } from "../announce/specimen.ts";
+import { bgpAd, config, l2Ad, node, peer, pool, service } from "../announce/specimen.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import type { NodeView } from "../services/service-view.ts";
 import { announcedCondition, type Landscape } from "./announced.ts";
@@ -9,7 +9,7 @@ const main = pool("pool", ["192.0.2.0/24"]);
 const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rack: "a" } }), node("n3", { labels: { rack: "b" } })];
 
 function landscape(parts: Parameters<typeof config>[0], nodes: readonly NodeView[] = racks, dead: string[] = []): Landscape {
-  const whole = config({ pools: [main], ...parts });
+  const whole = config({ pools: [main], peers: [peer("tor")], ...parts });
   const isAlive = (name: string) => !dead.includes(name);
   return { config: whole, pools: new PoolIndex(whole.pools.values()), nodes, groups: groupNodes(nodes, whole, isAlive), isAlive };
 }
@@ -39,6 +39,11 @@ describe("announced", () => {
     const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
     expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d answers for it, 2 more could$/);
   });
+});
+
+test("nodes that no peer selects announce nothing", () => {
+  const there = landscape({ bgpAds: [bgpAd("all")], peers: [peer("tor", inRackA)] });
+  expect(announcedCondition(web, there, undefined).message).toBe("BGP: 2 nodes announce it, 1 not (noPeers)");
 });
 
 describe("not announced", () => {
@@ -76,6 +81,25 @@ describe("not announced", () => {
       announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, racks, ["n1", "n2", "n3"]), undefined),
       "speakerSilent",
       "BGP: 0 nodes announce it, 3 not (speakerSilent)",
+    ],
+    [
+      "where there is nobody to announce it to",
+      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")], peers: [] }), undefined),
+      "noPeers",
+      "BGP: 0 nodes announce it, 3 not (noPeers)",
+    ],
+    [
+      "where every peer is another's, or of the other family",
+      announcedCondition(
+        web,
+        landscape({
+          bgpAds: [bgpAd("one", { peers: new Set(["six"]) })],
+          peers: [peer("tor"), peer("six", { address: "2001:db8::1" })],
+        }),
+        undefined,
+      ),
+      "noPeers",
+      "BGP: 0 nodes announce it, 3 not (noPeers)",
     ],
     [
       "where there is no node",

@@ -1,8 +1,9 @@
 import { decideBgp } from "../announce/bgp.ts";
-import type { L2Decision, NotAnnounced } from "../announce/decision.ts";
+import type { Advertised, L2Decision, NotAnnounced } from "../announce/decision.ts";
 import { decideL2 } from "../announce/l2.ts";
+import { goesTo } from "../announce/peers.ts";
 import type { PoolIndex } from "../announce/pools.ts";
-import { adsOf } from "../announce/selection.ts";
+import { adsOf, isForNode } from "../announce/selection.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
@@ -20,7 +21,7 @@ export interface Landscape {
   readonly isAlive: (node: string) => boolean;
 }
 
-type Reason = NotAnnounced | "speakerSilent";
+type Reason = NotAnnounced | "speakerSilent" | "noPeers";
 
 /** Where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. */
 export function announcedCondition(service: ServiceView, landscape: Landscape, refusal: string | undefined): ConditionReport {
@@ -57,10 +58,15 @@ function countBgp(service: ServiceView, { config, pools, groups, isAlive }: Land
     for (const [representative, nodes] of parts(group, service)) {
       const decision = decideBgp(service, representative, config, pools);
       if ("not" in decision) add(decision.not, nodes);
+      else if (!reachesAnyone(decision.announce, representative, config)) add("noPeers", nodes);
       else count.announcing += nodes;
     }
   }
   return count;
+}
+
+function reachesAnyone(advertised: readonly Advertised[], node: NodeView, { peers }: Config): boolean {
+  return peers.values().some((peer) => isForNode(peer, node) && advertised.some((one) => goesTo(one, peer)));
 }
 
 /** One node of each part, and how many it stands for: where only local endpoints count, those that have one are not as the others. */
