@@ -30,13 +30,13 @@ export function readTimers(name: string, { holdTime, keepaliveTime }: { holdTime
   const said = { hold: quote(holdTime ?? `${rounded(hold)}s`), keepalive: quote(keepaliveTime ?? `${rounded(keepalive)}s`) };
   const holdField = holdTime === undefined ? "keepaliveTime" : "holdTime";
   const whole = Math.trunc(hold);
-  const impossible = keepalive < 0 || keepalive > LONGEST;
+  const impossible = given.keepalive !== undefined && (given.keepalive < 0 || given.keepalive > LONGEST);
   if (hold < 0 || (whole !== 0 && whole < 3)) say(holdField, `invalid hold time ${said.hold}: must be 0 or >=3s`);
   else if (whole > LONGEST) say(holdField, `invalid hold time ${said.hold}: must be <=${LONGEST}s`);
   else if (!impossible && keepalive > hold) {
     say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}, must be lower than holdTime ${said.hold}`);
   }
-  if (impossible && keepaliveTime !== undefined) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
+  if (impossible) say("keepaliveTime", `invalid keepaliveTime ${said.keepalive}: must be 0s to ${LONGEST}s`);
   if (complaints.length > 0) return { complaints };
   // Nor is a fraction of a second nothing.
   return { complaints, timers: { hold: whole, keepalive: whole === 0 ? 0 : Math.max(1, Math.trunc(keepalive)) } };
