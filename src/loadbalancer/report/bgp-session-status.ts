@@ -7,7 +7,7 @@ import type { Peer } from "../config/config.ts";
 import { joinedName, labelValue } from "./names.ts";
 
 /** What FRR says of one session, in its words. */
-export interface SessionWords {
+interface SessionWords {
   readonly state: string;
   /** `N/A` without BFD. */
   readonly bfd: string;

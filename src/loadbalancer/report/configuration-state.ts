@@ -27,7 +27,7 @@ type Status = NonNullable<ConfigurationState["status"]>;
 type StatusReport = Omit<Status, "conditions"> & { conditions: ConditionReport[] };
 type FailedResource = NonNullable<Status["failedResources"]>[number];
 
-export const componentTypeLabel = "metallb.io/component-type";
+const componentTypeLabel = "metallb.io/component-type";
 const nodeNameLabel = "metallb.io/node-name";
 /** The spec's examples have it before the controller's errors, and not before a speaker's. */
 const PREFIX = { controller: "failed to parse configuration: ", speaker: "" };

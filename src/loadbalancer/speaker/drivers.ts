@@ -16,7 +16,7 @@ export interface Drivers {
 
 export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied">;
 
-export interface L2Driver {
+interface L2Driver {
   set(wanted: readonly WantedAddress[]): void;
   state(address: Address): AddressState;
   isAlive(node: string): boolean;

@@ -83,7 +83,8 @@ export class Reports {
     this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, impairment));
   }
 
-  sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined): void {
+  /** What FRR has said of its sessions. A peer that it does not know yet is not told of, unless it has refused it. */
+  sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined, refused: ReadonlySet<string>): void {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
     if (node.uid === undefined) return this.#sessions.forget();
@@ -92,6 +93,7 @@ export class Reports {
     for (const peer of peers.values()) {
       const neighbor = peer.address?.toString() ?? peer.interface ?? "";
       const words = spoken ? (spoken.get(`${peer.vrf || "default"} ${neighbor}`) ?? "not-configured") : "not-answering";
+      if (words === "not-configured" && !refused.has(peer.name)) continue;
       const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
       this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
     }
@@ -163,6 +165,11 @@ class Reported<T extends KubeObject> {
     if (before !== undefined && before !== key) this.#delete(before);
     this.#keys.set(subject, key);
     this.#writer.set(key, picture);
+  }
+
+  /** What an earlier run of ours has said of it holds for now. */
+  adopt(subject: string, key: string): void {
+    this.#keys.set(subject, key);
   }
 
   drop(subject: string): void {

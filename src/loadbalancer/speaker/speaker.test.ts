@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Fragment } from "../../frr/fragment.ts";
+import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
@@ -40,6 +41,8 @@ class Stage {
   readonly services = new Map<string, boolean>();
   readonly passes: string[][] = [];
   readonly held: string[][] = [];
+  readonly l2: string[] = [];
+  hasSaidL2 = false;
   readonly memory = new SpeakerMemory(directory, log);
   readonly speaker: Speaker;
   failures: Failure[] = [];
@@ -75,11 +78,11 @@ class Stage {
       configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),
       sessions: () => undefined,
       service: (key: string, _uid: string, advertised: unknown) => this.services.set(key, advertised !== undefined),
-      holder: () => undefined,
+      holder: (key: string) => this.l2.push(`say ${key}`),
       hasSaidBgp: () => false,
-      hasSaidL2: () => false,
+      hasSaidL2: () => this.hasSaidL2,
       bgp: { sweep: () => undefined },
-      l2: { sweep: () => undefined },
+      l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
     } as unknown as Reports;
     const tidings = new Tidings({ node: "a", events: { record: () => undefined }, state: () => undefined });
     this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
@@ -183,14 +186,28 @@ test("addresses stay as they are until it is known who is alive, and while nobod
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   await stage.speaker.members(undefined);
   await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  await stage.memory.keep({ addresses: [{ address: parseAddress("10.0.0.9"), service: "shop/before", candidates: ["a"] }] });
   await stage.speaker.carryOutL2();
-  expect(stage.held).toEqual([]);
+  expect(stage.held).toEqual([["10.0.0.9"]]);
   await stage.speaker.members(new Set(["a"]));
   await stage.speaker.carryOutL2();
   await stage.speaker.members(undefined);
   await stage.speaker.carryOutL2();
-  expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  expect(stage.held).toEqual([["10.0.0.9"], ["10.0.0.1"], ["10.0.0.1"]]);
   await stage.speaker.members(new Set());
   await stage.speaker.carryOutL2();
   expect(stage.held.at(-1)).toEqual([]);
+});
+
+test("what was said before a restart holds until the addresses were looked at, and is not swept away", async () => {
+  const stage = new Stage();
+  stage.hasSaidL2 = true;
+  stage.addressState = { is: "standby" };
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await stage.speaker.members(new Set(["a"]));
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  expect(stage.l2).toEqual(["adopt shop/web", "sweep"]);
+  stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
+  stage.speaker.publishHolders();
+  expect(stage.l2.at(-1)).toBe("say shop/web");
 });

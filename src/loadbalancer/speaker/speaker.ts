@@ -117,7 +117,7 @@ export class Speaker {
     this.#options.ring("bgp");
     this.#options.ring("l2");
     reports.bgp.sweep();
-    reports.l2.sweep();
+    if (this.#live) reports.l2.sweep();
   }
 
   /** Brings FRR to what was decided. */
@@ -150,11 +150,13 @@ export class Speaker {
   }
 
   async carryOutL2(): Promise<void> {
-    if (!this.#live) return;
+    const { drivers, memory } = this.#options;
+    // What was held before a restart is held on until it is known who is elected.
+    if (!this.#live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
-    this.#options.drivers.l2.set(addresses);
+    drivers.l2.set(addresses);
     this.publishHolders();
-    await this.#options.memory.keep({ addresses });
+    await memory.keep({ addresses });
   }
 
   /** What became of the configuration. */
@@ -170,7 +172,8 @@ export class Speaker {
 
   publishSessions(): void {
     const { config } = this.announcements;
-    if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions());
+    const refused = new Set(this.#refused.filter(({ kind }) => kind === "BGPPeer").map(({ name }) => name));
+    if (config) this.#options.reports.sessions(config.peers, this.#options.drivers.sessions(), refused);
   }
 
   /** Who lives and who holds what may have changed for any of them. */
@@ -190,6 +193,7 @@ export class Speaker {
   }
 
   #publishHolder(key: string): void {
+    if (!this.#live) return;
     const { drivers, reports, tidings, node } = this.#options;
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
@@ -199,7 +203,7 @@ export class Speaker {
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
     // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.
-    if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return;
+    if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return reports.l2.adopt(key, key);
     const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
     tidings.announced(key, uid, "layer2", held, () => reports.hasSaidL2(key));
     tidings.refused(

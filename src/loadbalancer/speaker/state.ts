@@ -11,7 +11,7 @@ export interface SpeakerState {
   addresses: readonly StoredAddress[];
 }
 
-export interface StoredAddress {
+interface StoredAddress {
   readonly address: string;
   readonly service: string;
   readonly interfaces?: readonly string[];
