@@ -21,6 +21,16 @@ test.concurrent.each([VIP, VIP6])(
   },
 );
 
+test.concurrent.each([VIP, VIP6])("who knows another node for %s, and does not ask, is told of the new one", async (vip) => {
+  await using segment = new Segment(["a"]);
+  within(segment.client, "ip", "neigh", "replace", vip, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "reachable");
+  const a = segment.start("a");
+  a.want({ address: vip, candidates: ["a"] });
+  await a.is(vip, "holding");
+  await vi.waitUntil(() => within(segment.client, "ip", "neigh", "show", vip).includes(a.station.mac), { timeout: 10_000 });
+  expect(within(segment.client, "ip", "neigh", "show", vip)).not.toContain("02:00:00:00:00:99");
+});
+
 test.concurrent("a node that dies is followed by the next in election order", async () => {
   await using segment = new Segment(["a", "b", "c"]);
   const nodes = ["a", "b", "c"].map((name) => segment.start(name));
