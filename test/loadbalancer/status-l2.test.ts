@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Service } from "../../src/api/core/service.ts";
@@ -6,7 +8,8 @@ import type { Condition } from "../../src/api/kind.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
-import { eventually, SpeakerCluster } from "../support/speaker-cluster.ts";
+import { membersName } from "../../src/kube/members/members.ts";
+import { eventually, OWN, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // ServiceL2Status of two real speakers on one segment.
 
@@ -152,6 +155,43 @@ test("an agent that is started anew goes on as before, and writes nothing", asyn
   const writes = await cluster.writesDuring(restart, 6_000);
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual([]);
   await isHeld("web", "192.168.50.200", elected);
+});
+
+test("a members object that a person breaks or deletes costs nobody an address, also over a restart", async () => {
+  const node = cluster.nodes.find(({ name }) => name === elected);
+  const spoil = async () => {
+    await cluster.client.resource(ConfigMap).patch({ name: membersName, namespace: OWN }, { data: { live: "[" } }, { signal });
+    await sleep(1_000);
+    expect(await holder("192.168.50.200")).toEqual([elected]);
+    await cluster.remove(ConfigMap, membersName, OWN);
+    await sleep(1_000);
+    expect(await holder("192.168.50.200")).toEqual([elected]);
+    await node?.stopAgent();
+    node?.startAgent();
+  };
+  const writes = await cluster.writesDuring(spoil, 4_000);
+  expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual([]);
+  expect(await holder("192.168.50.200")).toEqual([elected]);
+  await cluster.setMembers(cluster.nodes.map(({ name }) => name));
+  await isHeld("web", "192.168.50.200", elected);
+});
+
+test("an address that two Services share stays when one of them goes, and goes with the last", async () => {
+  const shared = { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } };
+  await cluster.service("first", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
+  await cluster.patch(Service, "first", shared, "shop");
+  const node = await isHeld("first", "192.168.50.210");
+  await cluster.service("second", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
+  await cluster.patch(Service, "second", shared, "shop");
+  expect(await isHeld("second", "192.168.50.210")).toBe(node);
+  const since = (await condition("second"))?.lastTransitionTime;
+  await cluster.remove(Service, "first", "shop");
+  await eventually(async () => expect(await statusOf("first")).toBeUndefined());
+  await sleep(2_000);
+  expect(await holder("192.168.50.210")).toEqual([node]);
+  expect(await condition("second")).toMatchObject({ status: "True", lastTransitionTime: since });
+  await cluster.remove(Service, "second", "shop");
+  await eventually(async () => expect(await holder("192.168.50.210")).toEqual([]));
 });
 
 test("a Service that the advertisement does not select has no object, and one that is gone leaves none", async () => {

@@ -18,7 +18,7 @@ import { SpeakerNode } from "./speaker-node.ts";
 const { signal } = new AbortController();
 const PATIENCE_MS = 40_000;
 export const METALLB = "metallb-system";
-const OWN = "plumbline-system";
+export const OWN = "plumbline-system";
 const WRITES = new Set(["create", "update", "patch", "delete"]);
 /** What speakers write about. */
 const REPORTS = new Set(["configurationstates", "bgpsessionstatuses", "servicebgpstatuses", "servicel2statuses"]);
