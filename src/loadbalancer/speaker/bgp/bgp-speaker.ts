@@ -61,7 +61,7 @@ export class BgpSpeaker {
 
   async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
     for (const owner of this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values())) this.#pending.add(owner);
-    const applied = () => [...this.#live.values(), ...this.#serviceFragments()];
+    const applied = () => [...this.#live.values(), ...Array.from(this.#services.values(), ({ fragment }) => fragment)];
     const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
     const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace: this.#options.namespace, isToBeRead };
@@ -69,14 +69,10 @@ export class BgpSpeaker {
     const outcome = await round.run(wanted, this.#networks);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
-    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(bootText(this.#live.values(), this.#serviceFragments()));
+    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(bootText(this.#live.values(), this.#services.values()));
     this.#isFirst = false;
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
-  }
-
-  #serviceFragments(): Fragment[] {
-    return Array.from(this.#services.values(), ({ fragment }) => fragment);
   }
 }
 

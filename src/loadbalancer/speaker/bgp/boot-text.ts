@@ -1,40 +1,35 @@
 import { merge, print } from "../../../frr/config.ts";
-import type { Fragment } from "../../../frr/fragment.ts";
+import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
+
+/** Lines as they stand in a file, and the contexts that they stand in. */
+export interface PlacedText {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The lines of a Service. */
+export function placedTexts(instances: readonly ConfigLine[]): PlacedText[] {
+  return instances.flatMap(({ line: instance, inside: families = [] }) =>
+    families.map(({ line: family, inside = [] }) => ({
+      place: `${instance}\n ${family}\n`,
+      text: inside.map(({ line }) => `  ${line}\n`).join(""),
+    })),
+  );
+}
 
 /**
  * What the daemons are given when they start. Services come last and are not merged with the rest: of ten thousand that would take longer than to tell FRR of the one
  * that is new.
  */
-export function bootText(fragments: Iterable<Fragment>, services: Iterable<Fragment>): string {
+export function bootText(fragments: Iterable<Fragment>, services: Iterable<{ readonly boot: readonly PlacedText[] }>): string {
   const networks = new Map<string, string[]>();
-  for (const fragment of services) {
-    for (const { place, lines } of textOf(fragment)) {
+  for (const { boot } of services) {
+    for (const { place, text } of boot) {
       const known = networks.get(place);
-      if (known) known.push(lines);
-      else networks.set(place, [lines]);
+      if (known) known.push(text);
+      else networks.set(place, [text]);
     }
   }
-  const blocks = Array.from(networks, ([place, lines]) => `${place}${lines.join("")} exit-address-family\nexit\n!\n`);
+  const blocks = Array.from(networks, ([place, texts]) => `${place}${texts.join("")} exit-address-family\nexit\n!\n`);
   return print(merge([...fragments])) + blocks.join("");
-}
-
-interface PlacedLines {
-  readonly place: string;
-  readonly lines: string;
-}
-
-const texts = new WeakMap<Fragment, readonly PlacedLines[]>();
-
-function textOf(fragment: Fragment): readonly PlacedLines[] {
-  let text = texts.get(fragment);
-  if (!text) {
-    text = fragment.lines.flatMap(({ line: instance, inside: families = [] }) =>
-      families.map(({ line: family, inside = [] }) => ({
-        place: `${instance}\n ${family}\n`,
-        lines: inside.map(({ line }) => `  ${line}\n`).join(""),
-      })),
-    );
-    texts.set(fragment, text);
-  }
-  return text;
 }

@@ -2,14 +2,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import type { Config, Peer } from "../../config/config.ts";
+import { placedTexts, type PlacedText } from "./boot-text.ts";
 import { Classes, type PrefixClass } from "./classes.ts";
 import { mergeContributions, type Merged } from "./contributions.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./instances.ts";
 
-/** A Service's lines, and the classes that they name. */
+/** A Service's lines, also for the boot file, and the classes that they name. */
 export interface ServiceLines {
   readonly fragment: Fragment;
   readonly classes: readonly string[];
+  readonly boot: readonly PlacedText[];
 }
 
 /** A way to announce a prefix, of which all prefixes together have few. */
@@ -185,7 +187,9 @@ export class Networks {
       inside: Array.from(families, ([family, inside]) => ({ line: addressFamily(family), inside })),
     }));
     const before = this.#lines.get(owner);
-    return before && isDeepStrictEqual(before.fragment.lines, lines) ? before : { fragment: { owner, lines }, classes: [...classes] };
+    return before && isDeepStrictEqual(before.fragment.lines, lines)
+      ? before
+      : { fragment: { owner, lines }, classes: [...classes], boot: placedTexts(lines) };
   }
 }
 

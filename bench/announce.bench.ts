@@ -1,0 +1,136 @@
+import { join } from "node:path";
+import { FrrPass } from "../src/frr/apply.ts";
+import { reload, reloadDifference } from "../src/frr/reload.ts";
+import { replaceFile } from "../src/resilience/atomic-file.ts";
+import type { Advertised } from "../src/loadbalancer/announce/decision.ts";
+import { BgpSpeaker } from "../src/loadbalancer/speaker/bgp/bgp-speaker.ts";
+import { frrInNamespace, type FrrInNamespace } from "../test/support/frr.ts";
+import { asMetallbWritesIt } from "./announce/metallb.ts";
+import { addressOf, advertisedOf, CONFIG, keyOf, NODE } from "./announce/services.ts";
+import { compare, interleaved, median, type Bench, type Measure } from "./measure.ts";
+
+const SERVICES = 10_000;
+/** As MetalLB writes it ten thousand take many minutes for one more: so few favour it. */
+const METALLB_SERVICES = 500;
+const PASSES_PER_RUN = 10;
+/** In the midst of the others, as text and as number. */
+const ONE_MORE = 4_444;
+
+const { signal } = new AbortController();
+
+export const bench: Bench = {
+  name: "announce",
+  async run(say) {
+    const frr = await frrInNamespace({ version: "8.4", bgpPort: 0 });
+    try {
+      return await onTenThousand(frr, say);
+    } finally {
+      await frr.stop();
+    }
+  },
+};
+
+async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): Promise<Measure[]> {
+  const announcer = new Announcer(frr);
+  for (let number = 0; number <= SERVICES; number++) if (number !== ONE_MORE) announcer.services.set(keyOf(number), advertisedOf(number));
+  say(`announcing ${SERVICES} Services`);
+  await announcer.apply();
+  const files = { without: announcer.text(), with: "" };
+  announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
+  await announcer.apply();
+  files.with = announcer.text();
+  announcer.services.delete(keyOf(ONE_MORE));
+  await announcer.apply();
+
+  const { ours, peer } = await interleaved({
+    ours: async () => {
+      const times: number[] = [];
+      for (let pass = 0; pass < PASSES_PER_RUN; pass++) {
+        announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
+        times.push(await timed(() => announcer.apply(1)));
+        announcer.services.delete(keyOf(ONE_MORE));
+        await announcer.apply(1);
+      }
+      const ms = median(times);
+      say(`one more Service: ${ms.toFixed(1)} ms (${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)})`);
+      return ms;
+    },
+    peer: async () => {
+      // Our own lines, which are as few as can be. To render them is not counted, which favours the peer.
+      const ms = await timed(() => reload(frr.instance, files.with, signal));
+      say(`frr-reload.py --reload: ${ms.toFixed(0)} ms`);
+      await reload(frr.instance, files.without, signal);
+      return ms;
+    },
+  });
+  const left = await reloadDifference(frr.instance, files.without, signal);
+  if (left.length > 0) throw new Error(`FRR was left otherwise: ${left.slice(0, 5).join("; ")}`);
+
+  const metallb = await asMetallb(say);
+  const about = { bench: "announce", unit: "ms", goal: 100 };
+  return [
+    compare({ ...about, what: `one more Service among ${SERVICES} (the peer: our own lines rendered anew and frr-reload.py)` }, ours, peer),
+    compare(
+      { ...about, what: `the same (the peer: as MetalLB writes it, among ${METALLB_SERVICES} only, and frr-reload.py)` },
+      ours,
+      metallb,
+    ),
+  ];
+}
+
+/** Each time an address more or less in the midst of the list. */
+async function asMetallb(say: (line: string) => void): Promise<number[]> {
+  const frr = await frrInNamespace({ version: "8.4", bgpPort: 0 });
+  try {
+    const addresses = Array.from({ length: METALLB_SERVICES }, (_, number) => addressOf(number));
+    say(`${METALLB_SERVICES} Services as MetalLB writes them`);
+    await reload(frr.instance, asMetallbWritesIt(addresses), signal);
+    const times: number[] = [];
+    for (let run = 0; run < 5; run++) {
+      const middle = addressOf(METALLB_SERVICES + run);
+      const more = addresses.concat(middle);
+      const ms = await timed(() => reload(frr.instance, asMetallbWritesIt(more), signal));
+      say(`frr-reload.py --reload of MetalLB's lines: ${ms.toFixed(0)} ms`);
+      await reload(frr.instance, asMetallbWritesIt(addresses), signal);
+      times.push(ms);
+    }
+    return times;
+  } finally {
+    await frr.stop();
+  }
+}
+
+/** The speaker as the agent runs it, its boot file and all. */
+class Announcer {
+  readonly services = new Map<string, readonly Advertised[]>();
+  readonly #speaker: BgpSpeaker;
+  #pass: FrrPass | undefined;
+
+  constructor({ instance }: FrrInNamespace) {
+    this.#speaker = new BgpSpeaker({
+      namespace: "metallb-system",
+      frr: {
+        open: async (applied, signal) => {
+          this.#pass = await FrrPass.open(instance, applied, signal);
+          return this.#pass;
+        },
+        writeBootFile: (text) => replaceFile(join(instance.stateDirectory, "frr.conf"), text),
+      },
+    });
+  }
+
+  async apply(lines?: number): Promise<void> {
+    const { changed, failures } = await this.#speaker.apply({ config: CONFIG, node: NODE, services: this.services }, signal);
+    if (failures.length > 0 || (lines !== undefined && changed !== lines)) throw new Error(`${changed} lines, ${JSON.stringify(failures)}`);
+  }
+
+  text(): string {
+    return this.#pass?.configuration ?? "";
+  }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
