@@ -37,6 +37,7 @@ await services.waitForSync(signal);
 await sleep(2_000);
 
 process.on("message", () => void measure());
+process.on("disconnect", () => process.exit());
 process.send?.({ ready: true });
 
 async function measure(): Promise<void> {

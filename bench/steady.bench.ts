@@ -1,0 +1,152 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { installCrds } from "../lab/kube/install-crds.ts";
+import { Namespace } from "../src/api/core/namespace.ts";
+import { Node } from "../src/api/core/node.ts";
+import { Service } from "../src/api/core/service.ts";
+import { ConfigurationState } from "../src/api/metallb/configuration-state.ts";
+import { IPAddressPool } from "../src/api/metallb/ip-address-pool.ts";
+import { CUSTOM_KINDS } from "../src/api/kinds.ts";
+import { parseKey } from "../src/api/kind.ts";
+import { addControllerParts } from "../src/cli/controller-parts.ts";
+import { accessFromKubeconfig, type ClusterAccess } from "../src/kube/client/access.ts";
+import { KubeClient } from "../src/kube/client/client.ts";
+import { Manager } from "../src/kube/controller/manager.ts";
+import { createLog } from "../src/kube/log.ts";
+import { inArena } from "./arena.ts";
+import { inParallel } from "./in-parallel.ts";
+import { ALL, compare, interleaved, type Bench } from "./measure.ts";
+import { METALLB, NODES, reports, SERVICES, Speakers, TENANT } from "./steady/speakers.ts";
+
+const [OURS, PEER] = ["steady-ours", "steady-per-reconcile"];
+const WRITERS = 32;
+/** A reconcile of everything each second, for a quarter of a minute. */
+const [REST_MS, EVERY_MS, PER_MINUTE] = [15_000, 1_000, 4];
+/** What is judged by silence is not what is measured: nobody renews a Lease here. */
+const silenceMs = 3_600_000;
+
+const { signal } = new AbortController();
+
+export const bench: Bench = {
+  name: "steady",
+  run: (say) =>
+    inArena({ audit: true }, async ({ kubeconfig, server }) => {
+      const access = await accessFromKubeconfig({ path: kubeconfig });
+      const uids = await prepare(access);
+      const stopController = startController(access);
+      const client = new KubeClient(access, { userAgent: OURS, maxSockets: WRITERS });
+      const speakers = new Speakers(client);
+      const count = (agent: string) => writesOf(server.auditLog, agent);
+
+      say(`${NODES.length} nodes report for the first time`);
+      speakers.pass(uids);
+      const first = await untilQuiet(() => count(OURS));
+      say(`${first} writes until all of it stood`);
+
+      const { ours, peer } = await interleaved({
+        ours: async () => {
+          const before = await count(OURS);
+          for (const end = performance.now() + REST_MS; performance.now() < end; await sleep(EVERY_MS)) speakers.pass(uids);
+          const writes = ((await count(OURS)) - before) * PER_MINUTE;
+          say(`ours: ${writes} writes in a minute`);
+          return writes;
+        },
+        peer: async () => {
+          const before = await count(PEER);
+          await onePass(access, uids);
+          const writes = (((await count(PEER)) - before) * 60_000) / EVERY_MS;
+          say(`a write for each reconcile: ${writes} writes in a minute`);
+          return writes;
+        },
+      });
+      // Writers that sleep would look just as good: they must still be awake.
+      await repaired(client);
+      await speakers.end();
+      await stopController();
+      client.close();
+      const what = `status writes in a minute, ${NODES.length} nodes and the controller at rest (the peer: one pass, 60 times)`;
+      return [compare({ bench: "steady", what, goal: ALL, unit: "writes" }, ours, peer)];
+    }),
+};
+
+/** Returns the uids of the Services. */
+async function prepare(access: ClusterAccess): Promise<Map<string, string>> {
+  const client = new KubeClient(access, { maxSockets: WRITERS });
+  await installCrds(client, CUSTOM_KINDS, signal);
+  for (const name of ["plumbline-system", "openperouter-system", METALLB, TENANT, "peer"]) {
+    await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  }
+  await inParallel(WRITERS, NODES.length, (n) => client.resource(Node).create({ metadata: { name: NODES[n] ?? "" } }, { signal }));
+  const spec = { addresses: ["198.18.0.0/24"], autoAssign: true, avoidBuggyIPs: false };
+  await client.resource(IPAddressPool).create({ metadata: { name: "pool", namespace: METALLB }, spec }, { signal });
+  const uids = new Map<string, string>();
+  for (const name of SERVICES) {
+    const ports = [{ protocol: "TCP" as const, port: 80 }];
+    const wanted = { metadata: { name, namespace: TENANT }, spec: { type: "LoadBalancer" as const, ports } };
+    uids.set(name, (await client.resource(Service).create(wanted, { signal })).metadata.uid ?? "");
+  }
+  client.close();
+  return uids;
+}
+
+function startController(access: ClusterAccess): () => Promise<void> {
+  const stopping = new AbortController();
+  const client = new KubeClient(access, { userAgent: OURS });
+  const log = createLog({ level: "error" });
+  const manager = new Manager({ client, log });
+  const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system", loadBalancer: { namespace: METALLB } };
+  addControllerParts({ manager, client, log, ...namespaces, settle: nothingToSettle, silenceMs });
+  const ended = manager.run(stopping.signal);
+  return () => {
+    stopping.abort();
+    return ended;
+  };
+}
+
+function nothingToSettle(): Promise<void> {
+  return Promise.resolve();
+}
+
+/** A speaker that knows nothing of what it wrote before writes what it finds. */
+async function onePass(access: ClusterAccess, uids: ReadonlyMap<string, string>): Promise<void> {
+  const client = new KubeClient(access, { userAgent: PEER, maxSockets: WRITERS });
+  const all = [...reports(uids)];
+  await inParallel(WRITERS, all.length, (n) => {
+    const { kind, key } = all[n] as (typeof all)[number];
+    // Nothing of ours may be disturbed: it writes what stands there already, which is a request all the same.
+    return client.resource(kind).patchStatus(parseKey(key), { status: {} }, { signal });
+  });
+  client.close();
+}
+
+/** What a foreign hand takes away is there again. */
+async function repaired(client: KubeClient): Promise<void> {
+  const states = client.resource(ConfigurationState);
+  for (const name of ["controller", `speaker-${NODES[0]}`]) {
+    await states.delete({ name, namespace: METALLB }, { signal });
+    while ((await states.get(name, { namespace: METALLB, signal }).catch(() => undefined))?.status?.result !== "Valid") await sleep(100);
+  }
+}
+
+interface Audited {
+  verb: string;
+  userAgent?: string;
+  objectRef?: { resource: string };
+}
+
+/** What was written, Leases aside. */
+async function writesOf(log: string, agent: string): Promise<number> {
+  const lines = (await readFile(log, "utf8")).split("\n").slice(0, -1);
+  return lines
+    .map((line) => JSON.parse(line) as Audited)
+    .filter(({ userAgent, verb, objectRef }) => userAgent === agent && !READS.has(verb) && objectRef?.resource !== "leases").length;
+}
+
+const READS = new Set(["get", "list", "watch"]);
+
+async function untilQuiet(count: () => Promise<number>): Promise<number> {
+  for (let before = -1, now = await count(); ; before = now, now = await count()) {
+    if (now === before) return now;
+    await sleep(12_000);
+  }
+}
