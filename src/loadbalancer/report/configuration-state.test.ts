@@ -141,3 +141,21 @@ test("ten thousand failures still make an object that can be stored, and it says
     /^10000 resources are not in effect as written; \d+ failures are too many to be listed$/,
   );
 });
+
+test("why nothing newer is known is told, also of what an earlier run found, and changes no result", () => {
+  const impairment = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
+  const asked = configurationState(speaker, undefined, impairment);
+  for (const finding of [
+    { failures: [], resources: [] },
+    { failures: [noProfile], resources: [] },
+  ]) {
+    const before = shown(configurationState(speaker, finding));
+    const after = shown(asked, before);
+    const [condition] = before?.conditions ?? [];
+    const message = `${impairment.message}; before that: ${condition?.message}`;
+    expect(after).toEqual({ ...before, conditions: [{ ...condition, reason: impairment.reason, message }] });
+    expect(shown(asked, after)).toBe(after);
+  }
+  const starting = shown(configurationState(speaker));
+  expect(shown(asked, starting)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", ...impairment }] });
+});

@@ -44,9 +44,8 @@ export function configurationStateName(component: Component): string {
 
 /** The ConfigurationState of a component. Before it has found anything it is Unknown, unless an earlier run left a result: that holds until there is a new one. */
 export function configurationState(component: Component, finding?: Finding, impairment?: Impairment): Picture<ConfigurationState> {
-  const unknown = notYetKnown(impairment);
   return {
-    status: finding ? found(component, finding, impairment) : (held) => (held?.result === undefined ? unknown : held),
+    status: finding ? found(component, finding, impairment) : (held) => foundBefore(held, impairment),
     create: { metadata: metadataOf(component) },
   };
 }
@@ -59,6 +58,15 @@ function metadataOf(component: Component): NonNullable<NonNullable<Picture<Confi
     annotations: { [nodeAnnotation]: node },
     ...(nodeUid !== undefined && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid: nodeUid }] }),
   };
+}
+
+/** What an earlier run found, and why nothing newer is known. */
+function foundBefore(held: Status | undefined, impairment?: Impairment): StatusReport {
+  const unknown = notYetKnown(impairment);
+  if (held?.result === undefined) return unknown;
+  if (!impairment) return { ...held, conditions: held.conditions ?? [] };
+  const { result, failedResources = [] } = held;
+  return { ...held, conditions: result === "Unknown" ? unknown.conditions : [verdict(failedResources, 0, impairment)] };
 }
 
 function notYetKnown(impairment?: Impairment): StatusReport {
@@ -105,7 +113,11 @@ function listResources(resources: Finding["resources"]): NonNullable<Status["res
   return fitting(listed, ROOM.resources, ({ state }) => state !== "Applied").slice(0, 4096);
 }
 
-function verdict(failures: Finding["failures"], unlisted: number, impairment?: Impairment): ConditionReport {
+function verdict(
+  failures: readonly { readonly kind: string; readonly name: string }[],
+  unlisted: number,
+  impairment?: Impairment,
+): ConditionReport {
   const count = new Set(failures.map(({ kind, name }) => `${kind}/${name}`)).size;
   const isValid = count === 0;
   const more = unlisted > 0 ? `; ${unlisted} failures are too many to be listed` : "";

@@ -10,6 +10,7 @@ import { node as nodeView, service } from "../announce/specimen.ts";
 import { bgpAd, l2Ad, node, objects, peer, pool } from "../config/specimen.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
+import type { SpokenSession } from "./bgp/sessions.ts";
 import type { Drivers } from "./drivers.ts";
 import { SpeakerMemory } from "./memory.ts";
 import type { Reports } from "./reports.ts";
@@ -43,6 +44,7 @@ class Stage {
   readonly held: string[][] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
+  spoken: SpokenSession[] | undefined;
   readonly memory = new SpeakerMemory(directory, log);
   readonly speaker: Speaker;
   failures: Failure[] = [];
@@ -72,7 +74,7 @@ class Stage {
         isAlive: () => true,
         protection: () => ({ is: "on" }),
       },
-      sessions: () => undefined,
+      sessions: () => this.spoken,
     };
     const reports = {
       configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),
@@ -110,6 +112,14 @@ test("where there is no peer, FRR is left alone, and the configuration is in eff
   await stage.speaker.carryOutBgp(signal);
   expect(stage.passes).toEqual([]);
   expect(stage.last).toMatchObject({ finding: { failures: [] }, impairment: undefined });
+});
+
+test("sessions of which nothing is remembered are ended, where no peer is left", async () => {
+  const stage = new Stage();
+  stage.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
+  await stage.load(network);
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.passes).toEqual([[]]);
 });
 
 test("nothing is said of the configuration before it was carried out", async () => {

@@ -30,8 +30,8 @@ interface Options {
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 const REFUSED = { minMs: 500, maxMs: 60_000 };
 const NOTHING = { failures: [], changed: 0, drift: [] };
-/** So many Services are decided before others have their turn. */
-const AT_ONCE = 200;
+/** So long Services are decided before others have their turn: heartbeats and lifetimes of addresses do not wait. */
+const TURN_MS = 10;
 
 /** What one node makes of the load balancer's configuration: decides, has it carried out, and says what became of it. */
 export class Speaker {
@@ -108,11 +108,13 @@ export class Speaker {
   async #decideAll({ tell }: { tell: "all" | "changed" }): Promise<void> {
     if (!this.announcements.config) return;
     const { reports } = this.#options;
-    let decided = 0;
+    let begun = performance.now();
     for (const key of this.announcements.services.keys()) {
       const { bgp, l2 } = this.announcements.decide(key, this.#live);
       if (tell === "all" || bgp || l2) this.#publishService(key);
-      if (++decided % AT_ONCE === 0) await new Promise(setImmediate);
+      if (performance.now() - begun < TURN_MS) continue;
+      await new Promise(setImmediate);
+      begun = performance.now();
     }
     this.#options.ring("bgp");
     this.#options.ring("l2");
@@ -129,8 +131,8 @@ export class Speaker {
     try {
       const place = { name: node, ...(this.#internalIPv4 !== undefined && { internalIPv4: this.#internalIPv4 }) };
       this.#bgp ??= drivers.bgp(await memory.applied());
-      // Where there is nobody to speak to, FRR need not run.
-      const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0;
+      // Where there is nobody to speak to, FRR need not run; but one that runs may speak for somebody whom we have forgotten.
+      const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0 && !drivers.sessions()?.length;
       const wanted = { config, node: place, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#refused = failures;
