@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Address } from "../../ip/address.ts";
 import type { Config, L2Ad } from "../config/config.ts";
@@ -54,8 +54,8 @@ export function decideL2(
 function elected(candidates: readonly NodeView[], ads: readonly L2Ad[], address: Address): NodeView[] {
   const text = address.toString();
   return candidates
-    .map((node) => ({ node, score: scoreOf(node, ads), lot: createHash("sha256").update(`${node.name}#${text}`).digest() }))
-    .sort((a, b) => b.score - a.score || a.lot.compare(b.lot))
+    .map((node) => ({ node, score: scoreOf(node, ads), lot: hash("sha256", `${node.name}#${text}`, "hex") }))
+    .sort((a, b) => b.score - a.score || (a.lot < b.lot ? -1 : 1))
     .map(({ node }) => node);
 }
 
