@@ -24,11 +24,13 @@ export interface ClusterWatchOptions {
 }
 
 const KEY = "cluster";
+/** Pools and advertisements are seldom written in the same moment, and whoever writes them should not be warned in between. */
+const STANDING_MS = 10_000;
 
 /** Keeps the view of the cluster up to date, and tells whoever wrote something that cannot be meant so. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
-  let warned = new Set<string>();
+  let standing = new Map<string, Standing>();
   return controller("loadbalancer-view", {
     watches: [
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
@@ -38,12 +40,25 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
     log,
     reconcile() {
       const differs = view.load(agents.living());
-      const warnings = view.loaded?.warnings ?? [];
-      for (const warning of warnings) if (!warned.has(textOf(warning))) warn(view.sources, warning, events);
-      warned = new Set(warnings.map(textOf));
+      const now = performance.now();
+      standing = new Map(
+        view.loaded?.warnings.map((warning) => {
+          const text = textOf(warning);
+          return [text, standing.get(text) ?? { warning, since: now, isTold: false }];
+        }),
+      );
+      const untold = [...standing.values()].filter(({ isTold }) => !isTold);
+      const due = untold.filter(({ since }) => since + STANDING_MS <= now);
+      for (const one of due) one.isTold = true;
+      tell(
+        view.sources,
+        due.map(({ warning }) => warning),
+        events,
+      );
       onLoaded();
       if (differs) onChange();
-      return Promise.resolve();
+      const next = untold.reduce((first, { isTold, since }) => (isTold ? first : Math.min(first, since + STANDING_MS)), Infinity);
+      return Promise.resolve(next === Infinity ? undefined : { requeueAfter: next - now });
     },
   });
 }
@@ -52,10 +67,22 @@ function textOf({ kind, name, field, message }: Warning): string {
   return JSON.stringify([kind, name, field, message]);
 }
 
-function warn(sources: ClusterSources, { kind, name, field, message }: Warning, events: Pick<EventRecorder, "record">): void {
-  const cache = Object.values(sources).find((source) => source.kind.kind === kind);
-  const object = (cache?.list() as KubeObject[] | undefined)?.find(({ metadata }) => metadata.name === name);
-  if (object) events.record(object, { type: "Warning", reason: "Ineffective", message: field === "" ? message : `${field}: ${message}` });
+interface Standing {
+  readonly warning: Warning;
+  readonly since: number;
+  isTold: boolean;
+}
+
+function tell(sources: ClusterSources, warnings: readonly Warning[], events: Pick<EventRecorder, "record">): void {
+  for (const source of Object.values(sources)) {
+    const ofKind = warnings.filter(({ kind }) => kind === source.kind.kind);
+    const objects = new Map(ofKind.length === 0 ? [] : (source.list() as KubeObject[]).map((object) => [object.metadata.name, object]));
+    for (const { name, field, message } of ofKind) {
+      const object = objects.get(name);
+      if (object)
+        events.record(object, { type: "Warning", reason: "Ineffective", message: field === "" ? message : `${field}: ${message}` });
+    }
+  }
 }
 
 /** A Node says every few minutes that it is well, which is no news here. */
