@@ -104,6 +104,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     services,
     refusals,
     refusalOf: (key) => serving.refusal(key)?.message,
+    isBusy: () => serving.isBusy,
     landscape: () => view.landscape,
   });
   const watching = clusterWatch({

@@ -48,6 +48,7 @@ export class ServiceController implements Runnable {
   readonly #bell = new Bell();
   /** What each Service was last told that it cannot have, and why. */
   readonly #refused = new Map<string, EventText>();
+  #underWay = 0;
   /** For the time of a term. */
   #desk: AddressDesk | undefined;
   /** What was told of the pools while a term begins. */
@@ -73,6 +74,11 @@ export class ServiceController implements Runnable {
 
   isInEffect(pool: string): boolean {
     return this.#desk?.isInEffect(pool) ?? false;
+  }
+
+  /** Whether so many Services are being given their addresses that everything else should wait. */
+  get isBusy(): boolean {
+    return this.#underWay > IN_FLIGHT / 2;
   }
 
   /** Why the Service does not have what it asks for. */
@@ -164,6 +170,7 @@ export class ServiceController implements Runnable {
     const { client, services, events } = this.#options;
     const { resourceVersion } = service.metadata;
     if (resourceVersion === undefined) return;
+    this.#underWay += 1;
     try {
       const answer = await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal });
       services.learn(answer);
@@ -172,6 +179,8 @@ export class ServiceController implements Runnable {
       // Someone was faster; the watch brings what happened, and the address stays held until then.
       if (isKubeError(error, "Conflict", "NotFound")) return;
       throw error;
+    } finally {
+      this.#underWay -= 1;
     }
     const addresses = wanted?.addresses ?? [];
     if (addresses.length > 0 && "status" in patch) {

@@ -27,10 +27,14 @@ export interface AnnouncedReportsOptions {
   /** Rings for a Service that was refused an address, or no longer is. */
   refusals: Source;
   refusalOf: (key: string) => string | undefined;
+  /** Whether what is urgent keeps the server busy. */
+  isBusy: () => boolean;
   /** Where Services can be announced now; undefined while nobody knows. */
   landscape: () => Landscape | undefined;
 }
 
+/** When to look again where nothing could be said because the server was busy. */
+const BUSY_MS = 5_000;
 const SERVICE_NAME = "kubernetes.io/service-name";
 
 /** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
@@ -77,6 +81,8 @@ export class AnnouncedReports {
     // One that waits for nothing but its turn has its address in a moment.
     const passing = view.addresses.length === 0 && refusal === undefined;
     if (!place || (passing && (!stored || stored.reason === "noIPAllocated"))) return undefined;
+    // Addresses go first.
+    if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
 
     const condition = announcedCondition(view, place, refusal);
     const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing);
