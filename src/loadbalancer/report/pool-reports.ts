@@ -40,7 +40,17 @@ export function addPoolReports({ manager, client, budget, log, pools, usage, usa
       return Promise.resolve();
     },
   });
-  manager.add(counting, { leaderOnly: true });
+  manager.add(
+    {
+      name: counting.name,
+      async run(signal) {
+        await counting.run(signal);
+        // What whoever leads next hands out is not known here.
+        for (const metric of Object.values(allocatorMetrics)) metric.reset();
+      },
+    },
+    { leaderOnly: true },
+  );
   manager.add(writer, { stage: "writers", leaderOnly: true });
 }
 

@@ -35,9 +35,10 @@ function exhaustion({ assignedIPv4, assignedIPv6, availableIPv4, availableIPv6 }
     ...(assignedIPv4 > 0n && availableIPv4 === 0n ? ["IPv4"] : []),
     ...(assignedIPv6 > 0n && availableIPv6 === 0n ? ["IPv6"] : []),
   ];
-  const [status, reason, message] =
-    full.length > 0
-      ? (["True", "NoAddressLeft", `Every ${full.join(" and ")} address of the pool is in use`] as const)
-      : (["False", "AddressesLeft", "There are addresses left"] as const);
-  return { type: "Exhausted", status, reason, message };
+  const isEmpty = full.length === 0 && availableIPv4 + availableIPv6 === 0n;
+  if (full.length === 0 && !isEmpty) {
+    return { type: "Exhausted", status: "False", reason: "AddressesLeft", message: "There are addresses left" };
+  }
+  const message = isEmpty ? "The pool has no address that it may give" : `Every ${full.join(" and ")} address of the pool is in use`;
+  return { type: "Exhausted", status: "True", reason: "NoAddressLeft", message };
 }
