@@ -156,6 +156,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         bell,
       ],
       log,
+      timeoutMs: PASS_MS,
       async reconcile(key, { signal }) {
         if (key === MEMBERS) return speaker.members(live.value);
         if (key === NODES) return place();

@@ -186,6 +186,35 @@ test("with the rights of deploy/rbac the agent does all of its work, and is refu
   expect(await refusals()).toBe(before);
 });
 
+test("a right that is missing flips no result, and is told as the reason why the result is old", async () => {
+  const kind: Kind<KubeObject & { rules: { resources: string[] }[] }> = {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "Role",
+    plural: "roles",
+    scope: "Namespaced",
+  };
+  const roles = admin.resource(kind);
+  const role = { name: "plumbline-loadbalancer-agent", namespace: metallb };
+  const { rules } = await roles.get(role.name, { namespace: metallb, signal });
+  const state = async () => (await admin.resource(ConfigurationState).get("speaker-worker0", { namespace: metallb, signal })).status;
+
+  await roles.patch(role, { rules: rules.filter(({ resources }) => !resources.includes("secrets")) }, { signal });
+  await create(BGPPeer, "second", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.2", passwordSecret: { name: "other" } });
+  await eventually(async () => {
+    const { result, conditions } = (await state()) ?? {};
+    expect(result).toBe("Valid");
+    expect(conditions).toMatchObject([{ type: "Valid", status: "True", reason: "SecretUnreadable" }]);
+    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other");
+  });
+  await roles.patch(role, { rules }, { signal });
+  await eventually(async () => {
+    const { result, conditions, resources } = (await state()) ?? {};
+    expect([result, conditions?.[0]?.reason]).toEqual(["Valid", "ConfigurationValid"]);
+    expect(resources).toContainEqual({ kind: "BGPPeer", name: "second", observedGeneration: 1, state: "Applied" });
+  });
+});
+
 const annotations = (node: string) => ({ "plumbline.dev/node": node });
 const report = (name: string, node: string, namespace = "shop") => ({ metadata: { name, namespace, annotations: annotations(node) } });
 

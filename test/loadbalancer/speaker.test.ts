@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { BFDProfile } from "../../src/api/metallb/bfd-profile.ts";
@@ -212,6 +213,7 @@ test("nothing is written for what changes nothing: heartbeats of nodes, statuses
       await cluster.client
         .resource(Secret)
         .create({ metadata: { name: "unrelated", namespace: METALLB }, data: { password: btoa("x") } }, { signal });
+      await cluster.client.resource(Namespace).patch({ name: "shop" }, { metadata: { labels: { touched: "yes" } } }, { signal });
       await cluster.patch(Secret, "bgp-password", { data: { username: btoa("someone") } });
     }),
   ).toEqual([]);
