@@ -33,9 +33,10 @@ describe("addresses", () => {
     await cluster.hasAddresses("web", "192.0.2.10");
     expect(await poolOf("web")).toBe("small");
     await told("web", /IPAllocated: Assigned IP \["192.0.2.10"\]/);
+    await eventually(async () => expect((await cluster.readService("web")).status?.conditions).toHaveLength(1));
     await quiet();
     const patches = (await cluster.writes("controller")).filter((write) => write.includes("services/web/status"));
-    // The other one is its condition.
+    // The second one is its condition.
     expect(patches).toEqual(["patch services/web/status 200", "patch services/web/status 200"]);
   });
 
