@@ -205,3 +205,21 @@ test("each beginning was told once, and a restart told nothing anew", async () =
     ]);
   });
 });
+
+test("a Node that is gone has no objects, however often they are taken away, and resets no session; what went meanwhile is not announced when it is back", async () => {
+  await cluster.service("short", { ip: "10.20.0.4", on: ["worker0"] });
+  await goTo("short", "tor", "tor");
+  const routerId = async () => /bgp router-id .*/.exec(await cluster.node(1).vtysh("show running-config"))?.[0];
+  const before = await routerId();
+  const nodes = cluster.client.resource(Node);
+  const { metadata, status } = await nodes.get("worker1", { signal });
+  await nodes.delete({ name: "worker1" }, { signal });
+  await goTo("told", "tor", "");
+  await cluster.remove(Service, "short", "shop");
+  await eventually(async () => expect(await cluster.node(1).vtysh("show running-config")).not.toContain("10.20.0.4"));
+  expect(await peersOf("told")).toEqual(["tor", ""]);
+  expect(await routerId()).toBe(before);
+  await nodes.create({ metadata: { name: metadata.name, labels: metadata.labels ?? {} }, spec: {} }, { signal });
+  await nodes.patchStatus({ name: "worker1" }, { status: { addresses: status?.addresses ?? [] } }, { signal });
+  await goTo("told", "tor", "tor");
+});

@@ -104,7 +104,7 @@ export class Reports {
   /** To whom a Service is to be announced from here; undefined: to nobody. */
   service(key: string, uid: string, advertised: readonly Advertised[] | undefined, peers: Config["peers"]): void {
     const reach = advertised && peersOf(advertised, peers);
-    if (!reach || reach.all.length === 0) return this.bgp.drop(key);
+    if (!reach || reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
     this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
   }
 
@@ -125,8 +125,13 @@ export class Reports {
     stateOf: (address: Address) => AddressState,
     protection: Protection,
   ): void {
-    if (elected?.node !== this.#node) return this.l2.drop(key);
+    if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
+  }
+
+  /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
+  #isNodeGone(): boolean {
+    return this.surroundings.nodeUid() === undefined;
   }
 
   #bgpKey(key: string): string {

@@ -41,6 +41,7 @@ class Stage {
   readonly findings: { finding: Finding | undefined; impairment: Impairment | undefined }[] = [];
   readonly services = new Map<string, boolean>();
   readonly passes: string[][] = [];
+  readonly knownAs: (string | undefined)[] = [];
   readonly held: string[][] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
@@ -58,8 +59,9 @@ class Stage {
         this.applied = [...applied];
         return {
           applied: this.applied,
-          apply: ({ config, services }) => {
+          apply: ({ config, services, node }) => {
             if (this.broken) return Promise.reject(this.broken);
+            this.knownAs.push(node.internalIPv4);
             this.passes.push([...config.peers.keys(), ...services.keys()]);
             for (const name of config.peers.keys()) {
               if (!this.failures.some((failure) => failure.name === name)) this.applied.push({ owner: `BGPPeer/${name}`, lines: [] });
@@ -220,4 +222,21 @@ test("what was said before a restart holds until the addresses were looked at, a
   stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
   stage.speaker.publishHolders();
   expect(stage.l2.at(-1)).toBe("say shop/web");
+});
+
+test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
+  const stage = new Stage();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  stage.rung.length = 0;
+  const here = new Map([["a", nodeView("a")]]);
+  for (const [nodes, address] of [
+    [here, "192.0.2.10"],
+    [new Map(), undefined],
+    [here, "192.0.2.10"],
+    [here, "192.0.2.11"],
+  ] as const) {
+    await stage.speaker.place(nodes, address);
+    await stage.speaker.carryOutBgp(signal);
+  }
+  expect(stage.knownAs).toEqual(["192.0.2.10", "192.0.2.10", "192.0.2.10", "192.0.2.11"]);
 });

@@ -79,8 +79,9 @@ export class Speaker {
   }
 
   async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
-    const isOther = this.#internalIPv4 !== internalIPv4;
-    this.#internalIPv4 = internalIPv4;
+    // By it others know this node in BGP. A Node object that is gone for a moment is no reason to start all sessions anew.
+    const isOther = nodes.has(this.#options.node) && this.#internalIPv4 !== internalIPv4;
+    if (isOther) this.#internalIPv4 = internalIPv4;
     // Other nodes may make names ambiguous.
     if (this.announcements.place(nodes)) await this.#decideAll({ tell: "all" });
     if (isOther) this.#options.ring("bgp");

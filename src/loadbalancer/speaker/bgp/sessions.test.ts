@@ -186,6 +186,14 @@ test("a daemon that was started anew is noticed although it answers", async () =
   await stage.stop();
 });
 
+test("a neighbour that is gone is looked after at once: a person may have taken it away", async () => {
+  const stage = pollOf(established(1_000));
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say({ default: {} });
+  expect(stage.heard).toEqual(["change", "restart", "change"]);
+  await stage.stop();
+});
+
 const shown = async (metric: string) => (await registry.metrics()).split("\n").filter((line) => line.startsWith(`${metric}{`));
 
 test("MetalLB's metrics tell of each session, and no more of one that is gone", async () => {

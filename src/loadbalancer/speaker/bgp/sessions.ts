@@ -30,7 +30,7 @@ export interface SessionPollOptions {
   readonly everyMs?: number;
   /** The state of a session has changed, or FRR has stopped or begun to answer. */
   onChange(): void;
-  /** A daemon was started anew, so that it may have forgotten its configuration; or FRR does not answer. */
+  /** A daemon was started anew, so that it may have forgotten its configuration; or a neighbour is gone; or FRR does not answer. */
   onRestart(): void;
 }
 
@@ -100,7 +100,9 @@ export class SessionPoll implements Runnable {
       sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
     }
     const changed = !isDeepStrictEqual(this.#spoken, sessions);
-    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#spoken);
+    const there = new Set(sessions.map(keyOf));
+    const isOneGone = this.#spoken?.some((session) => !there.has(keyOf(session))) ?? false;
+    const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#spoken || isOneGone);
     this.#spoken = sessions;
     this.#reasons = reasons;
     this.#identity = identity;
