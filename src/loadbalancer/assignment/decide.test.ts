@@ -63,6 +63,14 @@ describe("a Service that is not ours", () => {
     expect(decide(service("web", more), desk([main])).wanted).toBeUndefined();
   });
 
+  test("and took the name of one that was keeps what another gave it", () => {
+    const place = desk([main]);
+    decide(service("web"), place);
+    const decision = decide(service("web", { loadBalancerClass: "example.com/other", ips: ["203.0.113.1"] }), place);
+    expect(decision.wanted).toBeUndefined();
+    expect(texts(decide(service("next"), place))).toEqual(["192.0.2.0"]);
+  });
+
   test("any more is left with nothing, and its address is free", () => {
     const place = desk([main]);
     decide(service("web"), place);

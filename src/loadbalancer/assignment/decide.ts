@@ -32,8 +32,10 @@ export function decide(service: Service, desk: Desk): Decision {
   if (!isOurs(service, lbClass)) {
     const had = allocator.held(key) !== undefined;
     allocator.release(key);
-    const left = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
-    return had || left ? { wanted: nothing, ...quiet } : quiet;
+    const isMarked = annotatedPool(service) !== undefined;
+    // What one of another class shows may be what another gave it.
+    const isLeft = service.spec.type === "LoadBalancer" ? had && isMarked : had || isMarked;
+    return isLeft ? { wanted: nothing, ...quiet } : quiet;
   }
   // Where we are not to hand out anything, someone else may.
   if (!desk.hasPools && annotatedPool(service) === undefined) {
