@@ -73,7 +73,7 @@ export async function startEmbeddedApi({ directory, address, manifests, log, pro
   };
 }
 
-export async function startKubeApi({ directory, address, manifests, progress, signal }: ApiOptions): Promise<LabApi> {
+export async function startKubeApi({ directory, address, progress, signal }: Omit<ApiOptions, "manifests" | "log">): Promise<LabApi> {
   // The lab's kubelets do not report that they live.
   const plane = await startControlPlane({ kwok: false, nodeLifecycle: false, address, progress });
   const client = new KubeClient(await accessFromKubeconfig({ path: plane.kubeconfig }));
@@ -88,7 +88,6 @@ export async function startKubeApi({ directory, address, manifests, progress, si
           if (!isKubeError(error, "AlreadyExists")) throw error;
         });
     }
-    await applyAll(client, manifests, signal);
     // The server's own directory is hidden from the lab's hosts.
     const kubeconfig = join(directory, "kubeconfig");
     await cp(plane.kubeconfig, kubeconfig);
@@ -109,7 +108,8 @@ export async function startKubeApi({ directory, address, manifests, progress, si
   }
 }
 
-async function applyAll(client: KubeClient, manifests: readonly string[], signal: AbortSignal): Promise<void> {
+/** To a real API server. */
+export async function applyManifests(client: KubeClient, manifests: readonly string[], signal: AbortSignal): Promise<void> {
   if (manifests.length === 0) return;
   const inputs = await readInputs(manifests);
   const apply = applyServerSide(true);

@@ -12,7 +12,7 @@ import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import { Agent } from "./agents.ts";
 import { builtProgram } from "./program.ts";
-import { type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
+import { applyManifests, type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
 import { STAND_IN_PORTS, StandIns } from "./stand-ins.ts";
@@ -81,11 +81,13 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   signal.throwIfAborted();
 
   const { network, hasVrf: routers } = machine;
-  const startApi = options.kube ? startKubeApi : startEmbeddedApi;
   const manifests = options.manifests?.({ routers }) ?? [];
-  const api = await startApi({ directory, address: network.outside, manifests, log, progress, signal });
+  const place = { directory, address: network.outside, progress, signal };
+  const api = await (options.kube ? startKubeApi(place) : startEmbeddedApi({ ...place, manifests, log }));
   started.defer(() => api.stop());
   for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
+  // Not before all nodes are there: pods spread over those that there are.
+  if (api.plane) await applyManifests(api.client, manifests, signal);
   started.defer(runController(api.client, { log, silenceMs: options.silenceMs }));
 
   const net = await startNet({ started: machine, keep: [directory], routers, speakers: options.speakers ?? false, progress, signal });
