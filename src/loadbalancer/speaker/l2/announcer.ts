@@ -74,7 +74,11 @@ export class L2Announcer implements Runnable {
     this.#tenures = new Tenures(node);
     this.#guard = new Guard({ nft: (text, signal) => ground.nft(text, signal), exemptPorts, log, onApplied: () => this.#move() });
     this.#wire = ground.wire({
-      onStart: () => this.#tenures.deaf(performance.now()),
+      onStart: () => {
+        this.#tenures.deaf(performance.now());
+        this.#move();
+      },
+      onEnd: () => this.#move(),
       onSaid: (said, device) => this.#hear(said, device),
       onDatagram: (bytes) => this.#heartbeats.take(bytes),
       onFailed: (device, words) => this.#tenures.unsent(device, `frames cannot be sent: ${words}`, performance.now()),

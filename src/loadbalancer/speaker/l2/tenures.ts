@@ -27,7 +27,8 @@ export class Tenures {
   readonly #self: string;
   /** By address. */
   readonly #tenures = new Map<string, Tenure[]>();
-  #drops: Spot[] = [];
+  /** By address and interface: what could not be dropped and is to be dropped again is dropped once. */
+  readonly #drops = new Map<string, Spot>();
   #checkAt = 0;
   #checked = -1;
 
@@ -65,12 +66,12 @@ export class Tenures {
       });
       this.#tenures.set(String(address), tenures);
     }
-    for (const tenure of [...before.values()].flat()) if (tenure.phase.is === "holding" && !this.#same(tenure)) this.#drops.push(tenure);
+    for (const tenure of [...before.values()].flat()) if (tenure.phase.is === "holding" && !this.#same(tenure)) this.#leave(tenure);
   }
 
   step(now: number, isGuarded: (spot: Spot) => boolean): Steps {
     const steps: Writable<Steps> = {
-      drop: this.#drops.splice(0, MOST),
+      drop: [],
       refresh: [],
       add: [],
       announce: [],
@@ -88,6 +89,12 @@ export class Tenures {
         if (tenure.phase.is === "holding") holding.push(tenure);
       }
       if (isDecided(tenures)) takeSilent(tenures, now, isGuarded, steps);
+    }
+    // What is taken anew must not be dropped afterwards.
+    for (const spot of steps.add) this.#drops.delete(keyOf(spot));
+    for (const [key, spot] of this.#drops.entries().take(MOST)) {
+      steps.drop.push(spot);
+      this.#drops.delete(key);
     }
     this.#refresh(holding, now, steps);
     this.#check(holding, now, steps);
@@ -148,12 +155,12 @@ export class Tenures {
 
   /** What was asked for could not be done; the next step says it again. */
   undone({ drop, refresh, add }: Pick<Steps, "drop" | "refresh" | "add">, now: number): void {
-    this.#drops.unshift(...drop);
+    for (const spot of drop) this.#leave(spot);
     for (const { by, ...spot } of refresh) {
       const tenure = this.#same(spot);
       if (tenure?.phase.is === "holding") tenure.phase = { ...tenure.phase, refreshed: -Infinity, until: by };
     }
-    for (const spot of add) this.#drops.push(spot);
+    for (const spot of add) this.#leave(spot);
     for (const spot of add) this.#put(spot, { is: "probing", from: now, sent: 0 });
   }
 
@@ -168,7 +175,7 @@ export class Tenures {
       return known ? "nothing" : "in-use";
     }
     if (letsGo(this.#self, tenure.candidates, node)) {
-      this.#drops.push(tenure);
+      this.#leave(tenure);
       tenure.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
       return "let-go";
     }
@@ -207,19 +214,19 @@ export class Tenures {
 
   /** What was to be dropped and has not been. */
   get leaving(): readonly Spot[] {
-    return this.#drops;
+    return [...this.#drops.values()];
   }
 
   /** When there is something to do again, at the latest in a second. */
   due(now: number): number {
-    if (this.#drops.length > 0) return now;
+    if (this.#drops.size > 0) return now;
     let due = now + CHECK_EVERY_MS;
     for (const tenures of this.#tenures.values()) for (const { phase } of tenures) due = Math.min(due, dueOf(phase, now));
     return due;
   }
 
   #hold(tenure: Tenure, phase: Holding, now: number, steps: Writable<Steps>): void {
-    if (now >= phase.until) return this.#lose(tenure, now, steps.drop);
+    if (now >= phase.until) return this.#lose(tenure, now);
     if (!phase.confirmed || phase.announced === ANNOUNCEMENTS || now < phase.announceAt) return;
     steps.announce.push(tenure);
     if (phase.announced === 0) steps.check.push(tenure);
@@ -249,8 +256,12 @@ export class Tenures {
     steps.check.push(...holding.slice(this.#checked, this.#checked + 1));
   }
 
-  #lose(tenure: Tenure, now: number, drops = this.#drops): void {
-    drops.push(tenure);
+  #leave(spot: Spot): void {
+    this.#drops.set(keyOf(spot), spot);
+  }
+
+  #lose(tenure: Tenure, now: number): void {
+    this.#leave(tenure);
     tenure.phase = { is: "probing", from: now, sent: 0 };
   }
 
@@ -271,3 +282,5 @@ export class Tenures {
     return this.#tenures.get(String(address))?.find(({ nic }) => nic.name === device);
   }
 }
+
+const keyOf = ({ address, nic }: Spot) => `${String(address)} ${nic.index}`;

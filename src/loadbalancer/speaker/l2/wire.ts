@@ -18,6 +18,8 @@ const STUCK_MS = 5_000;
 export interface WireEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
   onStart(): void;
+  /** It has ended: `fault` says why. */
+  onEnd(): void;
   onSaid(said: Said, device: string): void;
   onDatagram(bytes: Buffer): void;
   /** A frame could not be sent. */
@@ -53,6 +55,7 @@ export class Wire {
       (words) => {
         l2WireRestarts.inc();
         this.#fault = words;
+        this.#options.onEnd();
         this.#options.log.warn({ words }, "the process that sends and hears frames has ended and is started again");
       },
     );
