@@ -38,7 +38,7 @@ export interface ControllerPartsOptions {
   namespace: string;
   routerNamespace: string;
   /** The load balancer's configuration and which Services are its own; without it there is none. */
-  loadBalancer?: { namespace: string; lbClass?: string };
+  loadBalancer?: { namespace: string; lbClass?: string; ignoreExcludeLb?: boolean };
   /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
   agents?: string;
   /** Returns when no write of an earlier leader can arrive any more. */
@@ -100,8 +100,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(recorder, { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
-    const { namespace: metallbNamespace, lbClass } = options.loadBalancer;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, events, budget, settle, states: speakers.states });
+    const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
+    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states: speakers.states });
   }
   manager.add(events, { stage: "writers", leaderOnly: true });
 }

@@ -16,6 +16,7 @@ interface ControllerOptions extends ClusterOptions {
   routerNamespace: string;
   metallbNamespace: string;
   lbClass?: string;
+  ignoreExcludeLb?: boolean;
   agents?: string;
   healthAddress: string;
   webhookMode: WebhookMode;
@@ -34,6 +35,7 @@ export function configure(command: Command): void {
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", "metallb-system")
     .option("--lb-class <class>", "serve the Services of this loadBalancerClass; left out, those without one")
+    .option("--ignore-exclude-lb", "the agents run with this option, so nodes labelled to be left out announce Services")
     .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
     .option(
@@ -73,6 +75,7 @@ async function run(options: ControllerOptions): Promise<void> {
       loadBalancer: {
         namespace: options.metallbNamespace,
         ...(options.lbClass === undefined ? {} : { lbClass: options.lbClass }),
+        ...(options.ignoreExcludeLb && { ignoreExcludeLb: true }),
       },
       ...(options.agents === undefined ? {} : { agents: options.agents }),
       settle: (signal) => leader.settle(signal),

@@ -39,6 +39,8 @@ export interface LoadBalancerOptions {
   metallbNamespace: string;
   /** Only Services of this class; without it, only those of none. */
   lbClass: string | undefined;
+  /** As the speakers have it: whether nodes that are labelled to be left out announce nevertheless. */
+  ignoreExclude: boolean;
   events: EventRecorder;
   budget: WriteBudget;
   /** With their labels and the condition NetworkUnavailable. */
@@ -89,7 +91,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
   });
 
   const peers = manager.cache(BGPPeer, { namespace });
-  const view = new ClusterView({
+  const sources = {
     pools,
     peers,
     communities,
@@ -98,7 +100,8 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     bgpAdvertisements: manager.cache(BGPAdvertisement, { namespace }),
     l2Advertisements: manager.cache(L2Advertisement, { namespace }),
     nodes: options.nodes,
-  });
+  };
+  const view = new ClusterView(sources, options);
   const announced = new AnnouncedReports({
     ...options,
     services,

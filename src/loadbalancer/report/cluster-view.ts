@@ -37,14 +37,17 @@ const someSecret: Omit<Secret, "metadata"> = { type: "kubernetes.io/basic-auth",
 /** The configuration as the cluster has it, over all nodes: for what is to be said of it in one place. */
 export class ClusterView {
   readonly sources: ClusterSources;
+  readonly #ignoreExclude: boolean;
   #lastGood: LastGood = new Map();
   #loaded: Loaded | undefined;
   #nodes: readonly NodeView[] = [];
   #living: ReadonlySet<string> | undefined;
   #landscape: Landscape | undefined;
 
-  constructor(sources: ClusterSources) {
+  /** `ignoreExclude`: nodes that ask not to be used for load balancers are, by all speakers. */
+  constructor(sources: ClusterSources, { ignoreExclude }: { ignoreExclude: boolean }) {
     this.sources = sources;
+    this.#ignoreExclude = ignoreExclude;
   }
 
   get loaded(): Loaded | undefined {
@@ -58,7 +61,7 @@ export class ClusterView {
 
   /** Looks at everything anew. Returns whether anything that could decide about an announcement is different. */
   load(living: readonly string[] | undefined): boolean {
-    const nodes = this.sources.nodes.list().map((node) => readNode(node, { ignoreExclude: false }));
+    const nodes = this.sources.nodes.list().map((node) => readNode(node, { ignoreExclude: this.#ignoreExclude }));
     const loaded = this.#load(nodes);
     const alive = living && new Set(living);
     const isSame =

@@ -47,7 +47,7 @@ async function watched() {
   };
   const told: string[] = [];
   const watching = clusterWatch({
-    view: new ClusterView(sources),
+    view: new ClusterView(sources, { ignoreExclude: false }),
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },
     events: { record: ({ metadata }, { reason, message }) => told.push(`${reason} ${metadata.name}: ${message}`) },
     onLoaded: () => undefined,

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { Namespace } from "../../api/core/namespace.ts";
+import { Node } from "../../api/core/node.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { ClusterView } from "./cluster-view.ts";
+
+function holding<T extends KubeObject>(kind: Kind<T>, objects: T[] = []) {
+  return { kind, list: () => objects, subscribe: () => () => undefined, waitForSync: () => Promise.resolve() };
+}
+
+const excluded: Node = { metadata: { name: "n1", labels: { "node.kubernetes.io/exclude-from-external-load-balancers": "" } }, spec: {} };
+const sources = {
+  pools: holding(IPAddressPool),
+  peers: holding(BGPPeer),
+  bfdProfiles: holding(BFDProfile),
+  bgpAdvertisements: holding(BGPAdvertisement),
+  l2Advertisements: holding(L2Advertisement),
+  communities: holding(Community),
+  namespaces: holding(Namespace),
+  nodes: holding(Node, [excluded]),
+};
+
+test.each([true, false])("a node labelled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
+  const view = new ClusterView(sources, { ignoreExclude });
+  view.load(["n1"]);
+  expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);
+});
+
+test("where nobody knows who is alive nobody knows where Services can be announced, and the same again is no change", () => {
+  const view = new ClusterView(sources, { ignoreExclude: false });
+  view.load(undefined);
+  expect(view.landscape).toBeUndefined();
+  expect([view.load(["n1"]), view.load(["n1"]), view.load([])]).toEqual([true, false, true]);
+});
