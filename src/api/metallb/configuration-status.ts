@@ -14,7 +14,12 @@ export const ConfigurationStatus = defineKind({
   categories: ["plumbline", "metallb"],
   doc: "Whether the load balancer's configuration is valid, over all components; `config-status` is the only one. The parts are the ConfigurationStates.",
   columns: [
-    { name: "Valid", path: ".status.validConfig", type: "boolean", doc: "Whether every component that reports finds it valid." },
+    {
+      name: "Valid",
+      path: ".status.validConfig",
+      type: "boolean",
+      doc: "Whether every component finds it valid; false also while one does not report.",
+    },
     { name: "Invalid", path: ".status.components.invalid", type: "integer", doc: "How many components find it invalid." },
     { name: "Unknown", path: ".status.components.unknown", type: "integer", doc: "How many components do not report." },
     { name: "LastError", path: ".status.lastError", type: "string", doc: "What is wrong." },
@@ -22,7 +27,11 @@ export const ConfigurationStatus = defineKind({
   ],
   status: s.object(
     {
-      validConfig: s.optional(s.bool({ doc: "Whether every component finds the configuration valid. Not there while none has reported." })),
+      validConfig: s.optional(
+        s.bool({
+          doc: "Whether every component finds the configuration valid. False also while one does not report, with no lastError; not there while none has reported.",
+        }),
+      ),
       lastError: s.optional(s.string({ doc: "All errors of all components, each once, one a line.", maxLength: 65_536 })),
       components: s.optional(
         s.object(
