@@ -5,8 +5,8 @@ import { createLog } from "../../../kube/log.ts";
 import { L2Announcer } from "./announcer.ts";
 import type { Ground } from "./ground.ts";
 import { observed } from "./nics.ts";
-import type { Spot } from "./tenure.ts";
-import type { WireEvents } from "./wire.ts";
+import type { Spot } from "./tenures/tenure.ts";
+import type { WireEvents } from "./wire/wire.ts";
 
 const vip = parseAddress("192.0.2.100");
 const rival = "02:00:00:00:00:0b";

@@ -2,7 +2,7 @@ import { nft } from "../../../hostnet/nft.ts";
 import { watchNamespace } from "../../../hostnet/watch-links.ts";
 import type { Log } from "../../../kube/log.ts";
 import { NodeLinks } from "./node-links.ts";
-import { Wire, type WireEvents } from "./wire.ts";
+import { Wire, type WireEvents } from "./wire/wire.ts";
 
 /** Everything through which the announcer touches the node. */
 export interface Ground {

@@ -4,7 +4,7 @@ import { run } from "../../../hostnet/run.ts";
 import type { Log } from "../../../kube/log.ts";
 import { drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
 import { observed, type Observed } from "./nics.ts";
-import type { Due, Spot, Steps } from "./tenure.ts";
+import type { Due, Spot, Steps } from "./tenures/tenure.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
 const INTERRUPTED = "Dump was interrupted";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { KernelError } from "../../../hostnet/error.ts";
-import { parseAddress } from "../../../ip/address.ts";
-import { createLog } from "../../../kube/log.ts";
+import { KernelError } from "../../../../hostnet/error.ts";
+import { parseAddress } from "../../../../ip/address.ts";
+import { createLog } from "../../../../kube/log.ts";
 import { Guard } from "./guard.ts";
 
 const spot = (address: string, name = "eth0") => ({ address: parseAddress(address), nic: { name, index: 2, mac: "02:00:00:00:00:0a" } });

@@ -1,4 +1,4 @@
-import type { Address } from "../../../ip/address.ts";
+import type { Address } from "../../../../ip/address.ts";
 import { letsGo, yields } from "./election.ts";
 import {
   ANNOUNCEMENTS,

@@ -1,4 +1,4 @@
-import { LIFETIME_S } from "./address-form.ts";
+import { LIFETIME_S } from "../address-form.ts";
 import type { Asking, Spot, Steps, Tenure } from "./tenure.ts";
 
 export const PROBES = 3;

@@ -2,12 +2,12 @@ import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { keepRunning } from "../../../hostnet/keep-running.ts";
-import type { Address } from "../../../ip/address.ts";
-import type { Log } from "../../../kube/log.ts";
-import { l2WireRestarts } from "../../../kube/metrics.ts";
+import { keepRunning } from "../../../../hostnet/keep-running.ts";
+import type { Address } from "../../../../ip/address.ts";
+import type { Log } from "../../../../kube/log.ts";
+import { l2WireRestarts } from "../../../../kube/metrics.ts";
 import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
-import type { Nic } from "./nics.ts";
+import type { Nic } from "../nics.ts";
 import { WIRE_SCRIPT } from "./wire-script.ts";
 
 const PROTOCOL = { 4: "2054", 6: "34525" } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseAddress } from "../../../ip/address.ts";
+import { parseAddress } from "../../../../ip/address.ts";
 import { announcement, probe, readFrame, solicitedNode } from "./frames.ts";
 
 const mac = "02:00:00:00:00:0a";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseAddress } from "../../../ip/address.ts";
+import { parseAddress } from "../../../../ip/address.ts";
 import type { Spot, Steps } from "./tenure.ts";
 import { Tenures } from "./tenures.ts";
 

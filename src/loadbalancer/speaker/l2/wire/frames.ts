@@ -1,4 +1,4 @@
-import { Address } from "../../../ip/address.ts";
+import { Address } from "../../../../ip/address.ts";
 
 const ARP = 0x0806;
 const IPV6 = 0x86dd;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLog } from "../../../kube/log.ts";
+import { createLog } from "../../../../kube/log.ts";
 import { unseal, type Heartbeat } from "./heartbeat.ts";
 import { Heartbeats, type HeartbeatOptions } from "./heartbeats.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseAddress } from "../../../ip/address.ts";
+import { parseAddress } from "../../../../ip/address.ts";
 import { Tenures } from "./tenures.ts";
 
 const vip = parseAddress("192.0.2.100");

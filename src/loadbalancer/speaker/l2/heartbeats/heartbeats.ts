@@ -1,5 +1,5 @@
-import type { Log } from "../../../kube/log.ts";
-import { l2Heartbeats } from "../../../kube/metrics.ts";
+import type { Log } from "../../../../kube/log.ts";
+import { l2Heartbeats } from "../../../../kube/metrics.ts";
 import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
 import { INTERVAL_MS, Liveness } from "./liveness.ts";
 

@@ -1,5 +1,5 @@
-import type { Address } from "../../../ip/address.ts";
-import type { Nic } from "./nics.ts";
+import type { Address } from "../../../../ip/address.ts";
+import type { Nic } from "../nics.ts";
 
 /** One address on one interface. */
 export interface Spot {
