@@ -11,7 +11,7 @@ import { compare, interleaved, median, type Bench, type Measure } from "./measur
 
 const SERVICES = 10_000;
 /** As MetalLB writes it ten thousand take many minutes for one more: so few favour it. */
-const METALLB_SERVICES = 500;
+const METALLB_SERVICES = 200;
 const PASSES_PER_RUN = 10;
 /** In the midst of the others, as text and as number. */
 const ONE_MORE = 4_444;

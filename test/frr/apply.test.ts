@@ -391,7 +391,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
-  test("a line with a newline in it is thrown, and nothing of its fragment is sent", async () => {
+  test("a fragment with a newline in one of its lines is refused, and nothing of it is sent", async () => {
     const pass = await open();
     const smuggled: Fragment = { owner: "L3VNI/evil", lines: [{ line: "hostname fine" }, { line: "hostname a\nrouter bgp 666" }] };
     expect((await pass.bring(smuggled)).refused?.words).toContain("control characters");
