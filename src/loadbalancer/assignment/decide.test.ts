@@ -49,6 +49,11 @@ test("what is held counts, whatever a stale copy of the Service or a foreign han
   expect(texts(decide(service("web", { ips: ["192.0.2.3"] }), place))).toEqual(["192.0.2.0"]);
 });
 
+test("one that shows two of a family that it has once keeps the first", () => {
+  const decision = decide(service("web", { ips: ["192.0.2.3", "192.0.2.2"] }), desk([main]));
+  expect(texts(decision)).toEqual(["192.0.2.3"]);
+});
+
 test("an address outside of every pool is taken back and another one given, in one decision", () => {
   const decision = decide(service("web", { ips: ["203.0.113.1"], annotations: { [FROM]: "main" } }), desk([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
@@ -195,6 +200,32 @@ describe("two families", () => {
     const decision = decide(service("web"), place);
     expect(texts(decision)).toEqual(["192.0.2.0"]);
     expect(reasons(decision)).toEqual([]);
+  });
+
+  describe("of a pool that loses one of them", () => {
+    const narrow = pool("both", ["192.0.2.0/31"]);
+    const had = () => {
+      const place = desk([both]);
+      for (const one of [service("first", dual), service("web", dual)]) decide(one, place);
+      return place;
+    };
+
+    test("the address that is left stays, and the other is told of", () => {
+      const place = had();
+      place.allocator.setPools([narrow], new Set());
+      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+      expect(texts(decision)).toEqual(["192.0.2.1"]);
+      expect(reasons(decision)).toEqual(["ClearAssignment", "AdditionalAssignFailed"]);
+      expect(decision.tidings[0]?.message).toMatch(/^2001:db8::1 is taken back: /);
+    });
+
+    test("both are replaced where another pool has two", () => {
+      const place = had();
+      place.allocator.setPools([narrow, pool("wide", ["198.51.100.0/31", "2001:db8:1::/127"])], new Set());
+      const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), place);
+      expect(texts(decision)).toEqual(["198.51.100.0", "2001:db8:1::"]);
+      expect(reasons(decision)).toEqual(["ClearAssignment"]);
+    });
   });
 
   test("where two are required and the pool has one, both come from another pool", () => {

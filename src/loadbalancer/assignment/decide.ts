@@ -115,12 +115,25 @@ class Deciding {
     return nothing;
   }
 
-  /** undefined where it has to let go of what it has. */
+  /** undefined where it has to let go of all that it has. */
   #keep(has: readonly Address[]): Held | undefined {
     const kept = keep(this.#wish, has, this.#allocator);
     if (!("refused" in kept)) return kept;
-    this.#tidings.push(takenBack(has, kept.refused));
     this.#allocator.release(this.#wish.key);
+    const rest = has.length > 1 ? this.#rest(has) : undefined;
+    const lost = has.filter((address) => !rest?.addresses.some((one) => one.equals(address)));
+    this.#tidings.push(takenBack(lost, kept.refused));
+    return rest;
+  }
+
+  /** The one of two that it may still have, unless there are two others. */
+  #rest(has: readonly Address[]): Held | undefined {
+    const mayHaveOthers = this.#wish.families.length > 1 && this.#service.metadata.deletionTimestamp === undefined;
+    if (mayHaveOthers && !("refused" in this.#allocator.allocate({ ...this.#wish, policy: "RequireDualStack" }))) return undefined;
+    for (const address of has) {
+      const kept = keep(this.#wish, [address], this.#allocator);
+      if (!("refused" in kept)) return kept;
+    }
     return undefined;
   }
 
