@@ -202,13 +202,14 @@ describe("two families", () => {
     expect(reasons(decision)).toEqual([]);
   });
 
+  const had = () => {
+    const place = desk([both]);
+    for (const one of [service("first", dual), service("web", dual)]) decide(one, place);
+    return place;
+  };
+
   describe("of a pool that loses one of them", () => {
     const narrow = pool("both", ["192.0.2.0/31"]);
-    const had = () => {
-      const place = desk([both]);
-      for (const one of [service("first", dual), service("web", dual)]) decide(one, place);
-      return place;
-    };
 
     test("the address that is left stays, and the other is told of", () => {
       const place = had();
