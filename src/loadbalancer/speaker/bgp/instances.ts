@@ -36,7 +36,7 @@ export function instanceOf({ myAsn, vrf }: Pick<Peer, "myAsn" | "vrf">): string 
 }
 
 /** What FRR knows the peer by within its instance. */
-export function neighborOf({ address, interface: device }: Peer): string {
+function neighborOf({ address, interface: device }: Peer): string {
   return address?.toString() ?? device ?? "";
 }
 
