@@ -143,6 +143,15 @@ test("of two bad peers both are told at once, and each until it is put right", a
   await eventually(async () => expect(await said()).toEqual(["Valid", "Valid"]));
 });
 
+test("a name that no Secret can have is that of one that is not there, and costs no other peer anything", async () => {
+  await cluster.create(BGPPeer, "odd", peer({ peerAddress: "192.168.50.77", passwordSecret: { name: "a,b" } }));
+  const notFound = 'secret ref not found for peer config "metallb-system"/"odd"\nfailed to parse peer odd password secret';
+  await eventually(async () => expect((await stateOf(0))?.status?.lastError).toContain(notFound));
+  await cluster.create(BGPPeer, "fine", peer({ peerAddress: "192.168.50.78" }));
+  await eventually(async () => expect(await cluster.node(0).vtysh("show running-config")).toContain("neighbor 192.168.50.78"));
+  for (const name of ["odd", "fine"]) await cluster.remove(BGPPeer, name);
+});
+
 test("two peers with one address are accepted on different nodes, and contend when a label brings them together", async () => {
   await cluster.create(BGPPeer, "left", peer({ peerAddress: "192.168.50.5", ...onWorker(0) }));
   await cluster.create(BGPPeer, "right", peer({ peerAddress: "192.168.50.5", nodeSelectors: [{ matchLabels: { side: "right" } }] }));

@@ -19,6 +19,8 @@ interface Followed {
   readonly end: AbortController;
 }
 
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
 /** The Secrets that peers name, and no others: one watch for each. */
 export class ReferencedSecrets implements Runnable {
   readonly name = "peers' secrets";
@@ -34,7 +36,9 @@ export class ReferencedSecrets implements Runnable {
   }
 
   /** Follows these from now on. Returns those that could not be read in the given time: nothing is known of them, not even that they are missing. */
-  async follow(names: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<string[]> {
+  async follow(asked: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<string[]> {
+    // What no Secret can be called need not be asked for; the API would take some of it for more than a name.
+    const names = new Set([...asked].filter((name) => NAME.test(name)));
     for (const [name, { end }] of this.#followed) {
       if (names.has(name)) continue;
       end.abort();
