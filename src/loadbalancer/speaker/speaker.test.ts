@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Fragment } from "../../frr/fragment.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
+import { speakerAnnounced } from "../../kube/metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
 import { bgpAd, l2Ad, node, objects, peer, pool } from "../config/specimen.ts";
@@ -43,6 +44,7 @@ class Stage {
   readonly passes: string[][] = [];
   readonly knownAs: (string | undefined)[] = [];
   readonly held: string[][] = [];
+  readonly events: string[] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
   spoken: SpokenSession[] | undefined;
@@ -88,7 +90,11 @@ class Stage {
       bgp: { sweep: () => undefined },
       l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
     } as unknown as Reports;
-    const tidings = new Tidings({ node: "a", events: { record: () => undefined }, state: () => undefined });
+    const tidings = new Tidings({
+      node: "a",
+      events: { record: (_object, { message }) => void this.events.push(message) },
+      state: () => undefined,
+    });
     this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
   }
 
@@ -106,6 +112,8 @@ class Stage {
   }
 }
 
+const announcedBy = async (service: string) =>
+  (await speakerAnnounced.get()).values.filter(({ labels }) => labels.service === service).map(({ labels }) => labels.ip);
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
 test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
@@ -239,4 +247,15 @@ test("a Node object that is gone for a moment changes nothing in BGP, and one wi
     await stage.speaker.carryOutBgp(signal);
   }
   expect(stage.knownAs).toEqual(["192.0.2.10", "192.0.2.10", "192.0.2.10", "192.0.2.11"]);
+});
+
+test("what nobody hears is not announced, and each address only by those of its family", async () => {
+  const stage = new Stage();
+  const pools = [pool("pool", ["10.0.0.0/24", "2001:db8::/120"])];
+  stage.speaker.service("shop/unheard", service(["10.0.0.1", "2001:db8::1"], { key: "shop/unheard" }));
+  await stage.load({ ...network, pools });
+  expect([stage.events, await announcedBy("shop/unheard")]).toEqual([[], []]);
+  await stage.load({ ...network, pools, peers: [peer("tor")] });
+  expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
+  expect(await announcedBy("shop/unheard")).toEqual(["10.0.0.1"]);
 });

@@ -6,6 +6,7 @@ import type { Log } from "../../kube/log.ts";
 import { configLoaded, configStale } from "../../kube/metrics.ts";
 import { StateError } from "../../resilience/checked-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
+import { peersOf } from "../announce/peers.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
@@ -190,7 +191,9 @@ export class Speaker {
     if (!config) return;
     const { uid = "", addresses = [] } = services.get(key) ?? {};
     const advertised = bgp.get(key);
-    tidings.announced(key, uid, "bgp", advertised ? addresses : [], () => reports.hasSaidBgp(key));
+    const { IPv4, IPv6 } = peersOf(advertised ?? [], config.peers);
+    const heard = addresses.filter(({ family }) => (family === 4 ? IPv4 : IPv6).length > 0);
+    tidings.announced(key, uid, "bgp", heard, () => reports.hasSaidBgp(key));
     reports.service(key, uid, advertised, config.peers);
     this.#publishHolder(key);
   }
