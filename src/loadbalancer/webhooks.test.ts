@@ -186,3 +186,12 @@ describe("a write goes through", () => {
     });
   });
 });
+
+const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
+
+test("objects without a spec, which an older schema let through, keep no other from being judged", () => {
+  const there = { peers: [bare(peer("x"))], bgpAdvertisements: [bare(bgpAd("x"))], communities: [bare(community("x", {}))] };
+  expect(errors("pools", created(pool("p", ["10.0.0.0/24"])), there)).toEqual([]);
+  expect(errors("bfdProfiles", { operation: "DELETE", old: profile("b") }, there)).toEqual([]);
+  expect(errors("peers", created(bare(peer("y"))))).toContain("spec.myASN: parsing peer y missing local ASN");
+});

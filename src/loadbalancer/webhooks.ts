@@ -98,11 +98,9 @@ const SECRET: Secret = { metadata: { name: "" }, type: "kubernetes.io/basic-auth
 /** With everything that is referred to, as if it were there: it may be written next. */
 function withReferences(objects: ConfigObjects): ConfigObjects {
   const profiles = new Set(objects.bfdProfiles.map(({ metadata }) => metadata.name));
-  const wanted = new Set(
-    objects.peers.flatMap(({ spec: { bfdProfile } }) => (bfdProfile && !profiles.has(bfdProfile) ? [bfdProfile] : [])),
-  );
-  const aliases = new Set(objects.communities.flatMap(({ spec }) => (spec.communities ?? []).map(({ name }) => name)));
-  const named = new Set(objects.bgpAdvertisements.flatMap(({ spec }) => spec.communities ?? []));
+  const wanted = new Set(objects.peers.flatMap(({ spec }) => spec?.bfdProfile ?? []).filter((name) => name !== "" && !profiles.has(name)));
+  const aliases = new Set(objects.communities.flatMap(({ spec }) => (spec?.communities ?? []).map(({ name }) => name)));
+  const named = new Set(objects.bgpAdvertisements.flatMap(({ spec }) => spec?.communities ?? []));
   const unknown = [...named].filter((name) => !name.includes(":") && !aliases.has(name));
   return {
     ...objects,
@@ -116,7 +114,7 @@ function withReferences(objects: ConfigObjects): ConfigObjects {
 }
 
 function deletion({ metadata: { name, namespace } }: KubeObject, place: Place): Judgement {
-  const users = place.objects.peers.filter(({ spec }) => spec.bfdProfile === name);
+  const users = place.objects.peers.filter(({ spec }) => spec?.bfdProfile === name);
   if (place.part !== "bfdProfiles" || namespace !== place.namespace) return {};
   return {
     errors: users.map(({ metadata }) => ({
@@ -128,7 +126,7 @@ function deletion({ metadata: { name, namespace } }: KubeObject, place: Place): 
 }
 
 function deprecations(object: KubeObject, kind: string): string[] {
-  const disabled = kind === "BGPPeer" && (object as BGPPeer).spec.disableMP === true;
+  const disabled = kind === "BGPPeer" && (object as Partial<BGPPeer>).spec?.disableMP === true;
   return disabled ? ["spec.disableMP is deprecated and has no effect; leave it out"] : [];
 }
 

@@ -14,6 +14,8 @@ export type Claimant =
 
 /** What an object asks for, to be recorded. */
 export function claimsOf({ kind, object }: Claimant): Claim[] {
+  // An older schema may have let it through.
+  if ((object as { spec?: unknown }).spec === undefined) return [];
   if (kind === "IPAddressPool") return poolClaims(object.spec);
   if (kind === "Community") return communityClaims(object.spec);
   const words = peerId(object.spec);

@@ -1,10 +1,34 @@
 import { describe, expect, test } from "vitest";
+import { claimsOf } from "./claims.ts";
 import type { Loaded, View } from "./load.ts";
-import { bgpAd, CLUSTER, community, course, load, peer, pool, profile, said, secret, states } from "./specimen.ts";
+import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, said, secret, states } from "./specimen.ts";
 
 const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
+const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
+
+test("an object without a spec, which an older schema let through, costs no other", () => {
+  const parts = {
+    pools: [bare(pool("bare", [])), pool("good", ["10.0.0.0/24"])],
+    peers: [bare(peer("bare")), peer("good")],
+    bfdProfiles: [bare(profile("bare"))],
+    bgpAdvertisements: [bare(bgpAd("bare"))],
+    l2Advertisements: [bare(l2Ad("bare"))],
+    communities: [bare(community("bare", {}))],
+  };
+  expect(states(load(parts))).toEqual({
+    "BFDProfile/bare": "Applied",
+    "BGPAdvertisement/bare": "Applied",
+    "BGPPeer/bare": "Failed",
+    "BGPPeer/good": "Applied",
+    "Community/bare": "Applied",
+    "IPAddressPool/bare": "Failed",
+    "IPAddressPool/good": "Applied",
+    "L2Advertisement/bare": "Applied",
+  });
+  expect(parts.pools.map((object) => claimsOf({ kind: "IPAddressPool", object }).length)).toEqual([0, 1]);
+});
 
 describe("a bad edit", () => {
   test("of a pool leaves it as it was", () => {

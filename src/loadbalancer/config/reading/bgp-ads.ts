@@ -14,6 +14,9 @@ interface AdGround {
   readonly aliases: ReadonlyMap<string, string>;
 }
 
+/** Every address by itself. */
+const WHOLE = { aggregationLength: 32, aggregationLengthV6: 128 };
+
 /** What an advertisement had when it was last good. */
 export interface AdResolved {
   /** What its aliases stood for. */
@@ -22,7 +25,8 @@ export interface AdResolved {
   readonly without?: readonly string[];
 }
 
-export function readBgpAd({ name, generation, spec }: Written<Spec>, ground: AdGround, remembered?: AdResolved): Reading<BgpAd> {
+export function readBgpAd({ name, generation, spec: written }: Written<Spec>, ground: AdGround, remembered?: AdResolved): Reading<BgpAd> {
+  const spec = { ...WHOLE, ...written };
   const communities = readCommunities(spec.communities ?? [], ground.aliases, remembered?.aliases ?? {});
   const complaints: Complaint[] = [
     ...selectionComplaints(name, spec, "G2"),

@@ -46,7 +46,7 @@ interface Entry {
   readonly problem?: string;
 }
 
-function entriesOf({ addresses }: Spec): Entry[] {
+function entriesOf({ addresses = [] }: Partial<Spec>): Entry[] {
   return addresses.map((text, nth) => {
     const field = `spec.addresses[${nth}]`;
     try {

@@ -25,7 +25,7 @@ interface Kept<S> {
 }
 
 export interface ConfigObject<S> extends KubeObject {
-  spec: S;
+  spec?: S;
   status?: { claims?: readonly RecordedClaim[] };
 }
 
@@ -42,36 +42,41 @@ interface Sources<S, T> {
 
 export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate }: Sources<S, T>): Candidate<S, T>[] {
   const names = new Set<string>();
-  return objects
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .sort(byAge)
-    .map(({ metadata, spec, status }): Candidate<S, T> => {
-      const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
-      const written = { name, namespace, generation, labels, spec };
-      const twin = names.has(name);
-      names.add(name);
-      const remembered = lastGood.get(`${kind}/${name}`);
-      const before = remembered?.uid === uid && !twin ? remembered : undefined;
-      const current = read(written);
-      const more = [...(twin ? [duplicate(name)] : []), ...nameComplaints(name)];
-      const last = lastForm(before, (kept: Kept<S>, generation) => read({ ...written, generation, spec: kept.spec }, kept.resolved ?? {}));
-      return {
-        kind,
-        key: `${kind}/${name}`,
-        name,
-        namespace,
-        uid,
-        generation,
-        created: creationTimestamp === undefined ? now : new Date(creationTimestamp),
-        written: spec,
-        spec: more.length === 0 ? current : { complaints: [...current.complaints, ...more], claims: twin ? [] : current.claims },
-        recorded: status?.claims ?? [],
-        newlySelectedAt: before?.since === undefined ? undefined : new Date(before.since),
-        before,
-        lastGood: last?.form,
-        kept: last?.kept,
-      };
-    });
+  return (
+    objects
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .sort(byAge)
+      // An older schema may have let one through that has no spec at all.
+      .map(({ metadata, spec = {} as S, status }): Candidate<S, T> => {
+        const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
+        const written = { name, namespace, generation, labels, spec };
+        const twin = names.has(name);
+        names.add(name);
+        const remembered = lastGood.get(`${kind}/${name}`);
+        const before = remembered?.uid === uid && !twin ? remembered : undefined;
+        const current = read(written);
+        const more = [...(twin ? [duplicate(name)] : []), ...nameComplaints(name)];
+        const last = lastForm(before, (kept: Kept<S>, generation) =>
+          read({ ...written, generation, spec: kept.spec }, kept.resolved ?? {}),
+        );
+        return {
+          kind,
+          key: `${kind}/${name}`,
+          name,
+          namespace,
+          uid,
+          generation,
+          created: creationTimestamp === undefined ? now : new Date(creationTimestamp),
+          written: spec,
+          spec: more.length === 0 ? current : { complaints: [...current.complaints, ...more], claims: twin ? [] : current.claims },
+          recorded: status?.claims ?? [],
+          newlySelectedAt: before?.since === undefined ? undefined : new Date(before.since),
+          before,
+          lastGood: last?.form,
+          kept: last?.kept,
+        };
+      })
+  );
 }
 
 function lastForm<S, T>(before: Remembered | undefined, read: (kept: Kept<S>, generation: number) => Reading<T>) {
