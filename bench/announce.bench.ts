@@ -48,15 +48,17 @@ async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): 
       for (let pass = 0; pass < PASSES_PER_RUN; pass++) {
         announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
         times.push(await timed(() => announcer.apply(1)));
+        await announcer.settled();
         announcer.services.delete(keyOf(ONE_MORE));
         await announcer.apply(1);
+        await announcer.settled();
       }
       const ms = median(times);
       say(`one more Service: ${ms.toFixed(1)} ms (${Math.min(...times).toFixed(1)} to ${Math.max(...times).toFixed(1)})`);
       return ms;
     },
     peer: async () => {
-      // Our own lines, which are as few as can be. To render them is not counted, which favours the peer.
+      // Our own lines, which are as few as can be. To render them is not counted.
       const ms = await timed(() => reload(frr.instance, files.with, signal));
       say(`frr-reload.py --reload: ${ms.toFixed(0)} ms`);
       await reload(frr.instance, files.without, signal);
@@ -122,6 +124,10 @@ class Announcer {
   async apply(lines?: number): Promise<void> {
     const { changed, failures } = await this.#speaker.apply({ config: CONFIG, node: NODE, services: this.services }, signal);
     if (failures.length > 0 || (lines !== undefined && changed !== lines)) throw new Error(`${changed} lines, ${JSON.stringify(failures)}`);
+  }
+
+  settled(): Promise<void> {
+    return this.#speaker.settled();
   }
 
   text(): string {

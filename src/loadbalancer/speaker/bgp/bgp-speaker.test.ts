@@ -23,6 +23,7 @@ class FakeFrr {
   isRead = false;
   boot = "";
   boots = 0;
+  disk: "fine" | "full" = "fine";
   refuses: (fragment: Fragment) => string | undefined = () => undefined;
   finished: Awaited<ReturnType<BgpPass["finish"]>> = { foreign: [], differed: [] };
 
@@ -80,6 +81,7 @@ function stage() {
     frr: {
       open: (applied) => frr.open(applied),
       writeBootFile: (text) => {
+        if (frr.disk === "full") return Promise.reject(new Error("the disk is full"));
         frr.boot = text;
         frr.boots += 1;
         return Promise.resolve();
@@ -121,7 +123,7 @@ describe("all that FRR has", () => {
   afterEach(() => vi.useRealTimers());
 
   test("is read back after every change but that of Services, and after these now and then", async () => {
-    vi.useFakeTimers();
+    vi.useFakeTimers({ toFake: ["performance"] });
     const { frr, apply } = stage();
     const reads: boolean[] = [];
     const pass = async (config: Config, services: Record<string, readonly Advertised[]>) => {
@@ -151,11 +153,46 @@ describe("all that FRR has", () => {
   });
 });
 
-test("the boot file is what FRR is to have, and written when that has changed", async () => {
-  const { frr, apply } = stage();
-  await apply(PLAIN, WEB);
-  expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
-  expect(frr.boots).toBe(1);
+describe("the boot file", () => {
+  test("is what FRR has, and written anew when that has changed", async () => {
+    const { frr, speaker, apply } = stage();
+    await apply(PLAIN, WEB);
+    expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
+    await apply(PLAIN, WEB);
+    await speaker.settled();
+    expect(frr.boots).toBe(1);
+    await apply(PLAIN, { ...WEB, "shop/api": [offer("10.0.0.2/32")] });
+    await speaker.settled();
+    expect(frr.boots).toBe(2);
+    expect(frr.boot).toContain("network 10.0.0.2/32 route-map class-");
+  });
+
+  test("is written once for many changes in a row", async () => {
+    const { frr, speaker, apply } = stage();
+    await apply(PLAIN, WEB);
+    const services: Record<string, readonly Advertised[]> = { ...WEB };
+    for (let index = 0; index < 20; index++) {
+      services[`shop/web-${index}`] = [offer(`10.1.0.${index}/32`)];
+      await apply(PLAIN, services);
+    }
+    await speaker.settled();
+    expect(frr.boots).toBeLessThan(5);
+    expect(frr.boot.match(/ network 10/g)).toHaveLength(21);
+  });
+
+  test("that cannot be written keeps FRR from nothing, is told of, and is tried again", async () => {
+    const { frr, speaker, apply } = stage();
+    await apply(PLAIN, WEB);
+    frr.disk = "full";
+    const more = { ...WEB, "shop/api": [offer("10.0.0.2/32")] };
+    await apply(PLAIN, more);
+    expect([...frr.has.keys()]).toContain("Service/shop/api");
+    await expect(speaker.settled()).rejects.toThrow("disk is full");
+    await expect(apply(PLAIN, more)).rejects.toThrow("disk is full");
+    frr.disk = "fine";
+    await apply(PLAIN, more);
+    expect(frr.boot).toContain("network 10.0.0.2/32 route-map class-");
+  });
 });
 
 describe("what FRR refuses", () => {

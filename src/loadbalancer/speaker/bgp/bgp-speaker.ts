@@ -4,6 +4,7 @@ import { linesWanted, onlyWanted } from "../../../frr/lines-wanted.ts";
 import type { Failure } from "../../../resilience/failure.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import type { Config } from "../../config/config.ts";
+import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
 import { BASE, extrasFragment, peerFragments, profileFragment, type OwnNode } from "./instances.ts";
 import { Networks, type ServiceLines } from "./networks.ts";
@@ -44,6 +45,7 @@ export class BgpSpeaker {
   readonly #live = new Map<string, Fragment>();
   readonly #services = new Map<string, ServiceLines>();
   readonly #networks = new Networks();
+  readonly #boot: BootFile;
   /** The Services that FRR does not have as they are wanted: not told yet, or refused. */
   readonly #pending = new Set<string>();
   #isFirst = true;
@@ -51,6 +53,7 @@ export class BgpSpeaker {
 
   constructor(options: BgpSpeakerOptions) {
     this.#options = options;
+    this.#boot = new BootFile((text) => options.frr.writeBootFile(text));
     for (const fragment of options.applied ?? []) this.#live.set(fragment.owner, fragment);
   }
 
@@ -69,10 +72,22 @@ export class BgpSpeaker {
     const outcome = await round.run(wanted, this.#networks);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
-    if (outcome.changed > 0 || isFirst) await this.#options.frr.writeBootFile(bootText(this.#live.values(), this.#services.values()));
     this.#isFirst = false;
+    await this.#renewBootFile(isFirst, outcome);
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
+  }
+
+  /** Returns when the boot file is as FRR is; throws why it cannot be. */
+  async settled(): Promise<void> {
+    await this.#boot.settled();
+  }
+
+  /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
+  async #renewBootFile(isFirst: boolean, { changed }: BgpOutcome): Promise<void> {
+    const hadFailed = this.#boot.hasFailed;
+    if (changed > 0 || isFirst || hadFailed) this.#boot.renew(() => bootText(this.#live.values(), this.#services.values()));
+    if (isFirst || hadFailed) await this.#boot.settled();
   }
 }
 
