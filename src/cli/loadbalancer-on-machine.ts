@@ -56,6 +56,7 @@ export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frr
     node,
     netns: place.hostNetns,
     peers: () => seams.nodeAddresses(),
+    isMember: (other) => seams.isMember(other),
     key: () => seams.heartbeatKey(),
     onChange: () => seams.onL2(),
     exemptPorts: loadbalancer.lbExemptPorts,

@@ -60,6 +60,8 @@ export interface SpeakerOptions {
 export interface Seams {
   /** By node, its addresses. */
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
+  /** Whether the agent of a node lives, as the controller sees it. */
+  isMember(node: string): boolean;
   /** What heartbeats are signed with; undefined until the controller has made it. */
   heartbeatKey(): Buffer | undefined;
   /** The state of a session has changed. */
@@ -96,6 +98,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const live = new LastTold(() => liveOf(members.get(`${systemNamespace}/${membersName}`), log));
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
+    isMember: (name) => speaker.isMember(name),
     heartbeatKey: () => key.value,
     onSessions: () => work.ring("sessions"),
     onRestart: () => work.ring("bgp"),

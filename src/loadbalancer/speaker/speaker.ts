@@ -95,6 +95,11 @@ export class Speaker {
     await this.#decideAll({ tell: "changed" });
   }
 
+  /** As long as nobody has said who is, any node may be one. */
+  isMember(node: string): boolean {
+    return this.#live?.has(node) ?? true;
+  }
+
   service(key: string, view: ServiceView | undefined): void {
     const before = this.announcements.services.get(key);
     this.announcements.put(key, view);

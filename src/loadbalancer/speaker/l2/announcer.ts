@@ -36,8 +36,10 @@ export type L2State = Standing | { readonly is: "standby" };
 export interface L2Options {
   readonly node: string;
   readonly netns?: string | undefined;
-  /** The members, each with its addresses. */
+  /** The nodes, each with its addresses. */
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
+  /** Whether its agent lives, as the controller sees it; without it, all of them. */
+  readonly isMember?: (node: string) => boolean;
   /** Heartbeats are sealed with it; without one nobody is heard. */
   readonly key: () => Buffer | undefined;
   /** A state, who is alive, or the protection has changed. */
@@ -68,7 +70,7 @@ export class L2Announcer implements Runnable {
   readonly #bell = new Doorbell();
 
   constructor(options: L2Options, ground: Ground = groundOf(options.netns, options.heartbeatPort ?? HEARTBEAT_PORT, options.log)) {
-    const { node, peers, key, log, exemptPorts = [] } = options;
+    const { node, peers, isMember = () => true, key, log, exemptPorts = [] } = options;
     this.#options = options;
     this.#ground = ground;
     this.#tenures = new Tenures(node);
@@ -86,6 +88,7 @@ export class L2Announcer implements Runnable {
     this.#heartbeats = new Heartbeats({
       node,
       peers,
+      isMember,
       key,
       log,
       macs: () => this.#observed?.rows.filter(({ fits }) => fits).map(({ mac }) => mac) ?? [],

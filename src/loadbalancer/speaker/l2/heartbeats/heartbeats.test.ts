@@ -29,6 +29,7 @@ function node(name: string, more: Partial<HeartbeatOptions> = {}): { beats: Hear
   const beats = new Heartbeats({
     node: name,
     peers: () => peers,
+    isMember: () => true,
     key: () => key,
     macs: () => [],
     send: (address, bytes) => sent.push([address, bytes]),
@@ -93,4 +94,27 @@ test("who lets go says so at once, and each word of it is heard once", () => {
   other.tellLetGo();
   for (const [, bytes] of [...sent, ...sent]) beats.take(bytes);
   expect(onLetGo).toHaveBeenCalledTimes(1);
+});
+
+test("one that is no member any more is spoken to all the same, and when it returns is judged by membership until it is heard", async () => {
+  const { sent: theirs, beats: other } = node("b");
+  other.beat();
+  let isMember = true;
+  const { beats, sent } = node("a", { isMember: () => isMember });
+  void beats.run(stop.signal);
+  for (const [, bytes] of theirs) beats.take(bytes);
+  await vi.advanceTimersByTimeAsync(5_000);
+  isMember = false;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(beats.isAlive("b")).toBe(false);
+  beats.partners = new Set(["a"]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  sent.length = 0;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sent.map(([address]) => address)).toEqual(["192.0.2.2", "2001:db8::2"]);
+  beats.partners = new Set(["a", "b"]);
+  isMember = true;
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(beats.isAlive("b")).toBe(true);
+  expect(lines.map(({ msg }) => msg)).toContain("candidate was never heard; it is judged by membership alone");
 });

@@ -5,8 +5,10 @@ import { INTERVAL_MS, Liveness } from "./liveness.ts";
 
 export interface HeartbeatOptions {
   readonly node: string;
-  /** The members, each with its addresses. */
+  /** The nodes, each with its addresses. */
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
+  /** Whether its agent lives, as the controller sees it. */
+  readonly isMember: (node: string) => boolean;
   readonly key: () => Buffer | undefined;
   readonly macs: () => Iterable<string>;
   readonly send: (address: string, bytes: Buffer) => void;
@@ -23,6 +25,8 @@ export class Heartbeats {
   readonly #liveness = new Liveness();
   readonly #started = Date.now();
   readonly #skewed = new Set<string>();
+  /** All who were ever heard. */
+  readonly #acquaintances = new Set<string>();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
 
@@ -55,6 +59,7 @@ export class Heartbeats {
     const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
     l2Heartbeats.inc({ outcome });
     if (heartbeat && outcome === "skewed") this.#warnOfClock(heartbeat);
+    if (heartbeat && (outcome === "heard" || outcome === "returned")) this.#acquaintances.add(heartbeat.node);
     if (heartbeat?.letGo && (outcome === "heard" || outcome === "returned")) this.#options.onLetGo();
     if (outcome !== "returned") return;
     this.#options.log.info({ node: heartbeat?.node }, "candidate is heard again");
@@ -63,10 +68,11 @@ export class Heartbeats {
 
   /** One beat: speaks, and looks who has been silent. */
   beat(): void {
-    const { node, peers, key, log, onChange } = this.#options;
-    const members = peers();
+    const { node, peers, isMember, key, log, onChange } = this.#options;
+    const nodes = peers();
+    // One that is still a candidate has not been forgotten before it is none.
     this.#liveness.members(
-      members.keys().filter((member) => member !== node),
+      nodes.keys().filter((one) => one !== node && (isMember(one) || this.#partners.has(one))),
       performance.now(),
     );
     const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners);
@@ -74,7 +80,7 @@ export class Heartbeats {
     for (const one of unheard)
       log.warn({ node: one, key: key() !== undefined }, "candidate was never heard; it is judged by membership alone");
     if (silent.length > 0) onChange();
-    this.#speak(members, false);
+    this.#speak(nodes, false);
   }
 
   /** Out of turn, so that whoever comes next need not wait for its next probe. */
@@ -99,16 +105,16 @@ export class Heartbeats {
   }
 
   /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
-  #speak(members: ReadonlyMap<string, readonly string[]>, letGo: boolean): void {
+  #speak(nodes: ReadonlyMap<string, readonly string[]>, letGo: boolean): void {
     const { node, key, macs, send } = this.#options;
     const sealing = key();
-    const listeners = new Set([...this.#partners, ...this.#liveness.heard]);
+    const listeners = new Set([...this.#partners, ...this.#acquaintances]);
     listeners.delete(node);
     if (!sealing || listeners.size === 0) return;
     this.#number += 1;
     const bytes = seal({ node, started: this.#started, number: this.#number, sent: Date.now(), macs: [...macs()], letGo }, sealing);
     for (const listener of listeners) {
-      for (const address of members.get(listener) ?? []) {
+      for (const address of nodes.get(listener) ?? []) {
         send(address, bytes);
         l2Heartbeats.inc({ outcome: "sent" });
       }
