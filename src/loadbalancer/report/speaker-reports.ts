@@ -4,6 +4,7 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ReportedKind } from "../../kube/members/janitor.ts";
 import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentServiceL2, silentSession } from "./silent.ts";
 
@@ -20,8 +21,16 @@ export function speakerReports(manager: Manager, namespace: string): SpeakerRepo
   const kinds = [
     { kind: ConfigurationState, cache: states, nodeOf, unknown: silentConfigurationState },
     { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), nodeOf, unknown: silentSession },
-    { kind: ServiceBGPStatus, cache: manager.cache(ServiceBGPStatus), nodeOf, unknown: silentServiceBGP },
-    { kind: ServiceL2Status, cache: manager.cache(ServiceL2Status), nodeOf, unknown: silentServiceL2 },
+    { kind: ServiceBGPStatus, cache: manager.cache(ServiceBGPStatus, { transform: conditionsOnly }), nodeOf, unknown: silentServiceBGP },
+    { kind: ServiceL2Status, cache: manager.cache(ServiceL2Status, { transform: conditionsOnly }), nodeOf, unknown: silentServiceL2 },
   ] as unknown as ReportedKind[];
   return { states, kinds };
+}
+
+/** There is one for each Service and node, and all that is read here is whose it is and whether it is marked. */
+function conditionsOnly<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
+  const { name, namespace, uid, resourceVersion, annotations } = report.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, annotations: { [nodeAnnotation]: annotations?.[nodeAnnotation] } };
+  const { apiVersion, kind, status } = report;
+  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata, status: { conditions: status?.conditions } })) as T;
 }
