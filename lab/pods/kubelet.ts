@@ -35,6 +35,7 @@ export class Kubelet {
   readonly #options: KubeletOptions;
   readonly #pods: Cache<Pod>;
   readonly #running = new Map<string, Running>();
+  readonly #next = new Map<NodeName, number>();
   #queue: Promise<void> = Promise.resolve();
 
   constructor(options: KubeletOptions) {
@@ -105,9 +106,17 @@ export class Kubelet {
     });
   }
 
+  /** In turn: a number that has just become free has the old pod's MAC in the node's memory, and packets for the new one would go nowhere. */
   #free(node: NodeName): number {
     const taken = new Set([...this.#running.values()].filter((one) => one.node === node).map(({ number }) => number));
-    for (let number = FIRST_NUMBER; number <= LAST_NUMBER; number++) if (!taken.has(number)) return number;
+    const count = LAST_NUMBER - FIRST_NUMBER + 1;
+    const from = this.#next.get(node) ?? FIRST_NUMBER;
+    for (let step = 0; step < count; step++) {
+      const number = FIRST_NUMBER + ((from - FIRST_NUMBER + step) % count);
+      if (taken.has(number)) continue;
+      this.#next.set(node, number + 1);
+      return number;
+    }
     throw new RangeError(`${node} has ${taken.size} pods, which is all it can have`);
   }
 }
