@@ -3,6 +3,7 @@ import { CUSTOM_KINDS } from "../src/api/kinds.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./arena.ts";
+import { type Metallb, metallbServes } from "./controller/metallb.ts";
 import type { Report } from "./controller/report.ts";
 import { bareLimit, createNamespaces, createPool, createServices, reset, WRITERS } from "./controller/services.ts";
 import { Contestant, ourProgram, type Program } from "./contestant.ts";
@@ -41,6 +42,7 @@ export const bench: Bench = {
           return { ms, cpuMs: 0 };
         },
       });
+      const metallb = await besides({ kubeconfig, directory }, client, say);
       client.close();
       return [
         compare(
@@ -53,9 +55,25 @@ export const bench: Bench = {
           many.ours.map(cpuOf(MANY)),
           few.map(cpuOf(FEW)),
         ),
+        ...(metallb.length > 0 ? [compare({ ...FIVE_TIMES, bench: "controller" }, many.ours.map(time), metallb)] : []),
       ];
     }),
 };
+
+const FIVE_TIMES = { what: "5 000 Services to addressed (the peer: MetalLB's controller)", goal: 5, unit: "ms" };
+
+/** Where MetalLB's controller is at hand. It is not to be had from a registry, and takes minutes for each run. */
+async function besides(place: Omit<Metallb, "binary">, client: KubeClient, say: (line: string) => void): Promise<number[]> {
+  const binary = process.env["PLUMBLINE_BENCH_METALLB"];
+  if (binary === undefined) return [];
+  const runs: number[] = [];
+  for (let run = 0; run < 5; run++) {
+    const ms = await metallbServes({ ...place, binary }, client, MANY);
+    say(`MetalLB: ${MANY} Services in ${seconds(ms)}, ${rate(MANY, ms)}/s`);
+    runs.push(ms);
+  }
+  return runs;
+}
 
 /** A controller that has read everything is given the pool that all Services wait for. */
 async function serve(program: Program, kubeconfig: string, client: KubeClient, count: number): Promise<Report> {
