@@ -214,7 +214,7 @@ function configViews(manager: Manager, namespace: string) {
   return {
     caches,
     extras,
-    secretNames: () => new Set(caches.peers.list().flatMap(({ spec }) => spec.passwordSecret?.name || [])),
+    secretNames: () => new Set(caches.peers.list().flatMap(({ spec }) => spec?.passwordSecret?.name || [])),
     objects(): Omit<ConfigObjects, "namespaces" | "nodes" | "secret"> {
       const text = extras.get(`${namespace}/bgpextras`)?.data?.["extras"];
       return {
