@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { FrrPass } from "../../src/frr/apply.ts";
+import { parse } from "../../src/frr/config.ts";
+import type { Fragment } from "../../src/frr/fragment.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+
+const signal = AbortSignal.timeout(5 * 60_000);
+const asIs = { foreign: [], differed: [] };
+
+const instance: Fragment = { owner: "BGPPeer/tor", lines: parse("router bgp 64500\n no bgp network import-check\nexit\n") };
+const network = (number: number): Fragment => ({
+  owner: `Service/${number}`,
+  lines: parse(`router bgp 64500\n address-family ipv4 unicast\n  network 10.0.0.${number}/32\n exit-address-family\nexit\n`),
+});
+
+describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a later one", (version) => {
+  let frr: FrrInNamespace;
+  beforeAll(async () => {
+    frr = await frrInNamespace({ version });
+  });
+  afterAll(() => frr.stop());
+  beforeEach(async () => {
+    const pass = await FrrPass.open(frr.instance, [], signal);
+    await pass.bring(instance);
+    await pass.bring(network(1));
+    await pass.finish();
+  });
+
+  const asLeft = () => FrrPass.open(frr.instance, () => [instance, network(1)], signal);
+  const running = () => frr.instance.router.runningConfig("bgpd", signal);
+  const type = async (...lines: string[]) => {
+    const vty = await frr.instance.router.open("bgpd", signal);
+    await vty.configure(["router bgp 64500", "address-family ipv4 unicast", ...lines], signal);
+    vty.close();
+  };
+
+  test("has told FRR all the same, and the next one goes on from there", async () => {
+    for (const number of [2, 3]) {
+      const pass = await asLeft();
+      expect(await pass.bring(network(number))).toMatchObject({ sent: 1 });
+      expect(await pass.finish({ readBack: false })).toEqual(asIs);
+    }
+    const removing = await asLeft();
+    expect(await removing.remove("Service/2")).toMatchObject({ sent: 1 });
+    expect(await removing.finish({ readBack: false })).toEqual(asIs);
+    expect(await running()).toMatch(/network 10\.0\.0\.1\/32\n {2}network 10\.0\.0\.3\/32\n/);
+
+    const reading = await asLeft();
+    expect(await reading.bring(network(3))).toEqual({ sent: 0, lines: [] });
+    expect(await reading.finish({ repair: false })).toEqual(asIs);
+  });
+
+  test("does not hide for long what a person did meanwhile", async () => {
+    await type("no network 10.0.0.1/32", "network 10.9.9.9/32");
+    const trusting = await asLeft();
+    await trusting.bring(network(2));
+    expect(await trusting.finish({ readBack: false })).toEqual(asIs);
+
+    const reading = await asLeft();
+    const { foreign, restored } = await reading.finish();
+    expect(foreign).toEqual(["router bgp 64500 / address-family ipv4 unicast / network 10.9.9.9/32"]);
+    expect(restored).toMatchObject([{ owner: "Service/1" }]);
+    expect(await running()).toMatch(/network 10\.0\.0\.1\/32\n {2}network 10\.0\.0\.2\/32\n/);
+  });
+
+  test("reads when it could not go on from another: what was there is asked for then, and what belongs to nobody goes", async () => {
+    const broken = await asLeft();
+    await broken.bring(network(5));
+    // It never finished: nobody knows what it has left.
+    let asked = 0;
+    const applied = () => {
+      asked += 1;
+      return [instance, network(1)];
+    };
+    const next = await FrrPass.open(frr.instance, applied, signal);
+    expect(asked).toBe(1);
+    const { foreign } = await next.finish({ readBack: false });
+    expect(foreign).toEqual(["router bgp 64500 / address-family ipv4 unicast / network 10.0.0.5/32"]);
+    await (await FrrPass.open(frr.instance, applied, signal)).finish({ readBack: false });
+    expect(asked).toBe(1);
+  });
+});
