@@ -93,9 +93,9 @@ export class Reports {
     for (const peer of peers.values()) {
       const neighbor = peer.address?.toString() ?? peer.interface ?? "";
       const words = spoken ? (spoken.get(`${peer.vrf || "default"} ${neighbor}`) ?? "not-configured") : "not-answering";
-      if (words === "not-configured" && !refused.has(peer.name)) continue;
       const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
-      this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
+      if (words === "not-configured" && !refused.has(peer.name)) this.#sessions.adopt(peer.name, key);
+      else this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
     }
     for (const peer of this.#sessions.subjects()) if (!peers.has(peer)) this.#sessions.drop(peer);
     this.#sessions.sweep();
