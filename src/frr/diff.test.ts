@@ -112,6 +112,52 @@ describe("a neighbour in another AS", () => {
   });
 });
 
+const unnumbered = (asn: string, ...more: string[]) => `router bgp 64500
+ neighbor eth0 interface remote-as ${asn}
+${more.map((words) => ` neighbor eth0 ${words}\n`).join("")}exit
+`;
+
+describe("an interface instead of an address", () => {
+  test("in another AS is taken down and set up, with all that is said about it", () => {
+    expect(sent(unnumbered("external", "timers 3 9"), unnumbered("64501", "timers 3 9"))).toEqual([
+      "router bgp 64500 / no neighbor eth0 interface remote-as external",
+      "router bgp 64500 / neighbor eth0 interface remote-as 64501",
+      "router bgp 64500 / neighbor eth0 timers 3 9",
+    ]);
+  });
+
+  test("goes with one line", () => {
+    expect(sent(unnumbered("external", "bfd", "bfd profile fast"), "router bgp 64500\nexit\n")).toEqual([
+      "router bgp 64500 / no neighbor eth0 interface remote-as external",
+    ]);
+  });
+});
+
+const announced = (name: string) => `route-map class-${name} permit 1
+ set tag 7
+exit
+router bgp 64500
+ address-family ipv4 unicast
+  network 10.0.0.1/32 route-map class-${name}
+ exit-address-family
+exit
+`;
+
+test("a prefix that joins another class is one line, and its old class goes after it", () => {
+  expect(sent(announced("a"), announced("b"))).toEqual([
+    "route-map class-b permit 1",
+    "route-map class-b permit 1 / set tag 7",
+    "router bgp 64500 / address-family ipv4 unicast / network 10.0.0.1/32 route-map class-b",
+    "no route-map class-a permit 1",
+  ]);
+});
+
+test("a community that 8.4 has a name for is the same by its number", () => {
+  expect(sent("route-map a permit 1\n set community internet 1:1\nexit\n", "route-map a permit 1\n set community 0:0 1:1\nexit\n")).toEqual(
+    [],
+  );
+});
+
 describe("order", () => {
   const whole = `vrf red
  vni 100
