@@ -120,3 +120,13 @@ exit
 !
 `);
 });
+
+const nameOf = (name: string) => /profile (\S+)/.exec(print(profileFragment(profile(name)).lines))?.[1] ?? "";
+
+test("a BFD profile whose name FRR has no room for goes by a shorter one, at its peers too", () => {
+  const [one, other] = [`${"a".repeat(70)}-one`, `${"a".repeat(70)}-other`];
+  expect(nameOf(one)).toMatch(/^a{52}-[0-9a-f]{10}$/);
+  expect(nameOf(one)).not.toBe(nameOf(other));
+  expect(session(peer("tor", { bfdProfile: one }))).toContain(`bfd profile ${nameOf(one)}`);
+  expect(nameOf("a".repeat(63))).toBe("a".repeat(63));
+});

@@ -51,7 +51,12 @@ export function outMapOf(peer: Peer): string {
 }
 
 export function profileFragment(profile: Profile): Fragment {
-  return { owner: `BFDProfile/${profile.name}`, lines: [{ line: "bfd", inside: [profileLine(profile.name, profile)] }] };
+  return { owner: `BFDProfile/${profile.name}`, lines: [{ line: "bfd", inside: [profileLine(profileName(profile.name), profile)] }] };
+}
+
+/** FRR has room for 63 characters, and cuts off the rest without a word. */
+function profileName(name: string): string {
+  return name.length <= 63 ? name : `${name.slice(0, 52)}-${createHash("sha256").update(name).digest("hex").slice(0, 10)}`;
 }
 
 export function extrasFragment(extras: string): Fragment | undefined {
@@ -115,7 +120,7 @@ function sessionLines(peer: Peer): ConfigLine[] {
     ...(password === undefined || password === "" ? [] : [`password ${password}`]),
     ...(sourceAddress ? [`update-source ${sourceAddress.toString()}`] : []),
     ...(peer.gracefulRestart ? ["graceful-restart"] : []),
-    ...(bfdProfile === undefined ? [] : ["bfd", `bfd profile ${bfdProfile}`]),
+    ...(bfdProfile === undefined ? [] : ["bfd", `bfd profile ${profileName(bfdProfile)}`]),
     ...(external && !peer.ebgpMultiHop && address?.family === 6 ? ["disable-connected-check"] : []),
   ].map((words) => ({ line: `neighbor ${neighborOf(peer)} ${words}` }));
 }
