@@ -4,6 +4,7 @@ import type { Service } from "../../api/core/service.ts";
 import { config, pool } from "../announce/specimen.ts";
 import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";
+import { isOurs } from "../services/wish.ts";
 import { AddressDesk } from "./address-desk.ts";
 
 function loaded(pools: readonly Pool[], broken: readonly string[] = []): Loaded {
@@ -81,6 +82,17 @@ test("who leads next knows what is carried before it gives anything, and of two 
   expect(given).toEqual([["192.0.2.1"], ["192.0.2.2"], ["192.0.2.0"]]);
 });
 
+test("what a Service still shows that is no LoadBalancer any more is shown by nobody else before it is taken from it", () => {
+  const { desk, woken } = open([pool("main", ["192.0.2.0/32"])]);
+  const left = service("left", { "metallb.io/ip-allocated-from-pool": "main" });
+  left.spec.type = "ClusterIP";
+  desk.claimAll([{ ...left, status: { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } } }]);
+  expect(desk.decide(service("next")).patch).toBeUndefined();
+  desk.see({ ...left, metadata: { ...left.metadata, resourceVersion: "2" } });
+  expect(woken).toEqual(["shop/next"]);
+  expect(desk.decide(service("next")).wanted?.addresses.map(String)).toEqual(["192.0.2.0"]);
+});
+
 test("a pool rings when something of it is taken or given back, and not when the same is said again", () => {
   const { desk, rung } = open([pool("main", ["192.0.2.0/30"])]);
   desk.decide(service("web"));
@@ -102,6 +114,10 @@ interface Patch {
   status?: Service["status"];
 }
 
+type Dress = Partial<Service["spec"]> & { annotations?: Record<string, string> };
+const PLAIN = service("").spec;
+const DUAL = { clusterIPs: ["10.96.0.1", "fd96::1"] };
+
 /** What stands on the server, and what is on its way there. */
 class World {
   readonly services = new Map<string, Service>();
@@ -116,11 +132,14 @@ class World {
     this.#desk = this.#lead();
   }
 
-  put(name: string, requested: string | undefined): void {
+  /** A class cannot be changed: one of another class is another Service. */
+  put(name: string, { annotations, ...spec }: Dress): void {
     const held = this.services.get(name);
-    const annotations = { ...held?.metadata.annotations, ...(requested !== undefined && { "metallb.io/loadBalancerIPs": requested }) };
-    const next = held ?? service(name, {}, this.#version * 1000);
-    this.services.set(name, { ...next, metadata: { ...next.metadata, annotations, resourceVersion: this.#next() } });
+    const isOther = held?.spec.loadBalancerClass !== spec.loadBalancerClass;
+    const next = held && !isOther ? held : service(name, {}, this.#version * 1000);
+    const kept = Object.entries(next.metadata.annotations ?? {}).filter(([key]) => key.endsWith("/ip-allocated-from-pool"));
+    const metadata = { ...next.metadata, annotations: { ...Object.fromEntries(kept), ...annotations }, resourceVersion: this.#next() };
+    this.services.set(name, { ...next, metadata, spec: { ...PLAIN, ...spec } });
   }
 
   remove(name: string): void {
@@ -181,12 +200,17 @@ class World {
   }
 
   get addressed(): number {
-    return [...this.services.values()].filter(({ status }) => status?.loadBalancer?.ingress).length;
+    return this.#served().filter(({ status }) => status?.loadBalancer?.ingress).length;
   }
 
   get doubles(): string[] {
-    const ips = [...this.services.values()].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
+    const ips = this.#served().flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
     return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
+  }
+
+  /** Of the others nobody announces anything. */
+  #served(): Service[] {
+    return [...this.services.values()].filter((one) => isOurs(one, undefined));
   }
 
   #lead(): AddressDesk {
@@ -203,13 +227,33 @@ class World {
 
 describe("through any history of edits, lost writes and changes of leader", () => {
   const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
-  const ip = fc.integer({ min: 0, max: 4 }).map((last) => `192.0.2.${last}`);
-  const shape = fc.constantFrom(["192.0.2.0-192.0.2.3"], ["192.0.2.0-192.0.2.1"], ["192.0.2.1-192.0.2.4"], ["198.51.100.0/30"]);
+  const request = fc.oneof(
+    fc.integer({ min: 0, max: 4 }).map((last) => `192.0.2.${last}`),
+    fc.constant("192.0.2.1,2001:db8::1"),
+    fc.constant("what?"),
+  );
+  const dress: fc.Arbitrary<Dress> = fc.oneof(
+    fc.constant({}),
+    request.map((ips) => ({ annotations: { "metallb.io/loadBalancerIPs": ips } })),
+    request.map((ips) => ({ ...DUAL, ipFamilyPolicy: "PreferDualStack" as const, annotations: { "metallb.io/loadBalancerIPs": ips } })),
+    fc.constant({ annotations: { "metallb.io/address-pool": "other" } }),
+    fc.constantFrom("PreferDualStack" as const, "RequireDualStack" as const).map((ipFamilyPolicy) => ({ ...DUAL, ipFamilyPolicy })),
+    fc.constant<Dress>({ clusterIPs: ["fd96::1"] }),
+    fc.constant({ type: "ClusterIP" as const }),
+    fc.constant({ loadBalancerClass: "example.com/other" }),
+  );
+  const shape = fc.constantFrom(
+    ["192.0.2.0-192.0.2.3"],
+    ["192.0.2.0-192.0.2.1"],
+    ["192.0.2.1-192.0.2.4", "2001:db8::/127"],
+    ["192.0.2.0/31", "2001:db8::/126"],
+    ["198.51.100.0/30"],
+  );
   type Step = (world: World) => void;
   const step: fc.Arbitrary<Step> = fc.oneof(
     {
       weight: 3,
-      arbitrary: fc.tuple(name, fc.option(ip, { nil: undefined, freq: 4 })).map(
+      arbitrary: fc.tuple(name, fc.oneof(fc.constant({}), dress)).map(
         ([who, what]): Step =>
           (world) =>
             world.put(who, what),
@@ -252,7 +296,7 @@ describe("through any history of edits, lost writes and changes of leader", () =
       arbitrary: shape.map(
         (ranges): Step =>
           (world) =>
-            world.reshape([pool("main", ranges)]),
+            world.reshape([pool("main", ranges), pool("other", ["203.0.113.0/31"], { autoAssign: false })]),
       ),
     },
     {
@@ -286,7 +330,7 @@ describe("through any history of edits, lost writes and changes of leader", () =
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
         for (const take of steps) take(world);
         world.reshape([pool("main", ["192.0.2.0-192.0.2.3"])]);
-        for (const name of ["w", "x", "y", "z"]) world.put(name, undefined);
+        for (const name of ["w", "x", "y", "z"]) world.put(name, {});
         expect(world.settle()).toBe(true);
         expect(world.addressed).toBe(4);
       }),

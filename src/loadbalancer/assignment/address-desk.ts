@@ -6,7 +6,7 @@ import type { Loaded } from "../config/load.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/wish.ts";
 import { type Decision, decide, reclaim } from "./decide.ts";
-import { patchTo, type Shown } from "./shown.ts";
+import { annotatedPool, patchTo, type Shown } from "./shown.ts";
 import { VisibleAddresses } from "./visible-addresses.ts";
 
 export interface AddressDeskOptions {
@@ -57,7 +57,9 @@ export class AddressDesk {
 
   /** The server holds this of the Service. */
   see(service: Service): void {
-    const shown = isOurs(service, this.#options.lbClass) ? readService(service, []).addresses : [];
+    // One that is no longer of the type may be again before what it shows is taken from it.
+    const isLeft = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
+    const shown = isLeft || isOurs(service, this.#options.lbClass) ? readService(service, []).addresses : [];
     this.#visible.see(keyOf(service), versionOf(service), shown.map(String));
   }
 
