@@ -78,6 +78,17 @@ test("nothing is done while nothing changes, but once a minute the tables are pu
   expect(tables()).toEqual(["table inet plumbline", "table arp plumbline"]);
 });
 
+test("addresses that come and go do not keep the tables from being put in place anew", async () => {
+  guard.want([one], none);
+  await settle();
+  texts.length = 0;
+  for (let times = 1; times <= 6; times++) {
+    guard.want(times % 2 === 0 ? [one] : [one, two], none);
+    await vi.advanceTimersByTimeAsync(30_000);
+  }
+  expect(tables().filter((first) => first === "table arp plumbline").length).toBeGreaterThan(1);
+});
+
 test("tables that somebody took away are put back whole", async () => {
   guard.want([one], none);
   await settle();

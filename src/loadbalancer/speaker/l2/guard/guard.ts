@@ -85,14 +85,17 @@ export class Guard {
 
   async run(signal: AbortSignal): Promise<void> {
     let anew = false;
+    let anewAt = performance.now() + ANEW_MS;
     let failures = 0;
     while (!signal.aborted) {
       for (const family of FAMILIES) await this.#apply(family, anew, signal);
       if (signal.aborted) return;
       this.#options.onApplied();
       failures = FAMILIES.some((family) => this.#tables[family].off !== undefined) ? failures + 1 : 0;
-      const restMs = failures === 0 ? ANEW_MS : backoffMs(failures, REFUSED);
-      anew = !(await this.#bell.wait(restMs, signal));
+      if (anew) anewAt = performance.now() + ANEW_MS;
+      const restMs = failures === 0 ? Math.max(0, anewAt - performance.now()) : backoffMs(failures, REFUSED);
+      const isRung = await this.#bell.wait(restMs, signal);
+      anew = !isRung || performance.now() >= anewAt;
     }
   }
 
