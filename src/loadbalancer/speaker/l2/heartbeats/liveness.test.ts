@@ -84,6 +84,17 @@ test("an agent whose clock was wrong when it started is heard once its clock is 
   expect(liveness.hear(beat(3, { started: 12, sent: 60_000 }), 0, 60_000)).toBe("heard");
 });
 
+test("a clock that is set while both are up costs nobody its life, and after silence is looked at again", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1), 0, 50_000);
+  for (const number of [2, 3, 4, 5]) expect(liveness.hear(beat(number), number * 1_000, 500_000)).toBe("heard");
+  expect(liveness.hear(beat(5), 6_000, 500_000)).toBe("skewed");
+  expect(looking(liveness, 6_000, 10_000)).toEqual(["b"]);
+  expect(liveness.hear(beat(6), 10_000, 500_000)).toBe("skewed");
+  expect(liveness.hear(beat(7), 11_000, 60_000)).toBe("returned");
+});
+
 test("what was recorded more than a minute ago is not believed, nor is a stranger", () => {
   const liveness = new Liveness();
   liveness.members(["b"], 0);

@@ -36,8 +36,10 @@ export class Liveness {
   hear(heartbeat: Heartbeat, now: number, wallClock: number): Hearing {
     const pulse = this.#pulses.get(heartbeat.node);
     if (!pulse) return "stranger";
-    if (Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
     const last = this.#last.get(heartbeat.node);
+    // One that follows the last at once was not recorded: a clock was set.
+    const follows = last?.started === heartbeat.started && heartbeat.number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
+    if (!follows && Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
     if (last && !isNewer(heartbeat, last)) return "stale";
     const returned = pulse.silent;
     this.#last.set(heartbeat.node, heartbeat);
