@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 /** What boots a lab. One at a time and alone: a stalled machine drops BGP sessions, which is no fault of ours. */
 const LAB = [
   "test/router/e2e*.test.ts",
+  "test/loadbalancer/e2e*.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/machine.test.ts",
   "test/hostnet/vrf.test.ts",

@@ -112,11 +112,12 @@ export class ServiceLab {
     return NODES.filter((node) => new RegExp(`via ${underlayAddress(node).replaceAll(".", "\\.")}\\b`).test(text));
   }
 
-  /** What became of the attempts to a service that began since then, once all of those are over. */
-  async since(moment: number, name: string): Promise<{ ok: Attempt[]; failed: Attempt[]; late: Attempt[] }> {
+  /** What became of the attempts to these services that began since then, once all of those are over. */
+  async since(moment: number, ...names: string[]): Promise<{ ok: Attempt[]; failed: Attempt[]; late: Attempt[] }> {
     const until = Date.now();
     await sleep(SETTLE_MS);
-    const mine = this.attempts.filter(({ name: key, at }) => key === `default/${name}` && at >= moment && at <= until);
+    const keys = new Set(names.map((name) => `default/${name}`));
+    const mine = this.attempts.filter(({ name, at }) => keys.has(name) && at >= moment && at <= until);
     return {
       ok: mine.filter(({ by }) => by !== undefined),
       failed: mine.filter(({ by }) => by === undefined),

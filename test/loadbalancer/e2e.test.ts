@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { ServiceLab } from "../support/service-lab.ts";
+import { announcingTests } from "./e2e/announcing.ts";
+import { lossTests } from "./e2e/losses.ts";
+import { plannedTests } from "./e2e/planned.ts";
+import { strangerTests } from "./e2e/stranger.ts";
+
+// A lab on a busy machine takes its time, and nothing here is about time.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+/** One cluster for all, one after the other. */
+let started: ServiceLab | undefined;
+const lab = (): ServiceLab => {
+  if (!started) throw new Error("the lab did not come up");
+  return started;
+};
+
+beforeAll(async () => {
+  started = await ServiceLab.start();
+});
+afterAll(() => started?.stop());
+
+describe("announcing", () => {
+  announcingTests(lab);
+});
+describe("planned changes", () => {
+  plannedTests(lab);
+});
+describe("losses", () => {
+  lossTests(lab);
+});
+
+test("all along, no address of the segment was on two nodes, and never did two machines answer for one", () => {
+  expect(lab().held.turns.length).toBeGreaterThan(0);
+  expect(lab().held.overlaps).toEqual([]);
+});
+
+describe("strangers", () => {
+  strangerTests(lab);
+});

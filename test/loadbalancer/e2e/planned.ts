@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { NODES } from "../../../lab/net/topology.ts";
+import type { Attempt } from "../../../lab/services/connect.ts";
+import { Deployment } from "../../../src/api/core/deployment.ts";
+import { Service } from "../../../src/api/core/service.ts";
+import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
+import type { ServiceLab } from "../../support/service-lab.ts";
+
+const OUTAGE_MS = 60_000;
+
+/** What operators do on purpose, with a client that connects all along: not one attempt may be lost. */
+export function plannedTests(lab: () => ServiceLab): void {
+  /** The attempts that failed since then; those that came late are printed. */
+  async function lost(since: number): Promise<Attempt[]> {
+    const { ok, failed, late } = await lab().since(since, "web", "wiki");
+    if (late.length > 0) process.stdout.write(`  ${late.length} of ${ok.length} connections came a second late\n`);
+    return failed;
+  }
+
+  const agentOf = async (node: string) => (await lab().host(node).run(["pgrep", "-f", AGENT_PROCESS])).stdout.trim();
+
+  test("agents that are restarted one after the other keep their sessions and addresses", async () => {
+    const began = Date.now();
+    const turns = lab().held.turns.length;
+    for (const node of NODES) {
+      const before = await agentOf(node);
+      await lab().host(node).do(["pkill", "-TERM", "-f", AGENT_PROCESS]);
+      await lab().eventually(`${node} has a new agent`, async () => !["", before].includes(await agentOf(node)));
+    }
+    await lab().eventually("all announce", async () => (await lab().towards(lab().address("web"))).length === NODES.length);
+    expect(lab().held.turns.slice(turns)).toEqual([]);
+    expect(await lost(began)).toEqual([]);
+  });
+
+  test("a load balancer's FRR that is restarted comes back with its sessions, and costs no connection", async () => {
+    const began = Date.now();
+    await lab().fault("lb-frr-killed", "node1");
+    await lab().eventually(
+      "it runs again",
+      async () => (await lab().host("node1").run(["pgrep", "-f", "/bgpd .*-N plumbline-lb"])).code === 0,
+    );
+    await lab().eventually("the tor has a way over every node", async () => {
+      const text = await lab().host("tor").do(["vtysh", "-c", "show bgp neighbors 192.168.11.11 json"]);
+      return text.includes('"bgpState":"Established"') && (await lab().towards(lab().address("web"))).length === NODES.length;
+    });
+    expect(await lost(began)).toEqual([]);
+  });
+
+  test("pods that leave a node take its announcement with them, and are missed only until the tor knows", async () => {
+    const began = Date.now();
+    const scale = (replicas: number) =>
+      lab()
+        .lab.api.client.resource(Deployment)
+        .patch({ name: "web", namespace: "default" }, { spec: { replicas } }, { signal: lab().signal });
+    await scale(2);
+    await lab().eventually("the tor has a way over two nodes", async () => (await lab().towards(lab().address("web"))).length === 2);
+    const known = Date.now();
+    await scale(3);
+    await lab().eventually("three nodes announce", async () => (await lab().towards(lab().address("web"))).length === 3);
+    const failed = await lost(began);
+    // A node announces as long as a pod of it serves, also one that ends: between its end and the withdrawal there are moments.
+    process.stdout.write(`  ${failed.length} connections failed while the last pod of a node was gone and the tor did not know\n`);
+    expect(failed.filter(({ name, at }) => name !== "default/web" || at > known)).toEqual([]);
+  });
+
+  test("a pool that is exhausted says so, and an address that becomes free goes to who waits for it", async () => {
+    const began = Date.now();
+    await lab().fault("pool-exhausted", "node1");
+    const crowd = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"];
+    const waiting = () => crowd.filter((name) => lab().service(name).addresses.length === 0);
+    await lab().eventually("one of four waits", () => waiting().length === 1);
+    const served = crowd.find((name) => !waiting().includes(name)) ?? "";
+    const [waiter = ""] = waiting();
+    await lab().delete(Service, served, "default");
+    await lab().eventually("it has the address that became free", () => lab().service(waiter).addresses.length === 1);
+    await lab().fault("pool-exhausted", "node1", "mend");
+    expect(await lost(began)).toEqual([]);
+  });
+
+  test("an API that is away for a minute costs nothing, and what was written meanwhile counts when it is back", async () => {
+    const began = Date.now();
+    const { plane } = lab().lab.api;
+    if (!plane) throw new Error("the lab has a real API server");
+    const turns = lab().held.turns.length;
+    await plane.server.kill();
+    await sleep(OUTAGE_MS);
+    await plane.server.restart();
+    await lab().apply(`
+apiVersion: v1
+kind: Service
+metadata: { name: late, namespace: default }
+spec: { type: LoadBalancer, selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+`);
+    await lab().eventually("a new service is announced", async () => {
+      const [address] = lab().service("late").addresses;
+      return address !== undefined && (await lab().towards(address)).length === NODES.length;
+    });
+    await lab().delete(Service, "late", "default");
+    expect(lab().held.turns.slice(turns)).toEqual([]);
+    expect(await lost(began)).toEqual([]);
+  });
+}
