@@ -10,6 +10,7 @@ import { Pod } from "../../src/api/core/pod.ts";
 import { Service } from "../../src/api/core/service.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { type AnnouncedService, targetsOf } from "../../src/cli/lab/announced-services.ts";
 import { METALLB_NAMESPACE } from "../../src/cli/lab/api.ts";
 import { Connections } from "../../src/cli/lab/connections.ts";
@@ -97,8 +98,16 @@ export class ServiceLab {
       const [web] = this.service("web").addresses;
       const { addresses, l2 } = this.service("wiki");
       if (web === undefined || addresses[0] === undefined || l2 === undefined) return false;
+      // While not all nodes are candidates again, the address may be about to move.
+      const [first, ...others] = await this.#candidates("wiki");
+      if (first !== l2 || others.length !== NODES.length - 1) return false;
       return (await this.towards(web)).length === NODES.length && this.held.holders(addresses[0]).join(" ") === l2;
     });
+  }
+
+  async #candidates(name: string): Promise<readonly string[]> {
+    const { items } = await this.lab.api.client.resource(ServiceL2Status).list({ namespace: "default", signal: this.signal });
+    return items.find(({ status }) => status?.service === name)?.status?.eligibleNodes ?? [];
   }
 
   /** From now on the client connects to these, and only to these. */

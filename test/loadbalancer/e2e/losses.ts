@@ -19,12 +19,10 @@ export function lossTests(lab: () => ServiceLab): void {
     const taken = lab().held.turns.findLast(({ has, address: of }) => has && of === address);
     const web = await lab().since(began, "web");
     const wiki = await lab().since(began, "wiki");
-    say(
-      `BGP: the tor noticed ${noticed - began} ms after the loss; ${web.failed.length} of ${web.failed.length + web.ok.length} connections failed`,
-    );
-    say(
-      `L2: ${taken?.node} had the address ${(taken?.at ?? 0) - began} ms after the loss; ${wiki.failed.length} of ${wiki.failed.length + wiki.ok.length} connections failed`,
-    );
+    const went = ({ ok, failed, late }: typeof web) =>
+      `of ${ok.length + failed.length} connections ${failed.length} failed, ${late.length} came late`;
+    say(`BGP: the tor noticed ${noticed - began} ms after the loss; ${went(web)}`);
+    say(`L2: ${taken?.node} had the address ${(taken?.at ?? 0) - began} ms after the loss; ${went(wiki)}`);
     for (const { at } of web.failed) expect(at).toBeLessThanOrEqual(noticed);
     for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(taken?.at ?? 0);
     expect(web.ok.some(({ at }) => at > noticed)).toBe(true);
@@ -33,8 +31,7 @@ export function lossTests(lab: () => ServiceLab): void {
     const back = Date.now();
     await lab().fault("node-lost", lost, "mend");
     await lab().whole();
-    const after = await lab().since(back, "web");
-    say(`back: ${after.failed.length} of ${after.failed.length + after.ok.length} connections failed`);
+    say(`back: ${went(await lab().since(back, "web"))}`);
   });
 
   test("a node that is cut off from the API alone goes on, and nobody takes its address from it", async () => {
@@ -73,7 +70,7 @@ export function lossTests(lab: () => ServiceLab): void {
     await sleep(3_000);
     expect(lab().held.overlaps).toEqual([]);
     const { failed, ok } = await lab().since(began, "wiki");
-    say(`${failed.length} of ${failed.length + ok.length} connections failed`);
+    say(`of ${ok.length + failed.length} connections ${failed.length} failed`);
     // Only between the one that lapsed and the one that took over; of those that began just before, the first packet may have come too late.
     for (const { at, ms } of failed) {
       expect(at + ms).toBeGreaterThanOrEqual(turns[0]?.at ?? 0);
