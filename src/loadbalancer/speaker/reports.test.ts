@@ -85,3 +85,11 @@ test("nothing is told of a Service while the Node is gone", async () => {
   say();
   expect(await stage.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
 });
+
+test("what happens before the state of the node is there can be told of it all the same", async () => {
+  stage = new Stage();
+  expect(stage.reports.state).toEqual({ metadata: { name: "speaker-a", namespace: "metallb-system" } });
+  stage.reports.configuration();
+  await stage.writes("ConfigurationState");
+  expect(stage.reports.state.metadata).toMatchObject({ name: "speaker-a", uid: expect.any(String) as string });
+});

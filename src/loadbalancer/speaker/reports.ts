@@ -71,9 +71,9 @@ export class Reports {
     this.l2 = new Reported(options, ServiceL2Status, ofNode);
   }
 
-  /** The ConfigurationState of this node, once it is there. */
-  get state(): ConfigurationState | undefined {
-    return this.#states.get(this.#stateKey);
+  /** The ConfigurationState of this node; before it is there, what it will be called. */
+  get state(): KubeObject {
+    return this.#states.get(this.#stateKey) ?? { metadata: parseKey(this.#stateKey) };
   }
 
   /** What belongs to the Node goes with it. */

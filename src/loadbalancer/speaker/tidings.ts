@@ -9,8 +9,8 @@ import type { AddressState } from "../report/service-l2-status.ts";
 interface Options {
   node: string;
   events: Pick<EventRecorder, "record">;
-  /** The ConfigurationState of this node, once it is there. */
-  state: () => KubeObject | undefined;
+  /** The ConfigurationState of this node. */
+  state: () => KubeObject;
 }
 
 type Protocol = "bgp" | "layer2";
@@ -64,12 +64,11 @@ export class Tidings {
 
   /** Lines of FRR that someone else had changed and were put back. */
   drift(lines: readonly string[]): void {
-    const state = this.#options.state();
-    if (lines.length === 0 || !state) return;
+    if (lines.length === 0) return;
     const shown = lines.slice(0, 5).map((line) => `"${line}"`);
     const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
     const message = `Node ${this.#options.node}: FRR had been changed by someone else; put right ${shown.join(", ")}${more}`;
-    this.#options.events.record(withKind(state), { type: "Warning", reason: "DriftRepaired", message });
+    this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
   }
 
   #record(key: string, uid: string, text: EventText): void {
