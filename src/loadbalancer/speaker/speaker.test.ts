@@ -93,7 +93,7 @@ class Stage {
     const tidings = new Tidings({
       node: "a",
       events: { record: (_object, { message }) => void this.events.push(message) },
-      state: () => undefined,
+      state: () => ({ metadata: { name: "speaker-a" } }),
     });
     this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
   }
