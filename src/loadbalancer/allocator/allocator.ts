@@ -46,8 +46,10 @@ export class Allocator {
   setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): { lost: readonly string[]; moved: readonly string[] } {
     const [lost, moved]: [string[], string[]] = [[], []];
     const now = new Pools(pools, broken, this.#pools);
-    if (now.equals(this.#pools)) return { lost, moved };
+    const isSame = now.equals(this.#pools);
+    // It is the new order of pools that is told which of them are full, also where nothing is different.
     this.#pools = now;
+    if (isSame) return { lost, moved };
 
     const affected = [...this.#register.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
     affected.sort((a, b) => byAge(a.wish, b.wish));

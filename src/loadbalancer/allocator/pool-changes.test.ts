@@ -4,6 +4,16 @@ import { addresses, allocatorWith, pool, told, wish, type PoolTerms } from "./sp
 
 const none = new Set<string>();
 
+test("the same pools once more change nothing about what is found to be full and free again", () => {
+  const pools = [pool("a", ["10.0.0.0/32"]), pool("b", ["10.0.1.0/32"])];
+  const { allocator, woken } = allocatorWith(...pools);
+  for (const name of ["s", "t", "u"]) allocator.allocate(wish(name));
+  allocator.setPools(pools, none);
+  allocator.release("default/s");
+  expect(woken()).toEqual(["default/u"]);
+  expect(told(allocator.allocate(wish("u")))).toBe("a: 10.0.0.0");
+});
+
 describe("when pools change, what a Service holds", () => {
   test.each<[string, Pool[], string]>([
     ["stays where its pool grows", [pool("a", ["10.0.9.0/24", "10.0.0.0/16"])], "a: 10.0.0.2"],
