@@ -49,6 +49,12 @@ test.each([
   expect(endpoints(slice({ conditions, nodeName: "a" }))).toEqual(isUsable ? [true, "a"] : [false]);
 });
 
+test("a node whose last endpoint is ending is left while another node has one that is ready", () => {
+  const ending = { conditions: { ready: false, serving: true, terminating: true }, nodeName: "a" };
+  expect(endpoints(slice(ending), slice({ nodeName: "b" }, {}))).toEqual([true, "b"]);
+  expect(endpoints(slice(ending), slice({ ...ending, nodeName: "b" }, {}))).toEqual([true, "a", "b"]);
+});
+
 test("endpoints of all slices count, those without a node or address as far as they go", () => {
   expect(endpoints(slice({ nodeName: "a" }), slice({ nodeName: "b" }, {}))).toEqual([true, "a", "b"]);
   expect(endpoints(slice({ nodeName: "a", addresses: [] }))).toEqual([false]);

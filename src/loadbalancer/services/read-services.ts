@@ -35,16 +35,20 @@ function readAddress(ip: string | undefined): Address[] {
   }
 }
 
-/** Ready ones, and those that still serve while they end. */
+/**
+ * Ready ones; and where no node has one, those that still serve while they end. A node whose last endpoint begins to end is left while that still
+ * serves, so that nobody is sent there when it is gone.
+ */
 function usable(slices: Iterable<EndpointSlice>): ServiceView["endpoints"] {
-  const nodes = new Set<string>();
+  const [ready, ending] = [new Set<string>(), new Set<string>()];
   let any = false;
   for (const { endpoints } of slices) {
     for (const { addresses, conditions = {}, nodeName } of endpoints ?? []) {
-      if (addresses.length === 0 || (conditions.ready === false && conditions.serving !== true)) continue;
+      const isReady = conditions.ready !== false;
+      if (addresses.length === 0 || !(isReady || conditions.serving === true)) continue;
       any = true;
-      if (nodeName !== undefined) nodes.add(nodeName);
+      if (nodeName !== undefined) (isReady ? ready : ending).add(nodeName);
     }
   }
-  return { any, nodes };
+  return { any, nodes: ready.size > 0 ? ready : ending };
 }
