@@ -71,7 +71,18 @@ function groupsOf(kinds: readonly ServedKind[]): Group[] {
     groups.set(kind.group, versions);
     for (const { name } of kind.versions) versions.set(name, [...(versions.get(name) ?? []), kind]);
   }
-  return [...groups].map(([name, versions]) => ({ name, versions }));
+  return [...groups].map(([name, versions]) => ({ name, versions: new Map([...versions].sort(([a], [b]) => byPriority(a, b))) }));
+}
+
+const STABILITIES = ["alpha", "beta", undefined];
+
+/** As an API server prefers them: stable before beta before alpha, and of the same the newer. */
+function byPriority(a: string, b: string): number {
+  const [one, other] = [a, b].map((version) => {
+    const [, major = "0", stability, minor = "0"] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+    return [STABILITIES.indexOf(stability), Number(major), Number(minor)];
+  }) as [number[], number[]];
+  return other.map((rank, nth) => rank - (one[nth] ?? 0)).find((difference) => difference !== 0) ?? 0;
 }
 
 function groupDocument({ name, versions }: Group): object {

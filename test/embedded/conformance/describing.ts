@@ -36,7 +36,7 @@ export function describing(server: () => Conforming): void {
     const served = Object.fromEntries(groups.map(({ name, preferredVersion }) => [name, preferredVersion.groupVersion]));
     expect(served).toMatchObject({
       "openpe.openperouter.github.io": "openpe.openperouter.github.io/v1alpha1",
-      "metallb.io": "metallb.io/v1beta1",
+      "metallb.io": "metallb.io/v1beta2",
       "coordination.k8s.io": "coordination.k8s.io/v1",
       apps: "apps/v1",
       batch: "batch/v1",
