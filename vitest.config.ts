@@ -15,8 +15,8 @@ export default defineConfig({
   test: {
     isolate: false,
     pool: "threads",
-    // Most suites wait for real parts most of the time; left to itself vitest takes one core less than there are.
-    maxWorkers: 3,
+    // Most suites wait for real parts most of the time; left to itself vitest takes one core less than there are, and on two runs one suite at a time.
+    maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "unit", include: ["{src,lab,tools,bench}/**/*.test.ts"] } },
       {
