@@ -116,13 +116,16 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     await Promise.all([near.stop(), far.stop()]);
   });
 
-  const farSays = async (lines: string) => {
+  const farHas = async (text: string) => {
     const pass = await FrrPass.open(far.instance, [], signal);
+    expect((await pass.bring({ owner: "Underlay/far", lines: parse(text) })).refused).toBeUndefined();
+    await pass.finish();
+  };
+  const farSays = async (lines: string) => {
     const neighbor = /neighbor (\S+)/.exec(lines)?.[1];
     const both = ["ipv4", "ipv6"].map((family) => `address-family ${family} unicast\n neighbor ${neighbor} activate\nexit-address-family`);
     const text = `router bgp 64599\nno bgp ebgp-requires-policy\n${lines}\nneighbor ${neighbor} timers connect 1\n${both.join("\n")}\nexit\n`;
-    expect((await pass.bring({ owner: "Underlay/far", lines: parse(text) })).refused).toBeUndefined();
-    await pass.finish();
+    await farHas(text);
   };
   const nearSays = async (more: Case["peer"]) => {
     const wanted = config({ peers: [peer("far", { peerAsn: 64599, connectTime: 1, ...more })], bfdProfiles: [FAST] });
@@ -141,6 +144,8 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   const nobody = async () => {
     await nearSays({ address: "203.0.113.1" });
     await expect.poll(() => spoken()?.neighbor, PATIENT).toBe("203.0.113.1");
+    // A neighbor that FRR has tried in vain for a while it lets wait for up to two minutes.
+    await farHas("router bgp 64599\nno bgp ebgp-requires-policy\nexit\n");
     await expect.poll(heard, PATIENT).toEqual([]);
   };
 
