@@ -167,7 +167,7 @@ test("a kernel that does not answer is asked again, and what it has not kept in 
   ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
   await pass(10_000);
   ground.broken = undefined;
-  await pass(2_000);
+  await pass(3_000);
   expect(ground.read()).toEqual([all("refresh")]);
   ground.broken = new KernelError("Timeout", "ip has not answered within 10000 ms", { command: "ip", namespace: "" });
   await pass(40_000);
