@@ -1,8 +1,7 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { parseAllDocuments } from "yaml";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
@@ -29,11 +28,11 @@ import { EventRecorder } from "../../src/kube/events.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { printMembers } from "../../src/kube/members/members.ts";
-import { clientRequests } from "../../src/kube/metrics.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addSpeaker } from "../../src/loadbalancer/agent.ts";
 import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { applyRights, refusals } from "../support/rights.ts";
 
 // The rights of deploy/rbac, and the admission policy that keeps an agent to its own node.
 
@@ -46,17 +45,6 @@ let api: SuiteApiServer;
 let admin: KubeClient;
 let directory: string;
 
-/** The kinds of deploy/rbac, which nothing else of ours reads or writes. */
-const plurals: Record<string, { plural: string; scope: "Cluster" | "Namespaced" }> = {
-  ServiceAccount: { plural: "serviceaccounts", scope: "Namespaced" },
-  ClusterRole: { plural: "clusterroles", scope: "Cluster" },
-  ClusterRoleBinding: { plural: "clusterrolebindings", scope: "Cluster" },
-  Role: { plural: "roles", scope: "Namespaced" },
-  RoleBinding: { plural: "rolebindings", scope: "Namespaced" },
-  ValidatingAdmissionPolicy: { plural: "validatingadmissionpolicies", scope: "Cluster" },
-  ValidatingAdmissionPolicyBinding: { plural: "validatingadmissionpolicybindings", scope: "Cluster" },
-};
-
 beforeAll(async () => {
   api = await apiServer("lb-agent-rbac");
   admin = new KubeClient(api.access);
@@ -64,8 +52,7 @@ beforeAll(async () => {
   await installCrds(admin, CUSTOM_KINDS, signal);
   for (const name of [own, metallb, "shop"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
-  const text = await readFile(join(import.meta.dirname, "../../deploy/rbac/loadbalancer-agent.yaml"), "utf8");
-  for (const document of parseAllDocuments(text)) await apply(document.toJS() as KubeObject & { apiVersion: string; kind: string });
+  await applyRights(admin, ["loadbalancer-agent"], signal);
   for (const name of ["tor", "other"]) {
     const data = { password: btoa("s3cret"), username: "" };
     await admin.resource(Secret).create({ metadata: { name, namespace: metallb }, type: "kubernetes.io/basic-auth", data }, { signal });
@@ -82,12 +69,6 @@ afterAll(async () => {
   await api.stop();
   await rm(directory, { recursive: true, force: true });
 });
-
-async function apply(object: KubeObject & { apiVersion: string; kind: string }): Promise<void> {
-  const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
-  const kind: Kind = { group, version, kind: object.kind, ...(plurals[object.kind] ?? { plural: "", scope: "Cluster" }) };
-  await admin.resource(kind).apply(object, { fieldManager: "test", signal });
-}
 
 /** Speaks as the agent of this node, or as one whose token says nothing of a node. */
 async function agentOf(node?: string): Promise<KubeClient> {
@@ -138,10 +119,6 @@ async function startAgent(): Promise<void> {
 }
 
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 100 });
-async function refusals(): Promise<number> {
-  const { values } = await clientRequests.get();
-  return values.filter(({ labels }) => String(labels.code) === "403").reduce((sum, { value }) => sum + value, 0);
-}
 const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object, namespace = metallb) =>
   admin.resource(kind).create({ metadata: { name, namespace }, spec } as never, { signal });
 

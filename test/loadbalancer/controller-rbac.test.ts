@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parseAllDocuments } from "yaml";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
@@ -10,33 +7,20 @@ import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts
 import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
-import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
-import { clientRequests } from "../../src/kube/metrics.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
+import { applyRights, refusals } from "../support/rights.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
 let cluster: BalancedCluster;
 let restricted: () => KubeClient;
 
-/** The kinds of deploy/rbac, which nothing else of ours reads or writes. */
-const plurals: Record<string, { plural: string; scope: "Cluster" | "Namespaced" }> = {
-  ServiceAccount: { plural: "serviceaccounts", scope: "Namespaced" },
-  ClusterRole: { plural: "clusterroles", scope: "Cluster" },
-  ClusterRoleBinding: { plural: "clusterrolebindings", scope: "Cluster" },
-  Role: { plural: "roles", scope: "Namespaced" },
-  RoleBinding: { plural: "rolebindings", scope: "Namespaced" },
-};
-
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-controller-rbac");
-  for (const file of ["router-controller", "loadbalancer-controller"]) {
-    const text = await readFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`), "utf8");
-    for (const document of parseAllDocuments(text)) await apply(document.toJS() as KubeObject & { apiVersion: string; kind: string });
-  }
+  await applyRights(cluster.client, ["router-controller", "loadbalancer-controller"], signal);
   const path = `/api/v1/namespaces/${own}/serviceaccounts/plumbline-controller/token`;
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
@@ -44,17 +28,6 @@ beforeAll(async () => {
   restricted = () => new KubeClient(fixedAccess(url, { ca, token: status.token }), { userAgent: "restricted" });
 });
 afterAll(() => cluster.stop());
-
-async function apply(object: KubeObject & { apiVersion: string; kind: string }): Promise<void> {
-  const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
-  const kind: Kind = { group, version, kind: object.kind, ...(plurals[object.kind] ?? { plural: "", scope: "Cluster" }) };
-  await cluster.client.resource(kind).apply(object, { fieldManager: "test", signal });
-}
-
-async function refusals(): Promise<number> {
-  const { values } = await clientRequests.get();
-  return values.filter(({ labels }) => String(labels.code) === "403").reduce((sum, { value }) => sum + value, 0);
-}
 
 test("with the rights of deploy/rbac the controller does all of its work, and is refused nothing", async () => {
   const before = await refusals();

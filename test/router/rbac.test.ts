@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { parseAllDocuments } from "yaml";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
@@ -9,7 +6,6 @@ import { Lease } from "../../src/api/core/lease.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
-import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
@@ -22,11 +18,11 @@ import { EventRecorder } from "../../src/kube/events.ts";
 import { LeaderElector } from "../../src/kube/leader/leader.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { heartbeat } from "../../src/kube/members/heartbeat.ts";
-import { clientRequests } from "../../src/kube/metrics.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addRouter } from "../../src/router/controller.ts";
 import type { NodeRouter } from "../../src/router/node-router.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { applyRights, refusals } from "../support/rights.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -38,22 +34,12 @@ const running: (() => Promise<void>)[] = [];
 let api: SuiteApiServer;
 let admin: KubeClient;
 
-/** The kinds of deploy/rbac, which nothing else of ours reads or writes. */
-const plurals: Record<string, { plural: string; scope: "Cluster" | "Namespaced" }> = {
-  ServiceAccount: { plural: "serviceaccounts", scope: "Namespaced" },
-  ClusterRole: { plural: "clusterroles", scope: "Cluster" },
-  ClusterRoleBinding: { plural: "clusterrolebindings", scope: "Cluster" },
-  Role: { plural: "roles", scope: "Namespaced" },
-  RoleBinding: { plural: "rolebindings", scope: "Namespaced" },
-};
-
 beforeAll(async () => {
   api = await apiServer("rbac");
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
   for (const name of [own, routers, metallb, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
-  for (const file of ["router-agent", "router-controller", "loadbalancer-controller"])
-    await applyFile(join(import.meta.dirname, `../../deploy/rbac/${file}.yaml`));
+  await applyRights(admin, ["router-agent", "router-controller", "loadbalancer-controller"], signal);
   await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
 });
@@ -62,15 +48,6 @@ afterAll(async () => {
   admin.close();
   await api.stop();
 });
-
-async function applyFile(path: string): Promise<void> {
-  for (const document of parseAllDocuments(await readFile(path, "utf8"))) {
-    const object = document.toJS() as KubeObject & { apiVersion: string; kind: string };
-    const [version = "", group = ""] = object.apiVersion.split("/").toReversed();
-    const kind: Kind = { group, version, kind: object.kind, ...(plurals[object.kind] ?? { plural: "", scope: "Cluster" }) };
-    await admin.resource(kind).apply(object, { fieldManager: "test", signal });
-  }
-}
 
 /** Speaks as this ServiceAccount. */
 async function clientOf(account: string): Promise<KubeClient> {
@@ -151,10 +128,6 @@ async function startController(): Promise<void> {
 
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const statuses = () => admin.resource(RouterNodeConfigurationStatus);
-async function refusals(): Promise<number> {
-  const { values } = await clientRequests.get();
-  return values.filter(({ labels }) => String(labels.code) === "403").reduce((sum, { value }) => sum + value, 0);
-}
 
 test("with the rights of deploy/rbac, agent and controller do all of their work, and are refused nothing", async () => {
   const before = await refusals();
