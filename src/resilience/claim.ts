@@ -32,9 +32,10 @@ export function meet(a: Claim, b: Claim): boolean {
   return !a.range || !b.range || a.range.overlaps(b.range);
 }
 
-/** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. */
+/** How a claim is recorded: `vni/100`, `subnet/red/192.0.2.0-192.0.2.255`. A value that could be taken for a part of a range ends in a slash. */
 export function claimText(key: string, range?: Range): string {
-  return range ? `${key}/${range.first.toString()}-${range.last.toString()}` : key;
+  if (range) return `${key}/${range.first.toString()}-${range.last.toString()}`;
+  return key.endsWith("/") || partIn(key) ? `${key}/` : key;
 }
 
 interface Index {
@@ -52,14 +53,15 @@ export class Recorded {
     for (const { claim, since: text } of claims) {
       const since = Date.parse(text);
       if (Number.isNaN(since)) continue;
-      this.points.set(claim, Math.min(since, this.points.get(claim) ?? since));
-      const slash = claim.lastIndexOf("/");
-      const range = rangeIn(claim.slice(slash + 1));
-      if (!range) continue;
-      const key = claim.slice(0, slash);
-      const parts = this.parts.get(key) ?? [];
-      if (parts.length === 0) this.parts.set(key, parts);
-      parts.push({ range, since });
+      const part = partIn(claim);
+      if (part) {
+        const parts = this.parts.get(part.key) ?? [];
+        if (parts.length === 0) this.parts.set(part.key, parts);
+        parts.push({ range: part.range, since });
+      } else {
+        const key = claim.endsWith("/") ? claim.slice(0, -1) : claim;
+        this.points.set(key, Math.min(since, this.points.get(key) ?? since));
+      }
     }
   }
 
@@ -96,11 +98,12 @@ export class Recorded {
     this.#indexes.set(key, index);
     return index;
   }
+}
 
-  /** Whether the text of a claim is that of a part of a range. */
-  isPart(claim: string): boolean {
-    return this.parts.has(claim.slice(0, claim.lastIndexOf("/")));
-  }
+function partIn(text: string): { readonly key: string; readonly range: Range } | undefined {
+  const slash = text.lastIndexOf("/");
+  const range = rangeIn(text.slice(slash + 1));
+  return range && { key: text.slice(0, slash), range };
 }
 
 function rangeIn(text: string): Range | undefined {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { recordClaims } from "./record.ts";
+import { leftValues, recordClaims } from "./record.ts";
 import { at, claimsOf, recorded, wish } from "./specimen.ts";
 
 const created = new Date(5000);
@@ -57,6 +57,23 @@ describe("a record", () => {
       { claim: "value/6", since: "long ago" },
     ];
     expect(recordClaims(asked, before, { created, now, release: false })).toEqual([{ claim: "value/7", since: "1970-01-01T00:00:06Z" }]);
+  });
+
+  test("tells a value that is written like a part of a range from such a part, and from those beside it", () => {
+    const asking = (...keys: string[]) => keys.map((key) => ({ key }));
+    const times = { created, now, release: false };
+    const first = recordClaims(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), [], times);
+    expect(leftValues(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), first)).toEqual([]);
+    const since = created.getTime();
+    expect(leftValues(asking("alias/192.0.2.1-192.0.2.9"), first)).toEqual([
+      { key: "alias/192.0.2.5-192.0.2.7", since },
+      { key: "alias/gold", since },
+      { key: "alias/odd/", since },
+    ]);
+    expect(recordClaims(asking("alias/gold"), first, times)).toEqual(first);
+    expect(recordClaims(asking("alias/gold"), first, { ...times, release: true })).toEqual([
+      { claim: "alias/gold", since: "1970-01-01T00:00:05Z" },
+    ]);
   });
 
   test("is the same when it is made again", () => {

@@ -43,7 +43,7 @@ export function leftValues(asked: readonly Value[], before: readonly RecordedCla
   const points = new Set(asked.filter((value) => isRecorded(value) && !value.range).map(({ key }) => key));
   const wanted = rangesByKey(asked);
 
-  const values = known.points.entries().flatMap(([key, since]) => (points.has(key) || known.isPart(key) ? [] : [{ key, since }]));
+  const values = known.points.entries().flatMap(([key, since]) => (points.has(key) ? [] : [{ key, since }]));
   const parts = known.parts.keys().flatMap((key) =>
     agedParts(known, key).flatMap(({ range, since }) => {
       const rest = new IntervalSet([range]).difference(wanted.get(key) ?? new IntervalSet());
