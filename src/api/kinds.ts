@@ -1,3 +1,5 @@
+import { ConnectivityMesh } from "./connectivity/connectivity-mesh.ts";
+import { PodNetworkConnectivityCheck } from "./connectivity/pod-network-connectivity-check.ts";
 import type { CustomKind } from "./define-kind.ts";
 import { BFDProfile } from "./metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "./metallb/bgp-advertisement.ts";
@@ -36,4 +38,6 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   BGPSessionStatus,
   ServiceBGPStatus,
   ServiceL2Status,
+  PodNetworkConnectivityCheck,
+  ConnectivityMesh,
 ];
