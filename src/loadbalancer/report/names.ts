@@ -1,17 +1,13 @@
-import { createHash } from "node:crypto";
-
-/** Of an object's name, and of a label's value. */
-const LONGEST = { name: 253, label: 63 };
+import { fittingName, hashedName, LONGEST } from "../../api/fitting-name.ts";
 
 /** What a label can say of a name: the name itself, or, where that is too long, its beginning with a hash of the whole. */
 export function labelValue(name: string): string {
-  return name.length <= LONGEST.label ? name : hashed(name, name, LONGEST.label);
+  return fittingName(name, LONGEST.label);
 }
 
 /** `<prefix><name>`, with a hash at its end where that would be too long. */
 export function prefixedName(prefix: string, name: string): string {
-  const whole = prefix + name;
-  return whole.length <= LONGEST.name ? whole : hashed(whole, whole, LONGEST.name);
+  return fittingName(prefix + name, LONGEST.name);
 }
 
 /**
@@ -22,7 +18,7 @@ export function joinedName(first: string, second: string, exists: (first: string
   const whole = `${first}-${second}`;
   if (whole.length <= LONGEST.name && !isAmbiguous(whole, first.length, exists)) return whole;
   // A slash is in no name, so that no two pairs have the same hash.
-  return hashed(whole, `${first}/${second}`, LONGEST.name);
+  return hashedName(whole, `${first}/${second}`, LONGEST.name);
 }
 
 function isAmbiguous(whole: string, joint: number, exists: (first: string, second: string) => boolean): boolean {
@@ -30,11 +26,4 @@ function isAmbiguous(whole: string, joint: number, exists: (first: string, secon
     if (dash !== joint && exists(whole.slice(0, dash), whole.slice(dash + 1))) return true;
   }
   return false;
-}
-
-function hashed(readable: string, identity: string, longest: number): string {
-  const hash = createHash("sha256").update(identity).digest("hex").slice(0, 10);
-  // Between two dots, and before a dash that ends a part, a name must have a letter or digit.
-  const beginning = readable.slice(0, longest - 1 - hash.length).replace(/[^a-z0-9]+$/i, "");
-  return `${beginning}-${hash}`;
 }
