@@ -1,0 +1,14 @@
+/** Labels and annotations of checks. */
+
+/** The mesh that made the check, as a label what fits into one. */
+export const meshMark = "plumbline.dev/mesh";
+/** Set on a check that its mesh no longer wants: since when. Nobody tries it any more; it is kept until it is pruned. */
+export const retiredMark = "plumbline.dev/retired";
+/** How many seconds at most the API may be behind while nothing happens: all sources of a cluster together must not write more than it bears. */
+export const checkpointMark = "plumbline.dev/checkpoint-seconds";
+/** The node on which the source runs. */
+export const sourceNodeMark = "plumbline.dev/source-node";
+/** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
+export const targetMark = "plumbline.dev/target";
+/** The node on which the target runs. */
+export const targetNodeMark = "plumbline.dev/target-node";
