@@ -1,0 +1,9 @@
+/** A text of at most so many bytes, its tail included, which is never cut. */
+export function cut(text: string, bytes: number, tail = ""): string {
+  const room = bytes - Buffer.byteLength(tail);
+  if (text.length * 3 <= room || Buffer.byteLength(text) <= room) return tail === "" ? text : text + tail;
+  let kept = Buffer.from(text).toString("utf8", 0, room - 3);
+  // A character that was cut in half.
+  while (kept.endsWith("\uFFFD")) kept = kept.slice(0, -1);
+  return `${kept}...${tail}`;
+}

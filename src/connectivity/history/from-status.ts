@@ -1,0 +1,104 @@
+import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { seconds } from "../../api/duration.ts";
+import type { Outcome } from "../attempt.ts";
+import { begin, CAPS, type Entry, type History, type Outage, type Verdict, wholeSecond } from "./history.ts";
+import { openOutage } from "./outages.ts";
+import { TRUSTED_AHEAD_MS } from "./shown-times.ts";
+import type { CheckStatus } from "./status.ts";
+
+/** What others call the same. */
+const ALIASES: Readonly<Record<string, Outcome>> = {
+  DNSResolve: "DNSDone",
+  TCPConnect: "ConnectDone",
+  TCPConnectSuccess: "ConnectDone",
+  TCPConnectError: "ConnectError",
+};
+const OUTCOMES: readonly string[] = ["DNSDone", "DNSError", "ConnectDone", "ConnectError"] satisfies Outcome[];
+
+/** The history that a status tells of, for a source that remembers nothing itself. */
+export function fromStatus(status: CheckStatus | undefined, now: number): History {
+  if (!status) return begin(now);
+  const successes = entriesOf(status.successes, CAPS.log);
+  const failures = entriesOf(status.failures, CAPS.log);
+  const outages = outagesOf(status.outages ?? []);
+  const known = { successes, failures, outages };
+  // A time in the future is a clock that was wrong; whatever comes next is newer.
+  const times = [successes[0]?.at, failures[0]?.at, openOutage(outages)?.start].filter((at) => at !== undefined);
+  const shown = Math.max(...times.filter((at) => at <= now + TRUSTED_AHEAD_MS));
+  const clock = Number.isFinite(shown) ? { clock: shown, shown } : {};
+  return { past: { seq: 0, ...clock, ...known, verdict: verdictOf(status, known) ?? begin(now).past.verdict }, recent: [] };
+}
+
+interface Known {
+  readonly successes: readonly Entry[];
+  readonly failures: readonly Entry[];
+  readonly outages: readonly Outage[];
+}
+
+function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }: Known): Verdict | undefined {
+  const open = openOutage(outages);
+  const success = successes.find(({ outcome }) => outcome === "ConnectDone");
+  const held = conditions?.find(({ type }) => type === "Reachable");
+  const since = timeOf(held?.lastTransitionTime);
+  const fits = { True: success && !open, False: open, Unknown: true };
+  if (held && since !== undefined && fits[held.status]) {
+    const { status, reason, message } = held;
+    return { status, since, reason: ALIASES[reason] ?? reason, message };
+  }
+  if (open) {
+    const { outcome, message } = failures[0] ?? open.endLogs[0] ?? { outcome: "ConnectError", message: open.message };
+    return { status: "False", since: open.start, reason: outcome, message };
+  }
+  if (!success) return undefined;
+  const restored = outages[0]?.end ?? successes.findLast(({ outcome }) => outcome === "ConnectDone")?.at ?? success.at;
+  return { status: "True", since: restored, reason: "ConnectDone", message: success.message };
+}
+
+function outagesOf(listed: readonly OutageEntry[]): Outage[] {
+  const outages = listed.flatMap((entry) => outageOf(entry) ?? []).slice(0, CAPS.outages);
+  return outages.map(overUnlessNewest);
+}
+
+function overUnlessNewest(outage: Outage, index: number): Outage {
+  const { start, end, endedAfter = start } = outage;
+  return index === 0 || end !== undefined ? outage : { ...outage, end: Math.max(start, endedAfter) };
+}
+
+function outageOf(entry: OutageEntry): Outage | undefined {
+  const start = timeOf(entry.start);
+  if (start === undefined) return undefined;
+  const [end, startedAfter, endedAfter] = [timeOf(entry.end), timeOf(entry.startedAfter), timeOf(entry.endedAfter)];
+  return {
+    start,
+    ...(end !== undefined && { end: Math.max(start, end) }),
+    ...(startedAfter !== undefined && { startedAfter }),
+    ...(endedAfter !== undefined && { endedAfter }),
+    startLogs: entriesOf(entry.startLogs, CAPS.outageLogs),
+    endLogs: entriesOf(entry.endLogs, CAPS.outageLogs),
+    message: entry.message ?? "",
+  };
+}
+
+function entriesOf(log: readonly LogEntry[] | undefined, cap: number): Entry[] {
+  return (log ?? []).flatMap((entry) => entryOf(entry) ?? []).slice(0, cap);
+}
+
+/** undefined for a line without a time: nobody can say where it belongs. */
+function entryOf(entry: LogEntry & { duration?: string }): Entry | undefined {
+  const at = timeOf(entry.time);
+  if (at === undefined) return undefined;
+  const latency = seconds(entry.latency ?? entry.duration);
+  const latencyMs = latency === undefined ? {} : { latencyMs: latency * 1000 };
+  return { outcome: outcomeOf(entry), at, message: entry.message ?? "", ...latencyMs };
+}
+
+function outcomeOf({ reason = "", success }: LogEntry): Outcome {
+  const outcome = ALIASES[reason] ?? (OUTCOMES.includes(reason) ? (reason as Outcome) : "ConnectDone");
+  if (success) return outcome.startsWith("DNS") ? "DNSDone" : "ConnectDone";
+  return outcome.startsWith("DNS") ? "DNSError" : "ConnectError";
+}
+
+function timeOf(text: string | null | undefined): number | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : wholeSecond(at);
+}

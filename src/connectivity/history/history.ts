@@ -1,0 +1,72 @@
+import type { ConditionStatus } from "../../api/kind.ts";
+import type { Attempt, Outcome } from "../attempt.ts";
+
+/** A line of a log. Times here are whole seconds, in milliseconds, and are what people are shown. */
+export interface Entry {
+  readonly outcome: Outcome;
+  readonly at: number;
+  /** Unknown only where somebody else wrote the line. */
+  readonly latencyMs?: number;
+  readonly message: string;
+}
+
+/** All lists are newest first. */
+export interface Outage {
+  readonly start: number;
+  readonly end?: number;
+  readonly startedAfter?: number;
+  readonly endedAfter?: number;
+  readonly startLogs: readonly Entry[];
+  readonly endLogs: readonly Entry[];
+  readonly message: string;
+}
+
+/** What the condition Reachable says. */
+export interface Verdict {
+  readonly status: ConditionStatus;
+  readonly since: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What is left of the attempts up to `seq`. */
+export interface Past {
+  readonly seq: number;
+  readonly target?: string;
+  /** What the clock said at the last attempt. */
+  readonly clock?: number;
+  /** The newest time that is shown. */
+  readonly shown?: number;
+  readonly successes: readonly Entry[];
+  readonly failures: readonly Entry[];
+  readonly outages: readonly Outage[];
+  readonly verdict: Verdict;
+}
+
+/** Everything that a source knows about one check. It is plain JSON. */
+export interface History {
+  readonly past: Past;
+  /** The newest attempts as they came, by `seq`: one that ends late finds its place among them. */
+  readonly recent: readonly Attempt[];
+}
+
+export const CAPS = { log: 20, outages: 20, outageLogs: 5, message: 512 };
+
+/** A check that nobody has tried yet. */
+export function begin(now: number): History {
+  const verdict: Verdict = { status: "Unknown", since: wholeSecond(now), reason: "NoResultYet", message: "There is no result yet" };
+  return { past: { seq: 0, successes: [], failures: [], outages: [], verdict }, recent: [] };
+}
+
+export function wholeSecond(at: number): number {
+  return Math.floor(at / 1000) * 1000;
+}
+
+/** The number of the next attempt. */
+export function nextSeq({ past, recent }: History): number {
+  return (recent.at(-1)?.seq ?? past.seq) + 1;
+}
+
+export function isSuccess({ outcome }: Pick<Entry, "outcome">): boolean {
+  return outcome === "DNSDone" || outcome === "ConnectDone";
+}

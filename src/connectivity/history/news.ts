@@ -1,0 +1,20 @@
+import type { History } from "./history.ts";
+import { openOutage } from "./outages.ts";
+import { present } from "./reduce.ts";
+
+export type News = "opened" | "closed" | "first" | "changed";
+
+/** What people should hear of at once; undefined for more of the same. */
+export function newsOf(before: History, after: History): News | undefined {
+  if (before === after) return undefined;
+  const [then, now] = [present(before), present(after)];
+  const [last, newest] = [then.outages[0], now.outages[0]];
+  if (newest && newest.end === undefined && (last?.start !== newest.start || last.end !== undefined)) return "opened";
+  if (newest?.end !== undefined && (last?.start !== newest.start || last.end !== newest.end)) return "closed";
+  if (then.verdict.reason === "NoResultYet" && now.verdict.status !== "Unknown") return "first";
+  const otherTarget = then.target !== undefined && then.target !== now.target;
+  const otherVerdict = then.verdict.status !== now.verdict.status;
+  const anotherWay = openOutage(now.outages)?.startLogs.length !== openOutage(then.outages)?.startLogs.length;
+  const otherDoubt = now.verdict.status === "Unknown" && then.verdict.reason !== now.verdict.reason;
+  return otherTarget || otherVerdict || anotherWay || otherDoubt ? "changed" : undefined;
+}

@@ -1,0 +1,89 @@
+import { metaTime } from "../../api/time.ts";
+import { cut } from "./cut.ts";
+import { durationText } from "./duration.ts";
+import { CAPS, type Entry, isSuccess, type Outage } from "./history.ts";
+
+/** A source tries every minute; after so long without an attempt it was not there. */
+const UNTRIED_MS = 3 * 60_000;
+const UNTRIED = "; not tried from ";
+const UNTRIED_CAP = 3;
+
+/** What one attempt says about outages. */
+export interface Finding {
+  readonly reachable: boolean;
+  /** When the attempt began. */
+  readonly start: number;
+  /** When it failed first, or succeeded. */
+  readonly moment: number;
+  readonly entries: readonly Entry[];
+  /** The last success before it, unless that was another target's. */
+  readonly lastSuccess: number | undefined;
+  /** Given when the attempt is the first for this target, and the one before was for another. */
+  readonly newTarget: string | undefined;
+}
+
+/** One attempt that fails opens an outage, one that succeeds closes it. */
+export function outagesAfter(outages: readonly Outage[], finding: Finding): readonly Outage[] {
+  const open = openOutage(outages);
+  if (!open) return finding.reachable ? outages : [opened(finding), ...outages].slice(0, CAPS.outages);
+  const older = outages.slice(1);
+  if (finding.newTarget !== undefined) {
+    const left = ended(tried(open, finding.start), finding.start, [], `; the target was changed to ${finding.newTarget}`);
+    return finding.reachable ? [left, ...older] : [opened(finding), left, ...older].slice(0, CAPS.outages);
+  }
+  const then = tried(open, finding.start);
+  return [finding.reachable ? restored(then, finding) : ongoing(then, finding), ...older];
+}
+
+export function openOutage([newest]: readonly Outage[]): Outage | undefined {
+  return newest && newest.end === undefined ? newest : undefined;
+}
+
+function opened(finding: Finding): Outage {
+  const { moment, lastSuccess } = finding;
+  const message = `Connectivity outage detected at ${metaTime(new Date(moment))}`;
+  const nothing = { start: moment, startLogs: [], endLogs: [], message };
+  return ongoing(lastSuccess === undefined ? nothing : { ...nothing, startedAfter: lastSuccess }, finding);
+}
+
+function ongoing(outage: Outage, { entries, moment }: Finding): Outage {
+  const failures = entries.filter((entry) => !isSuccess(entry));
+  const startLogs = [...outage.startLogs];
+  const ways = new Set(startLogs.map(wayToFail));
+  for (const failure of failures) {
+    if (startLogs.length === CAPS.outageLogs) break;
+    const way = wayToFail(failure);
+    if (ways.has(way)) continue;
+    ways.add(way);
+    startLogs.unshift(failure);
+  }
+  const endLogs = [...failures.toReversed(), ...outage.endLogs].slice(0, CAPS.outageLogs);
+  return { ...outage, endedAfter: failures.at(-1)?.at ?? moment, startLogs, endLogs };
+}
+
+function restored(outage: Outage, { entries, moment }: Finding): Outage {
+  const success = entries.find(({ outcome }) => outcome === "ConnectDone");
+  return ended(outage, moment, success ? [success] : [], "");
+}
+
+function ended(outage: Outage, at: number, last: readonly Entry[], why: string): Outage {
+  const end = Math.max(at, outage.start);
+  const lasted = durationText(end - outage.start);
+  const said = why === "" ? `Connectivity restored after ${lasted}` : `Connectivity outage ended after ${lasted}${why}`;
+  const untried = outage.message.indexOf(UNTRIED);
+  const message = cut(said, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
+  return { ...outage, end, endLogs: [...last, ...outage.endLogs].slice(0, CAPS.outageLogs), message };
+}
+
+/** The outage with a word about the time in which nobody tried, if there was one before this attempt. */
+function tried(outage: Outage, at: number): Outage {
+  const { start, endedAfter = start, message } = outage;
+  if (at - endedAfter <= UNTRIED_MS || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
+  return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(endedAfter))} to ${metaTime(new Date(at))}` };
+}
+
+/** Why it failed, without the address that failed: `ConnectError No route to host`. */
+export function wayToFail({ outcome, message }: Entry): string {
+  const reason = message.indexOf("; ");
+  return `${outcome} ${message.slice(reason < 0 ? 0 : reason + 2).replaceAll(/ \([^)]*\)/g, "")}`;
+}

@@ -1,0 +1,43 @@
+import type { LogEntry, OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../../api/time.ts";
+import { durationText } from "./duration.ts";
+import { type Entry, type History, isSuccess, type Outage, type Verdict } from "./history.ts";
+import { present } from "./reduce.ts";
+
+export type CheckStatus = NonNullable<PodNetworkConnectivityCheck["status"]>;
+
+/** The status of the check as the API shows it. The time of its condition is when it flipped, not when somebody wrote it. */
+export function statusOf(history: History, generation?: number): CheckStatus {
+  const { successes, failures, outages, verdict } = present(history);
+  return {
+    ...(successes.length > 0 && { successes: successes.map(logEntry) }),
+    ...(failures.length > 0 && { failures: failures.map(logEntry) }),
+    ...(outages.length > 0 && { outages: outages.map(outageEntry) }),
+    conditions: [condition(verdict, generation)],
+  };
+}
+
+function condition({ status, since, reason, message }: Verdict, generation: number | undefined) {
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  return { type: "Reachable", status, reason, message, lastTransitionTime: time(since), ...observed };
+}
+
+function logEntry(entry: Entry): LogEntry {
+  const { at, outcome, message, latencyMs } = entry;
+  const latency = latencyMs === undefined ? {} : { latency: durationText(latencyMs) };
+  return { time: time(at), success: isSuccess(entry), reason: outcome, message, ...latency };
+}
+
+function outageEntry({ start, end, startedAfter, endedAfter, startLogs, endLogs, message }: Outage): OutageEntry {
+  return {
+    start: time(start),
+    ...(end !== undefined && { end: time(end) }),
+    ...(startedAfter !== undefined && { startedAfter: time(startedAfter) }),
+    ...(endedAfter !== undefined && { endedAfter: time(endedAfter) }),
+    ...(startLogs.length > 0 && { startLogs: startLogs.map(logEntry) }),
+    ...(endLogs.length > 0 && { endLogs: endLogs.map(logEntry) }),
+    message,
+  };
+}
+
+const time = (at: number) => metaTime(new Date(at));
