@@ -319,6 +319,32 @@ export const l2WireRestarts = counter(
 );
 export const l2GuardFailures = counter("l2_guard_failures_total", "Times nftables refused the rules of service addresses.", "family");
 
+// connectivity/probe/
+export const checkActionSeconds = histogram(
+  "check_action_seconds",
+  "How long the lookups and connections of connectivity checks took. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
+  "reason",
+);
+export const checkFaults = counter(
+  "check_faults_total",
+  "Lookups and connections that this source could not try, which says nothing about the target. `cause` is descriptors, ports, memory (it is out of them), stalled (it stood still) or lookups (they hold every thread).",
+  "cause",
+);
+export const checkAttempts = counter(
+  "check_attempts_total",
+  "Attempts of connectivity checks. `outcome` is reachable, unreachable, fault, or discarded (the check was changed or removed meanwhile).",
+  "outcome",
+);
+export const checkSkippedTicks = counter(
+  "check_skipped_ticks_total",
+  "Times an attempt was due while the last one of the same check was still waiting or under way.",
+);
+export const checkAttemptsInFlight = gauge("check_attempts_in_flight", "Attempts of connectivity checks under way.");
+export const lookupsAbandoned = gauge(
+  "check_lookups_abandoned",
+  "Lookups that nobody waits for any more; each holds a thread until the system gives up.",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.

@@ -1,0 +1,93 @@
+import { lookup } from "node:dns";
+import { lookupsAbandoned } from "../../kube/metrics.ts";
+import type { Task } from "./in-time.ts";
+
+/** The addresses of a name, or the code of the error. */
+export type Answer = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };
+
+type LookUp = (host: string) => Promise<Answer>;
+
+interface Lookup extends Task<Answer> {
+  /** Whether it ever had a thread. */
+  began(): boolean;
+}
+
+interface Query {
+  readonly host: string;
+  readonly answer: PromiseWithResolvers<Answer>;
+  waiting: number;
+  running: boolean;
+}
+
+/**
+ * Looks names up as the system does, with its hosts file and its search list. Such a lookup holds a thread and cannot be called off, so only so
+ * many run as get a thread at once, and a name that is being looked up is not looked up a second time: the next who asks waits for the same answer.
+ */
+export class Lookups {
+  readonly #lookUp: LookUp;
+  readonly #threads: number;
+  readonly #queries = new Map<string, Query>();
+  #running = 0;
+
+  constructor(lookUp: LookUp = systemLookup, threads: number = lookupThreads()) {
+    this.#lookUp = lookUp;
+    this.#threads = threads;
+  }
+
+  ask(host: string): Lookup {
+    const name = host.toLowerCase();
+    let query = this.#queries.get(name);
+    if (query?.running && query.waiting === 0) lookupsAbandoned.dec();
+    if (!query) this.#queries.set(name, (query = { host, answer: Promise.withResolvers(), waiting: 0, running: false }));
+    query.waiting += 1;
+    this.#startNext();
+    const asked = query;
+    return { result: asked.answer.promise, cancel: () => this.#leave(name, asked), began: () => asked.running };
+  }
+
+  #leave(name: string, query: Query): void {
+    query.waiting -= 1;
+    if (query.waiting > 0 || this.#queries.get(name) !== query) return;
+    if (query.running) lookupsAbandoned.inc();
+    else this.#queries.delete(name);
+  }
+
+  #startNext(): void {
+    // In the order in which they were asked for.
+    for (const [name, query] of this.#queries) {
+      if (this.#running >= this.#threads) return;
+      if (!query.running) void this.#run(name, query);
+    }
+  }
+
+  async #run(name: string, query: Query): Promise<void> {
+    query.running = true;
+    this.#running += 1;
+    try {
+      query.answer.resolve(await this.#lookUp(query.host));
+    } catch (error) {
+      query.answer.reject(error);
+    } finally {
+      if (query.waiting === 0) lookupsAbandoned.dec();
+      this.#queries.delete(name);
+      this.#running -= 1;
+      this.#startNext();
+    }
+  }
+}
+
+/** libuv gives lookups at most half of its threads, rounded up, so that files are still read and written. */
+function lookupThreads(): number {
+  const threads = Number.parseInt(process.env["UV_THREADPOOL_SIZE"] ?? "4", 10);
+  return Math.floor((Math.min(1024, Math.max(1, threads || 1)) + 1) / 2);
+}
+
+function systemLookup(host: string): Promise<Answer> {
+  const began = performance.now();
+  return new Promise((resolve) => {
+    lookup(host, { all: true, order: "verbatim" }, (error, found) => {
+      if (error) resolve({ code: error.code ?? "EAI_FAIL", afterMs: performance.now() - began });
+      else resolve({ addresses: found.map(({ address }) => address) });
+    });
+  });
+}

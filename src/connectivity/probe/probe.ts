@@ -1,0 +1,44 @@
+import type { Prefix } from "../../ip/prefix.ts";
+import { checkActionSeconds, checkFaults } from "../../kube/metrics.ts";
+import type { Attempt } from "../attempt.ts";
+import { tcpConnect, type Connect } from "./connect.ts";
+import { Lookups } from "./lookups.ts";
+import { reach } from "./reach.ts";
+import { resolve, type Resolution } from "./resolve.ts";
+import type { Target } from "./target.ts";
+
+export interface ProbeOptions {
+  readonly signal: AbortSignal;
+  /** Addresses that may be tried although they are special. */
+  readonly allowed: readonly Prefix[];
+  /** For the lookup, and for each connection. */
+  readonly timeoutMs?: number;
+  readonly lookups?: Lookups;
+  readonly connect?: Connect;
+}
+
+/** One for the process: so are the threads. */
+const systemLookups = new Lookups();
+
+/** Tries once to reach the target: looks its name up, then connects to each address. Rejects with the signal's reason. */
+export async function probe(target: Target, seq: number, options: ProbeOptions): Promise<Attempt> {
+  const { signal, allowed, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect } = options;
+  signal.throwIfAborted();
+  const at = Date.now();
+  const { addresses, lookup }: Partial<Resolution> = target.address
+    ? { addresses: [target.address] }
+    : await resolve(target.host, lookups, timeoutMs, signal);
+  const connecting = { allowed, connect, timeoutMs, signal, oneOfSeveral: addresses.length > 1 };
+  const connections = await Promise.all(addresses.map((address) => reach(target, address, connecting)));
+
+  const results = lookup ? [lookup, ...connections] : connections;
+  const faults = results.filter((result) => "fault" in result);
+  const actions = results.filter((result) => "outcome" in result);
+  for (const { cause } of faults) checkFaults.inc({ cause });
+  for (const { outcome, latencyMs } of actions) checkActionSeconds.observe({ reason: outcome }, latencyMs / 1000);
+
+  const reachable = actions.some(({ outcome }) => outcome === "ConnectDone");
+  // An address that could not be tried might have answered.
+  const fault = reachable ? undefined : faults[0]?.fault;
+  return { seq, at, target: target.text, actions, reachable, ...(fault !== undefined && { fault }) };
+}

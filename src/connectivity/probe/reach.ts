@@ -1,0 +1,53 @@
+import { networkInterfaces } from "node:os";
+import { parseAddress, type Address } from "../../ip/address.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+import { scopeOf } from "../../ip/scope.ts";
+import type { Action } from "../attempt.ts";
+import type { Connect } from "./connect.ts";
+import { errnoText, exhausted } from "./errno.ts";
+import { outOf, stoodStill, type Fault } from "./fault.ts";
+import { refusalOf } from "./refusal.ts";
+import type { Target } from "./target.ts";
+import { timed } from "./timed.ts";
+
+interface ReachOptions {
+  readonly allowed: readonly Prefix[];
+  readonly connect: Connect;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Whether there are other addresses, so that messages say which one they are about. */
+  readonly oneOfSeveral: boolean;
+}
+
+/** Connects to one address of the target. */
+export async function reach(target: Target, address: Address, options: ReachOptions): Promise<Action | Fault> {
+  const which = options.oneOfSeveral ? ` (${address.toString()})` : "";
+  const failed = (why: string, at: number, latencyMs: number): Action => ({
+    outcome: "ConnectError",
+    at,
+    latencyMs,
+    message: `Failed connect to ${target.text}; ${why}${which}`,
+  });
+
+  const refusal = refusalOf(address, options.allowed);
+  if (refusal !== undefined) return failed(refusal, Date.now(), 0);
+
+  const { result, at, latencyMs } = await timed(() => options.connect(address, target.port), options.timeoutMs, options.signal);
+  if (result === undefined) {
+    const message = target.address ? `Connected to ${target.text}` : `Connection to ${target.text} established.`;
+    return { outcome: "ConnectDone", at, latencyMs, message: `${message}${which}` };
+  }
+  if (result === "stalled") return stoodStill;
+  const code = result === "late" ? "ETIMEDOUT" : result;
+  const lack = exhausted(code);
+  return lack && !(code === "EADDRNOTAVAIL" && lacksFamily(address)) ? outOf(lack, code) : failed(errnoText(code), at, latencyMs);
+}
+
+/** The kernel says the same where all ports are in use and where there is no address to connect from. */
+function lacksFamily({ family }: Address): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return !own.some(({ address }) => {
+    const parsed = parseAddress(address);
+    return parsed.family === family && scopeOf(parsed) === "unicast";
+  });
+}

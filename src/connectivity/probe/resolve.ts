@@ -1,0 +1,81 @@
+import { parseAddress, type Address } from "../../ip/address.ts";
+import { IpError } from "../../ip/error.ts";
+import type { Action } from "../attempt.ts";
+import { errnoText, exhausted } from "./errno.ts";
+import { outOf, stoodStill, type Fault } from "./fault.ts";
+import type { Lookups } from "./lookups.ts";
+import { timed } from "./timed.ts";
+
+export interface Resolution {
+  readonly lookup: Action | Fault;
+  /** Each once, in a stable order: name servers turn theirs with each answer. */
+  readonly addresses: readonly Address[];
+}
+
+/** As many addresses of one name are tried. */
+const MOST_ADDRESSES = 16;
+/** No resolver gives up on a silent server sooner: whatever fails in less was answered with a failure. */
+const SHORTEST_DNS_TIMEOUT_MS = 900;
+const MESSAGE_LENGTH = 512;
+
+/** Looks a name up. */
+export async function resolve(host: string, lookups: Lookups, timeoutMs: number, signal: AbortSignal): Promise<Resolution> {
+  const { task, result, at, latencyMs } = await timed(() => lookups.ask(host), timeoutMs, signal);
+  const failed = (why: string): Resolution => ({
+    lookup: { outcome: "DNSError", at, latencyMs, message: `Failed to resolve ${host}; ${why}` },
+    addresses: [],
+  });
+
+  if (result === "late" && !task.began()) return { lookup: noThread, addresses: [] };
+  if (result === "late") return failed("the name server did not answer in time");
+  if (result === "stalled") return { lookup: stoodStill, addresses: [] };
+  if ("code" in result) {
+    const lack = exhausted(result.code);
+    return lack ? { lookup: outOf(lack, result.code), addresses: [] } : failed(lookupProblem(result.code, result.afterMs));
+  }
+  const found = distinct(result.addresses);
+  if (found.length === 0) return failed("no such name");
+  const addresses = found.slice(0, MOST_ADDRESSES);
+  return { lookup: { outcome: "DNSDone", at, latencyMs, message: resolvedTo(host, addresses, found.length) }, addresses };
+}
+
+const noThread: Fault = {
+  cause: "lookups",
+  fault: "The name was not looked up: lookups that a name server does not answer hold every thread",
+};
+
+function lookupProblem(code: string, afterMs: number): string {
+  if (code === "ENOTFOUND") return "no such name";
+  // The same code for a server that is silent and for one that says it failed.
+  if (code === "EAI_AGAIN") return afterMs < SHORTEST_DNS_TIMEOUT_MS ? "the name server failed" : "the name server did not answer in time";
+  return code === "EAI_FAIL" ? "the name server failed" : errnoText(code);
+}
+
+function distinct(texts: readonly string[]): Address[] {
+  const addresses = texts.map(parsed).filter((address) => address !== undefined);
+  return addresses.toSorted((a, b) => a.compare(b)).filter((address, index, sorted) => index === 0 || !sorted[index - 1]?.equals(address));
+}
+
+/** What is no address, such as one with a zone, nobody could connect to. */
+function parsed(text: string): Address | undefined {
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    if (error instanceof IpError) return undefined;
+    throw error;
+  }
+}
+
+function resolvedTo(host: string, tried: readonly Address[], found: number): string {
+  const texts = tried.map(String);
+  const message = (shown: number): string => {
+    const left = [
+      ...(shown < tried.length ? [`${tried.length - shown} more`] : []),
+      ...(tried.length < found ? [`${found - tried.length} that are not tried`] : []),
+    ];
+    return `${host} resolved to ${[texts.slice(0, shown).join(", "), ...left].join(" and ")}`;
+  };
+  let shown = tried.length;
+  while (message(shown).length > MESSAGE_LENGTH) shown -= 1;
+  return message(shown);
+}

@@ -1,0 +1,191 @@
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../../kube/metrics.ts";
+import type { Attempt } from "../attempt.ts";
+import { Pace } from "./pace.ts";
+import type { Target } from "./target.ts";
+
+export interface RoundsOptions {
+  readonly probe: (target: Target, seq: number, signal: AbortSignal) => Promise<Attempt>;
+  readonly onAttempt: (key: string, attempt: Attempt) => void;
+  readonly intervalMs?: number;
+}
+
+/** One attempt of a check that is due, waiting or under way. */
+interface Turn {
+  readonly check: Check;
+  readonly target: Target;
+  readonly abort: AbortController;
+}
+
+interface Check {
+  readonly key: string;
+  /** Where in each interval its turn is. */
+  readonly phaseMs: number;
+  target: Target;
+  seq: number;
+  turn: Turn | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** The interval, counted from the origin, that its next turn belongs to. */
+  interval: number;
+}
+
+const INTERVAL_MS = 60_000;
+/** Of the interval, to either side. Sources that began together do not come to a target together. */
+const JITTER = 0.05;
+/** Attempts a second. With an interval of a minute this is enough for 6000 checks. */
+const PER_SECOND = 100;
+/** So many may wait for ten seconds each, a lookup and a connection that nobody answers, without slowing the rounds. */
+const MOST_IN_FLIGHT = 10 * PER_SECOND;
+/** Multiples of it, taken without their whole part, are spread evenly however many there are. */
+const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
+
+/**
+ * Tries each check once per interval. A check has its own place in the interval, which it keeps; a new check, or one with a new target, is tried
+ * at once first. At most one attempt of a check is under way: a turn that comes meanwhile is left out.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #intervalMs: number;
+  readonly #checks = new Map<string, Check>();
+  readonly #waiting = new Set<Turn>();
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #pace = new Pace(PER_SECOND);
+  readonly #ended = Promise.withResolvers<void>();
+  #added = Math.random();
+  #originMs = 0;
+  #running = false;
+  #resting: NodeJS.Timeout | undefined;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
+  }
+
+  /** Adds a check, whose first attempt has the number `seq`, or gives it another target. What is under way for the old target is discarded. */
+  set(key: string, target: Target, seq = 0): void {
+    const known = this.#checks.get(key);
+    if (known?.target.text === target.text) return;
+    const check = known ?? this.#place(key, target, seq);
+    check.target = target;
+    this.#discard(check);
+    if (this.#running) this.#begin(check);
+  }
+
+  remove(key: string): void {
+    const check = this.#checks.get(key);
+    if (!check) return;
+    this.#checks.delete(key);
+    clearTimeout(check.timer);
+    this.#discard(check);
+  }
+
+  /** Resolves once the signal has aborted and nothing is under way. Rejects with what `onAttempt` threw. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#originMs = performance.now();
+    this.#running = true;
+    for (const check of this.#checks.values()) this.#begin(check);
+    const stop = (): void => this.#ended.resolve();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      await this.#ended.promise;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#running = false;
+      clearTimeout(this.#resting);
+      for (const key of this.#checks.keys()) this.remove(key);
+      await Promise.all(this.#inFlight);
+    }
+  }
+
+  #place(key: string, target: Target, seq: number): Check {
+    this.#added += 1;
+    const phaseMs = ((this.#added * GOLDEN_RATIO) % 1) * this.#intervalMs;
+    const check = { key, phaseMs, target, seq, turn: undefined, timer: undefined, interval: 0 };
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  /** Tries it as soon as the pace allows, and from then on in its place, first after at least half an interval. */
+  #begin(check: Check): void {
+    clearTimeout(check.timer);
+    this.#due(check);
+    const sinceOrigin = performance.now() - this.#originMs;
+    check.interval = Math.ceil((sinceOrigin + this.#intervalMs / 2 - check.phaseMs) / this.#intervalMs);
+    this.#schedule(check);
+  }
+
+  #schedule(check: Check): void {
+    const jitterMs = (Math.random() * 2 - 1) * JITTER * this.#intervalMs;
+    const dueMs = this.#originMs + check.interval * this.#intervalMs + check.phaseMs + jitterMs;
+    check.timer = setTimeout(() => {
+      this.#due(check);
+      check.interval += 1;
+      // Whole intervals may have passed while the process stood still.
+      const missed = Math.floor((performance.now() - dueMs) / this.#intervalMs);
+      if (missed > 0) {
+        check.interval += missed;
+        checkSkippedTicks.inc(missed);
+      }
+      this.#schedule(check);
+    }, dueMs - performance.now());
+  }
+
+  #due(check: Check): void {
+    if (check.turn) {
+      checkSkippedTicks.inc();
+      return;
+    }
+    check.turn = { check, target: check.target, abort: new AbortController() };
+    this.#waiting.add(check.turn);
+    this.#startNext();
+  }
+
+  #discard(check: Check): void {
+    const { turn } = check;
+    if (!turn) return;
+    check.turn = undefined;
+    this.#waiting.delete(turn);
+    turn.abort.abort(new Error("The check was changed or removed"));
+  }
+
+  #startNext(): void {
+    clearTimeout(this.#resting);
+    for (const turn of this.#waiting) {
+      if (!this.#running || this.#inFlight.size >= MOST_IN_FLIGHT) return;
+      const restMs = this.#pace.take();
+      if (restMs > 0) {
+        this.#resting = setTimeout(() => this.#startNext(), restMs);
+        return;
+      }
+      this.#waiting.delete(turn);
+      const attempt = this.#try(turn).finally(() => {
+        this.#inFlight.delete(attempt);
+        checkAttemptsInFlight.dec();
+        this.#startNext();
+      });
+      this.#inFlight.add(attempt);
+      checkAttemptsInFlight.inc();
+    }
+  }
+
+  async #try(turn: Turn): Promise<void> {
+    const { check, target, abort } = turn;
+    const seq = check.seq++;
+    const at = Date.now();
+    const attempt = await this.#options.probe(target, seq, abort.signal).catch((error: unknown): Attempt => {
+      // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
+      return { seq, at, target: target.text, actions: [], reachable: false, fault: `The check itself failed: ${String(error)}` };
+    });
+    if (check.turn !== turn) {
+      checkAttempts.inc({ outcome: "discarded" });
+      return;
+    }
+    check.turn = undefined;
+    checkAttempts.inc({ outcome: attempt.fault !== undefined ? "fault" : attempt.reachable ? "reachable" : "unreachable" });
+    try {
+      this.#options.onAttempt(check.key, attempt);
+    } catch (error) {
+      this.#ended.reject(error);
+    }
+  }
+}
