@@ -1,6 +1,6 @@
 import type { Attempt } from "../attempt.ts";
 import { CAPS, type Entry, isSuccess, type Past, type Verdict } from "./history.ts";
-import { openOutage, outagesAfter } from "./outages.ts";
+import { outagesAfter } from "./outages.ts";
 import { shownTimes } from "./shown-times.ts";
 
 /** The past with the attempt that comes after it. */
@@ -8,8 +8,7 @@ export function fold(past: Past, attempt: Attempt): Past {
   const { seq, target, reachable, at: clock } = attempt;
   const { start, entries, newest } = shownTimes(attempt, past);
   const decisive = entries.find((entry) => (reachable ? entry.outcome === "ConnectDone" : !isSuccess(entry)));
-  const began = openOutage(past.outages)?.start;
-  const moment = Math.max(decisive?.at ?? start, (reachable ? began : undefined) ?? -Infinity);
+  const moment = decisive?.at ?? start;
   const newTarget = past.target !== undefined && past.target !== target ? target : undefined;
   const success = newTarget === undefined ? past.successes.find(({ outcome }) => outcome === "ConnectDone")?.at : undefined;
   // One that seems to come later was seen by a clock that was wrong.

@@ -40,7 +40,7 @@ function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }
   const success = successes.find(({ outcome }) => outcome === "ConnectDone");
   const held = conditions?.find(({ type }) => type === "Reachable");
   const since = timeOf(held?.lastTransitionTime);
-  const fits = { True: success && !open, False: open, Unknown: true };
+  const fits = { True: !open, False: open, Unknown: true };
   if (held && since !== undefined && fits[held.status]) {
     const { status, reason, message } = held;
     return { status, since, reason: ALIASES[reason] ?? reason, message };

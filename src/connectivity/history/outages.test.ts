@@ -144,6 +144,16 @@ test("one of two addresses that fails is no outage, and both that fail are one",
   expect(outages(after([namedFailed(0, { actions: [refused, alsoRefused] })]))).toEqual(["0- [c0] [c0 c0]"]);
 });
 
+test("of several addresses that fail the first one begins an outage, and the last one is what was seen of it", () => {
+  const [refused, late] = [
+    action("ConnectError", 10, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)"),
+    action("ConnectError", 15, "Failed connect to etcd.svc:2379; Connection timed out (10.0.0.2)"),
+  ];
+  const { outages, conditions } = statusOf(after([namedFailed(10, { actions: [refused, late] })]));
+  expect(outages).toMatchObject([{ start: at(10), endedAfter: at(15), startLogs: [{ time: at(15) }, { time: at(10) }] }]);
+  expect(conditions).toMatchObject([{ message: late.message, lastTransitionTime: at(10) }]);
+});
+
 test("an attempt without a single action still counts", () => {
   const nothing = { actions: [] };
   expect(outages(after([failed(1, "", nothing)]))).toEqual(["1- [] []"]);

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { fromStatus } from "./from-status.ts";
+import { lastSeen } from "./reduce.ts";
+import { after, at, failed, ok } from "./specimen.ts";
+import { type CheckStatus, statusOf } from "./status.ts";
+
+const NOW = 1_000_000;
+const wrong = (status: "True" | "False") => [{ type: "Reachable", status, reason: "Wrong", message: "", lastTransitionTime: at(99) }];
+const reread = (status: CheckStatus) => statusOf(fromStatus(status, NOW));
+
+test("a check without a status has no result yet", () => {
+  for (const status of [undefined, {}, { successes: [], failures: [], outages: [], conditions: [] }]) {
+    expect(statusOf(fromStatus(status, NOW))).toEqual({
+      conditions: [
+        { type: "Reachable", status: "Unknown", reason: "NoResultYet", message: "There is no result yet", lastTransitionTime: at(1000) },
+      ],
+    });
+  }
+});
+
+test("a status of OpenShift's own checker is read, by its names for reasons and for latency", () => {
+  const theirs = {
+    successes: [{ time: at(60), success: true, reason: "TCPConnect", message: "b", latency: null }],
+    failures: [
+      { time: at(30), success: false, reason: "TCPConnectError", message: "a", latency: "1.5s" },
+      { time: at(20), success: false, reason: "DNSError", message: "d", latency: "12.5µs" },
+      { time: null, success: false, reason: "TCPConnectError", message: "", latency: null },
+    ],
+    outages: [
+      { start: at(20), end: at(60), message: "restored" },
+      { start: null, end: null },
+    ],
+    conditions: [{ type: "Reachable", status: "True" as const, reason: "TCPConnectSuccess", message: "b", lastTransitionTime: at(61) }],
+  };
+  expect(reread(theirs)).toEqual({
+    successes: [{ time: at(60), success: true, reason: "ConnectDone", message: "b" }],
+    failures: [
+      { time: at(30), success: false, reason: "ConnectError", message: "a", latency: "1.5s" },
+      { time: at(20), success: false, reason: "DNSError", message: "d", latency: "12.5µs" },
+    ],
+    outages: [{ start: at(20), end: at(60), message: "restored" }],
+    conditions: [{ type: "Reachable", status: "True", reason: "ConnectDone", message: "b", lastTransitionTime: at(61) }],
+  });
+});
+
+test("the spec's own word for latency is taken", () => {
+  const line = { time: at(60), success: true, reason: "ConnectDone", message: "b", duration: "200ms" };
+  expect(reread({ successes: [line] }).successes).toMatchObject([{ latency: "200ms" }]);
+});
+
+test("what a line is called does not outweigh whether it succeeded", () => {
+  const line = { time: at(60), success: false, reason: "DNSDone" };
+  expect(reread({ failures: [line, { time: at(50), success: false, reason: "Whatever" }] }).failures).toEqual([
+    { time: at(60), success: false, reason: "DNSError", message: "" },
+    { time: at(50), success: false, reason: "ConnectError", message: "" },
+  ]);
+});
+
+test("a condition that does not fit the outages is judged anew", () => {
+  const { conditions: fine, ...lists } = statusOf(after([ok(10), failed(20), ok(30)]));
+  expect(reread({ ...lists, conditions: wrong("False") }).conditions).toEqual(fine);
+  expect(reread(lists).conditions).toEqual(fine);
+
+  const { conditions: broken, ...others } = statusOf(after([ok(10), failed(20), failed(30)]));
+  expect(reread({ ...others, conditions: wrong("True") }).conditions).toEqual(broken);
+  expect(reread(others).conditions).toEqual(broken);
+});
+
+test("a check that was stale is reachable since its next result", () => {
+  const stale = [{ type: "Reachable", status: "Unknown" as const, reason: "Stale", message: "old", lastTransitionTime: at(500) }];
+  const history = fromStatus({ ...statusOf(after([ok(10)])), conditions: stale }, NOW);
+  expect(statusOf(history).conditions).toEqual(stale);
+  expect(statusOf(after([ok(900)], history)).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(900) }]);
+});
+
+test("only the newest outage can still last", () => {
+  const open = { outages: [{ start: at(50) }, { start: at(20), endedAfter: at(30) }, { start: at(10) }, { start: at(5), end: at(1) }] };
+  expect(reread(open).outages).toMatchObject([{ start: at(50) }, { end: at(30) }, { end: at(10) }, { end: at(5) }]);
+  expect(statusOf(after([ok(60)], fromStatus(open, NOW))).outages?.every(({ end }) => typeof end === "string")).toBe(true);
+});
+
+test("longer lists than ours are cut", () => {
+  const long = Array.from({ length: 30 }, (_, index) => ({ time: at(100 - index), success: true, reason: "ConnectDone" }));
+  expect(reread({ successes: long }).successes).toHaveLength(20);
+});
+
+test("the newest result is known", () => {
+  expect(lastSeen(fromStatus(statusOf(after([ok(10), failed(20)])), NOW))).toBe(20_000);
+  expect(lastSeen(fromStatus({}, NOW))).toBeUndefined();
+});
