@@ -16,11 +16,6 @@ test("a condition keeps its transition time while its status value stays, whatev
   expect(ready).toEqual({ type: "Ready", status: "True", reason: "StillGood", message: "", lastTransitionTime: yesterday });
 });
 
-test("a condition that says itself when it flipped is believed", () => {
-  const own = { ...report("Ready", "False"), lastTransitionTime: yesterday };
-  expect(withTransitionTimes([own], [held("Ready", "True", now)], now)).toEqual([own]);
-});
-
 test("a condition that flips, a new one, and one held without a time get the time of now", () => {
   const conditions = withTransitionTimes(
     [report("Ready", "False"), report("Degraded", "True"), report("Odd", "True")],

@@ -1,7 +1,7 @@
 import type { Condition } from "../../api/kind.ts";
 
-/** A condition as a reconciler tells it. When it last flipped is known by comparison with what the cluster holds, unless it says so itself. */
-export type ConditionReport = Omit<Condition, "lastTransitionTime"> & Partial<Pick<Condition, "lastTransitionTime">>;
+/** A condition as a reconciler tells it. When it last flipped is known only by comparison with what the cluster holds. */
+export type ConditionReport = Omit<Condition, "lastTransitionTime">;
 
 /** The list with the report in it. What others say in the same list stays, and stays where it is. */
 export function setCondition<C extends ConditionReport>(conditions: readonly C[], report: ConditionReport): (C | ConditionReport)[] {
@@ -9,13 +9,12 @@ export function setCondition<C extends ConditionReport>(conditions: readonly C[]
   return at < 0 ? [...conditions, report] : conditions.with(at, report as C);
 }
 
-/** Each report with the time of its last flip: its own, otherwise the held one while the status value stays, otherwise now. */
+/** Each report with the time of its last flip: the held one while the status value stays, otherwise now. */
 export function withTransitionTimes(reports: readonly ConditionReport[], held: readonly Condition[], now: string): Condition[] {
   const before = new Map(held.map((condition) => [condition.type, condition]));
   return reports.map((report) => {
     const { status, lastTransitionTime } = before.get(report.type) ?? {};
-    const heldTime = status === report.status && lastTransitionTime ? lastTransitionTime : now;
-    return { ...report, lastTransitionTime: report.lastTransitionTime ?? heldTime };
+    return { ...report, lastTransitionTime: status === report.status && lastTransitionTime ? lastTransitionTime : now };
   });
 }
 
