@@ -12,6 +12,19 @@ import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
 import { agentLeaseName, componentLabel, nodeAnnotation, nodeLabel } from "./agent-lease.ts";
 
+/** A request that takes longer than this is given up, however seldom the Lease is renewed. */
+const LONGEST_REQUEST_MS = 10_000;
+
+export interface LeaseBeatOptions {
+  client: KubeClient;
+  holder: string;
+  /** Name, namespace, and what of labels, annotations and owners is ours; asked before each renewal. */
+  metadata: () => ObjectMeta;
+  log: Log;
+  durationMs: number;
+  renewMs: number;
+}
+
 export interface HeartbeatOptions {
   client: KubeClient;
   namespace: string;
@@ -23,11 +36,26 @@ export interface HeartbeatOptions {
   renewMs?: number;
 }
 
+/** Renews the Lease of this node's agent. */
+export function heartbeat({ client, namespace, node, nodeUid, log, durationMs = 30_000, renewMs = 10_000 }: HeartbeatOptions): Runnable {
+  const metadata = (): ObjectMeta => {
+    const uid = nodeUid();
+    return {
+      name: agentLeaseName(node),
+      namespace,
+      labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
+      annotations: { [nodeAnnotation]: node },
+      ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
+    };
+  };
+  return leaseBeat({ client, holder: node, metadata, log, durationMs, renewMs });
+}
+
 /**
- * Renews the Lease of this node's agent for as long as the agent runs. It is not released at the end: an agent that comes back within the duration,
- * as in an upgrade, was never gone.
+ * Renews a Lease for as long as its holder runs. It is not released at the end: a holder that comes back within the duration, as in an upgrade,
+ * was never gone.
  */
-export function heartbeat({ client, log, durationMs = 30_000, renewMs = 10_000, ...agent }: HeartbeatOptions): Runnable {
+export function leaseBeat({ client, log, renewMs, ...options }: LeaseBeatOptions): Runnable {
   const leases = client.resource(Lease);
 
   return {
@@ -37,7 +65,7 @@ export function heartbeat({ client, log, durationMs = 30_000, renewMs = 10_000, 
       let failures = 0;
       while (!signal.aborted) {
         try {
-          held = await within(renewMs, signal, (limited) => beat(leases, agent, durationMs, held, limited));
+          held = await within(Math.min(renewMs, LONGEST_REQUEST_MS), signal, (limited) => beat(leases, options, held, limited));
           heartbeats.inc({ outcome: "ok" });
           if (failures > 0) log.info({ failures }, "heartbeat is back");
           failures = 0;
@@ -57,44 +85,35 @@ export function heartbeat({ client, log, durationMs = 30_000, renewMs = 10_000, 
   };
 }
 
-type Agent = Pick<HeartbeatOptions, "namespace" | "node" | "nodeUid">;
-
 /** `held` is the Lease as last written; without it, it is read first. */
 async function beat(
   leases: ResourceClient<Lease>,
-  agent: Agent,
-  durationMs: number,
+  { holder, metadata, durationMs }: Pick<LeaseBeatOptions, "holder" | "metadata" | "durationMs">,
   held: Lease | undefined,
   signal: AbortSignal,
 ): Promise<Lease> {
-  const found = held ?? (await existing(leases, agent, signal));
+  const ours = metadata();
+  const found = held ?? (await existing(leases, ours, signal));
   const spec: Lease["spec"] = {
     ...found?.spec,
-    holderIdentity: agent.node,
+    holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
     renewTime: microTime(new Date()),
   };
-  const metadata = metadataOf(agent, found?.metadata);
-  return found ? leases.replace({ ...found, metadata, spec }, { signal }) : leases.create({ metadata, spec }, { signal });
+  const whole = { ...found?.metadata, ...ours, ...together(found?.metadata, ours) };
+  return found ? leases.replace({ ...found, metadata: whole, spec }, { signal }) : leases.create({ metadata: whole, spec }, { signal });
 }
 
-async function existing(leases: ResourceClient<Lease>, { namespace, node }: Agent, signal: AbortSignal): Promise<Lease | undefined> {
+async function existing(leases: ResourceClient<Lease>, { name, namespace }: ObjectMeta, signal: AbortSignal): Promise<Lease | undefined> {
   try {
-    return await leases.get(agentLeaseName(node), { namespace, signal });
+    return await leases.get(name, { ...(namespace !== undefined && { namespace }), signal });
   } catch (error) {
     if (isKubeError(error, "NotFound")) return undefined;
     throw error;
   }
 }
 
-function metadataOf({ namespace, node, nodeUid }: Agent, found: ObjectMeta | undefined): ObjectMeta {
-  const uid = nodeUid();
-  return {
-    ...found,
-    name: agentLeaseName(node),
-    namespace,
-    labels: { ...found?.labels, [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
-    annotations: { ...found?.annotations, [nodeAnnotation]: node },
-    ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
-  };
+/** Labels and annotations of others stay. */
+function together(found: ObjectMeta | undefined, ours: ObjectMeta): Pick<ObjectMeta, "labels" | "annotations"> {
+  return { labels: { ...found?.labels, ...ours.labels }, annotations: { ...found?.annotations, ...ours.annotations } };
 }
