@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../kube/log.ts";
+import { checked } from "../resilience/checked-lines.ts";
 import { Journal, type Opened } from "./journal.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { configMap, kindNamed, withMetadata } from "./specimen.ts";
-import { checked } from "./state/record.ts";
 import { Store } from "./store.ts";
 
 const maps = kindNamed("ConfigMap");

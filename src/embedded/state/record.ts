@@ -1,6 +1,6 @@
-import { crc32 } from "node:zlib";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "../objects/declaration.ts";
+import { checked } from "../../resilience/checked-lines.ts";
 import type { LedgerEntry } from "../store.ts";
 
 /** One line of the state file, as it is read back. */
@@ -15,34 +15,15 @@ export interface StateRecord {
 }
 
 /** The first line: what the others look like. */
-export const HEADER = checked(Buffer.from(JSON.stringify({ format: 1 })));
+export const FORMAT = 1;
+export const HEADER = checked(JSON.stringify({ format: FORMAT }));
 
 /** A change as a line. The object's JSON goes in as it is. */
 export function lineOf({ revision, resource, key, entry, declaration }: LedgerEntry): Buffer {
   const head = JSON.stringify({ revision, resource, key }).slice(0, -1);
-  if (!entry) return checked(Buffer.from(`${head}}`));
+  if (!entry) return checked(`${head}}`);
   const tail = declaration === undefined ? "}" : `,"declaration":${JSON.stringify(declaration)}}`;
   return checked(Buffer.concat([Buffer.from(`${head},"object":`), entry.json, Buffer.from(tail)]));
-}
-
-/** The checksum, the record, a line feed. */
-export function checked(record: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${checksum(record)} `), record, Buffer.of(10)]);
-}
-
-function checksum(record: Buffer): string {
-  return crc32(record).toString(16).padStart(8, "0");
-}
-
-/** The JSON of a line without its line feed; undefined when it is not what was written. */
-export function readLine(line: Buffer): unknown {
-  const record = line.subarray(9);
-  if (line.toString("latin1", 0, 9) !== `${checksum(record)} `) return undefined;
-  try {
-    return JSON.parse(record.toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a damaged line seems to have been about. */

@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { checked } from "../../resilience/checked-lines.ts";
 import type { Declaration } from "../objects/declaration.ts";
 import { Entry } from "../objects/entry.ts";
 import type { LedgerEntry } from "../store.ts";
-import { checked, HEADER, lineOf } from "./record.ts";
+import { HEADER, lineOf } from "./record.ts";
 import { recover } from "./recovery.ts";
 
 const declaration: Declaration = {

@@ -1,7 +1,8 @@
 import { keyOf } from "../../api/kind.ts";
+import { checkedLines, wholeBytes } from "../../resilience/checked-lines.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "../objects/declaration.ts";
-import { guessSubject, HEADER, readLine, type StateRecord } from "./record.ts";
+import { FORMAT, guessSubject, type StateRecord } from "./record.ts";
 
 /** A record that cannot be read any more. */
 export interface LostRecord {
@@ -39,19 +40,14 @@ export function recover(content: Buffer): Recovered {
   const objects = new Map<string, RecoveredObject>();
   const lost: LostRecord[] = [];
   let revision = 0;
-  let start = 0;
-  for (let number = 1; ; number++) {
-    const end = content.indexOf(10, start);
-    if (end < 0) return { revision, objects, lost, wholeBytes: start };
-    const line = content.subarray(start, end);
-    const record = readLine(line);
+  for (const { number, bytes, record } of checkedLines(content)) {
     if (isHeader(record)) checkFormat(record);
     else if (isRecord(record)) {
       revision = Math.max(revision, record.revision);
-      apply(objects, record, line.length);
-    } else lost.push({ line: number, subject: guessSubject(line) });
-    start = end + 1;
+      apply(objects, record, bytes.length);
+    } else lost.push({ line: number, subject: guessSubject(bytes) });
   }
+  return { revision, objects, lost, wholeBytes: wholeBytes(content) };
 }
 
 function isHeader(record: unknown): record is { format: unknown } {
@@ -59,7 +55,7 @@ function isHeader(record: unknown): record is { format: unknown } {
 }
 
 function checkFormat({ format }: { format: unknown }): void {
-  if (format !== (readLine(HEADER.subarray(0, -1)) as { format: number }).format) {
+  if (format !== FORMAT) {
     throw new ForeignState(`it has format ${JSON.stringify(format)}, which this version does not know`);
   }
 }

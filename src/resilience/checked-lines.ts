@@ -1,0 +1,48 @@
+import { crc32 } from "node:zlib";
+
+/** One line of a file that is read back. */
+export interface CheckedLine {
+  /** From 1. */
+  readonly number: number;
+  /** Without its line feed. */
+  readonly bytes: Buffer;
+  /** undefined when the line is not what was written. */
+  readonly record: unknown;
+}
+
+/** A record as a line: its checksum, its JSON, a line feed. */
+export function checked(json: Buffer | string): Buffer {
+  const record = Buffer.from(json);
+  return Buffer.concat([Buffer.from(`${checksum(record)} `), record, Buffer.of(10)]);
+}
+
+/** Every line that has its line feed. What comes after the last one was cut short while it was written, and is not among them. */
+export function* checkedLines(content: Buffer): Generator<CheckedLine> {
+  let start = 0;
+  for (let number = 1; ; number++) {
+    const end = content.indexOf(10, start);
+    if (end < 0) return;
+    const bytes = content.subarray(start, end);
+    yield { number, bytes, record: recordIn(bytes) };
+    start = end + 1;
+  }
+}
+
+/** Up to where a file is whole. */
+export function wholeBytes(content: Buffer): number {
+  return content.lastIndexOf(10) + 1;
+}
+
+function recordIn(line: Buffer): unknown {
+  const record = line.subarray(9);
+  if (line.toString("latin1", 0, 9) !== `${checksum(record)} `) return undefined;
+  try {
+    return JSON.parse(record.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function checksum(record: Buffer): string {
+  return crc32(record).toString(16).padStart(8, "0");
+}
