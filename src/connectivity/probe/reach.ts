@@ -44,10 +44,7 @@ export async function reach(target: Target, address: Address, options: ReachOpti
 }
 
 /** The kernel says the same where all ports are in use and where there is no address to connect from. */
-function lacksFamily({ family }: Address): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return !own.some(({ address }) => {
-    const parsed = parseAddress(address);
-    return parsed.family === family && scopeOf(parsed) === "unicast";
-  });
+function lacksFamily(target: Address): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => parseAddress(address)));
+  return !own.some((address) => address.family === target.family && scopeOf(address) === scopeOf(target));
 }

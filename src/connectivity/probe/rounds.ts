@@ -30,11 +30,11 @@ interface Check {
 
 const INTERVAL_MS = 60_000;
 /** Of the interval, to either side. Sources that began together do not come to a target together. */
-const JITTER = 0.05;
-/** Attempts a second. With an interval of a minute this is enough for 6000 checks. */
-const PER_SECOND = 100;
-/** So many may wait for ten seconds each, a lookup and a connection that nobody answers, without slowing the rounds. */
-const MOST_IN_FLIGHT = 10 * PER_SECOND;
+const JITTER = 0.02;
+/** Attempts a second: with an interval of a minute, enough for 12 000 checks. */
+const PER_SECOND = 200;
+/** Most of them only wait when the network is down, and then they must not slow the rounds: 6000 checks a minute that take ten seconds each. */
+const MOST_IN_FLIGHT = 1000;
 /** Multiples of it, taken without their whole part, are spread evenly however many there are. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
 
@@ -61,7 +61,7 @@ export class Rounds {
   }
 
   /** Adds a check, whose first attempt has the number `seq`, or gives it another target. What is under way for the old target is discarded. */
-  set(key: string, target: Target, seq = 0): void {
+  set(key: string, target: Target, seq = 1): void {
     const known = this.#checks.get(key);
     if (known?.target.text === target.text) return;
     const check = known ?? this.#place(key, target, seq);
@@ -105,10 +105,15 @@ export class Rounds {
     return check;
   }
 
-  /** Tries it as soon as the pace allows, and from then on in its place, first after at least half an interval. */
+  /** Tries it as soon as the pace allows. */
   #begin(check: Check): void {
     clearTimeout(check.timer);
+    check.timer = undefined;
     this.#due(check);
+  }
+
+  /** From now on it is tried in its place, first after at least half an interval. */
+  #settle(check: Check): void {
     const sinceOrigin = performance.now() - this.#originMs;
     check.interval = Math.ceil((sinceOrigin + this.#intervalMs / 2 - check.phaseMs) / this.#intervalMs);
     this.#schedule(check);
@@ -158,6 +163,7 @@ export class Rounds {
         return;
       }
       this.#waiting.delete(turn);
+      if (!turn.check.timer) this.#settle(turn.check);
       const attempt = this.#try(turn).finally(() => {
         this.#inFlight.delete(attempt);
         checkAttemptsInFlight.dec();

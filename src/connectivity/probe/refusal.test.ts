@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { parseAddress } from "../../ip/address.ts";
+import { parsePrefix } from "../../ip/prefix.ts";
+import { refusalOf } from "./refusal.ts";
+
+test.each([
+  ["0.0.0.0", "0.0.0.0 is the unspecified address, which checks try only with --allow-target 0.0.0.0/32"],
+  ["::", ":: is the unspecified address, which checks try only with --allow-target ::/128"],
+  ["127.0.0.53", "127.0.0.53 is a loopback address, which checks try only with --allow-target 127.0.0.53/32"],
+  ["::1", "::1 is a loopback address, which checks try only with --allow-target ::1/128"],
+  ["::ffff:127.0.0.1", "::ffff:127.0.0.1 is a loopback address, which checks try only with --allow-target 127.0.0.1/32"],
+  ["169.254.169.254", "169.254.169.254 is a link-local address, which checks try only with --allow-target 169.254.169.254/32"],
+  ["fe80::1", "fe80::1 is a link-local address, which checks try only with --allow-target fe80::1/128"],
+  ["224.0.0.1", "224.0.0.1 is a multicast address, which checks try only with --allow-target 224.0.0.1/32"],
+  ["ff02::1", "ff02::1 is a multicast address, which checks try only with --allow-target ff02::1/128"],
+  ["100.100.100.200", "100.100.100.200 is an address of cloud metadata, which checks try only with --allow-target 100.100.100.200/32"],
+  ["fd00:ec2::254", "fd00:ec2::254 is an address of cloud metadata, which checks try only with --allow-target fd00:ec2::254/128"],
+  [
+    "::ffff:168.63.129.16",
+    "::ffff:168.63.129.16 is an address of cloud metadata, which checks try only with --allow-target 168.63.129.16/32",
+  ],
+])("%s is refused", (address, why) => {
+  expect(refusalOf(parseAddress(address), [])).toBe(why);
+});
+
+test.each(["10.0.0.1", "8.8.8.8", "100.64.0.1", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1"])("%s may be tried", (address) => {
+  expect(refusalOf(parseAddress(address), [])).toBeUndefined();
+});
+
+test.each([
+  ["127.0.0.1", "127.0.0.0/8", true],
+  ["::ffff:127.0.0.1", "127.0.0.1/32", true],
+  ["127.0.0.2", "127.0.0.1/32", false],
+  ["::1", "127.0.0.0/8", false],
+  ["169.254.20.10", "169.254.20.10/32", true],
+  ["fd00:ec2::254", "fd00:ec2::/32", true],
+])("whether %s is allowed with %s: %j", (address, prefix, allowed) => {
+  expect(refusalOf(parseAddress(address), [parsePrefix(prefix)]) === undefined).toBe(allowed);
+});
