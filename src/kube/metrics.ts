@@ -345,6 +345,12 @@ export const lookupsAbandoned = gauge(
   "Lookups that nobody waits for any more; each holds a thread until the system gives up.",
 );
 
+// connectivity/journal/
+export const checkJournalUsable = gauge(
+  "check_journal_usable",
+  "1 while results of connectivity checks are on this source's disk, 0 while it cannot be used: those that the API has not heard of would not survive a restart.",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.

@@ -1,0 +1,234 @@
+import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createLog } from "../../kube/log.ts";
+import { checkJournalUsable } from "../../kube/metrics.ts";
+import { checked } from "../../resilience/checked-lines.ts";
+import { begin } from "../history/history.ts";
+import { after, failed, ok } from "../history/specimen.ts";
+import { Journal, type JournalOptions } from "./journal.ts";
+
+let directory: string;
+let path: string;
+let said: { level: string; msg: string; problem?: string; aside?: string }[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-checks-"));
+  path = join(directory, "journal");
+  said = [];
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  chmodSync(directory, 0o700);
+  rmSync(directory, { recursive: true });
+});
+
+const log = createLog({ pretty: false, write: (line) => said.push(JSON.parse(line) as (typeof said)[number]) });
+const reopen = (options: Partial<JournalOptions> = {}) => Journal.open(directory, { log, ...options });
+const usable = async () => (await checkJournalUsable.get()).values[0]?.value;
+
+async function read() {
+  const { journal, recovered } = await reopen();
+  await journal.close();
+  return Object.fromEntries(recovered);
+}
+
+/** What all files share: their syncs and writes can be watched there. */
+async function files() {
+  await using file = await open(directory);
+  return Object.getPrototypeOf(file) as Awaited<ReturnType<typeof open>>;
+}
+
+test("everything that was said is there again, in a file of the owner's alone", async () => {
+  const { journal, recovered } = await reopen();
+  expect(recovered.size).toBe(0);
+  const told = { opened: 1_000, closed: -Infinity };
+  const history = after([ok(0)]);
+  expect(await Promise.all([journal.snapshot("a", history), journal.append("a", failed(1)), journal.told("a", told)])).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(await journal.snapshot("b", begin(0))).toBe(true);
+  expect(await journal.forget("b")).toBe(true);
+  // Without a close: a process that is killed has none.
+  const whatIsThere = { a: { history: after([ok(0), failed(1)]), told } };
+  expect(await read()).toEqual(whatIsThere);
+  expect((statSync(path).mode & 0o777).toString(8)).toBe("600");
+  expect(await usable()).toBe(1);
+  await journal.close();
+  expect(await read()).toEqual(whatIsThere);
+  expect(said).toEqual([]);
+});
+
+test("a check that is not known leaves nothing behind", async () => {
+  const { journal } = await reopen();
+  expect(await Promise.all([journal.append("a", ok(0)), journal.told("a", { opened: 0, closed: 0 }), journal.forget("a")])).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  await journal.close();
+  expect(await read()).toEqual({});
+});
+
+test("what says nothing new is not written", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  await journal.append("a", ok(0));
+  const { size } = statSync(path);
+  expect(await journal.append("a", ok(0))).toBe(false);
+  expect(await journal.append("a", failed(1, "x", { fault: "EMFILE" }))).toBe(false);
+  await journal.close();
+  const { journal: next, recovered } = await reopen();
+  await next.snapshot("a", recovered.get("a")?.history ?? begin(9));
+  await next.close();
+  expect(statSync(path).size).toBe(size);
+});
+
+test("nobody is told before the disk has it, and all who wait share one sync", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  const syncs = vi.spyOn(await files(), "datasync");
+  const durable: string[] = [];
+  syncs.mockImplementation(async () => {
+    await Promise.resolve();
+    durable.push(readFileSync(path, "utf8"));
+  });
+  const attempts = Array.from({ length: 100 }, (_, second) => ok(second));
+  await Promise.all(
+    attempts.map(async (attempt) => {
+      await journal.append("a", attempt);
+      expect(durable.at(-1)).toContain(`"seq":${attempt.seq},`);
+    }),
+  );
+  expect(syncs).toHaveBeenCalledTimes(1);
+
+  const [first, second, third] = [journal.append("a", ok(100)), Promise.resolve(), Promise.resolve()];
+  await second;
+  await third;
+  // The disk is busy with the first.
+  const more = [101, 102, 103].map((at) => journal.append("a", ok(at)));
+  expect(await Promise.all([first, ...more])).toEqual([true, true, true, true]);
+  expect(syncs).toHaveBeenCalledTimes(3);
+  await journal.close();
+});
+
+test("the file is rewritten when it has grown, and stays in bounds", async () => {
+  const { journal } = await reopen({ rewriteAboveBytes: 20_000 });
+  await journal.snapshot("a", begin(0));
+  await journal.snapshot("b", begin(0));
+  await journal.told("a", { opened: 1, closed: 2 });
+  let largest = 0;
+  const attempts = Array.from({ length: 500 }, (_, second) => (second === 7 ? failed(second) : ok(second)));
+  for (const attempt of attempts) {
+    await Promise.all([journal.append("a", attempt), journal.append("b", attempt)]);
+    largest = Math.max(largest, statSync(path).size);
+  }
+  await journal.close();
+  expect(largest).toBeLessThan(40_000);
+  expect(await read()).toEqual({ a: { history: after(attempts), told: { opened: 1, closed: 2 } }, b: { history: after(attempts) } });
+  expect(readdirSync(directory)).toEqual(["journal"]);
+});
+
+test("a line that was cut short is gone, and what comes next stands alone", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  await journal.append("a", ok(0));
+  await journal.close();
+  appendFileSync(path, readFileSync(path, "utf8").slice(-60, -1));
+  const { journal: next } = await reopen();
+  await next.append("a", ok(1));
+  await next.close();
+  expect(await read()).toEqual({ a: { history: after([ok(0), ok(1)]) } });
+  expect(said).toEqual([]);
+});
+
+test("a damaged file is set aside with a word, and what can be read goes on", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  for (const second of [0, 1, 2]) await journal.append("a", ok(second));
+  await journal.close();
+  const damaged = readFileSync(path, "utf8").replace('"seq":2', '"seq":9');
+  writeFileSync(path, damaged);
+
+  expect(await read()).toEqual({ a: { history: after([ok(0), ok(2)]) } });
+  expect(said).toMatchObject([{ level: "warn", problem: "1 of its lines are damaged", aside: `${path}.set-aside` }]);
+  expect(readFileSync(`${path}.set-aside`, "utf8")).toBe(damaged);
+  expect(await read()).toEqual({ a: { history: after([ok(0), ok(2)]) } });
+  expect(said).toHaveLength(1);
+});
+
+test.each([
+  ["a file of another version", checked('{"format":2}'), "it has format 2, which this version does not know"],
+  ["a file that is all garbage", Buffer.from("x\ny\n"), "2 of its lines are damaged"],
+])("%s is set aside, and a new one begun", async (_title, content, problem) => {
+  writeFileSync(path, content);
+  const { journal, recovered } = await reopen();
+  expect(recovered.size).toBe(0);
+  expect(said).toMatchObject([{ problem }]);
+  expect(readFileSync(`${path}.set-aside`)).toEqual(content);
+  expect(await journal.snapshot("a", begin(0))).toBe(true);
+  await journal.close();
+  expect(await read()).toEqual({ a: { history: begin(0) } });
+});
+
+test("a disk that fails is told once and lived without; when it works again everything is there", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  await journal.append("a", ok(0));
+  const prototype = await files();
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  const writes = vi.spyOn(prototype, "write").mockRejectedValue(full);
+  vi.useFakeTimers({ toFake: ["performance"] });
+  expect(await journal.append("a", ok(1))).toBe(false);
+  expect(await usable()).toBe(0);
+  expect(said).toMatchObject([{ level: "warn", file: path, error: { code: "ENOSPC" } }]);
+
+  const tries = writes.mock.calls.length;
+  expect(await journal.append("a", ok(2))).toBe(false);
+  expect(writes).toHaveBeenCalledTimes(tries);
+  vi.advanceTimersByTime(60_000);
+  expect(await journal.append("a", ok(3))).toBe(false);
+  expect(writes).toHaveBeenCalledTimes(tries + 1);
+  writes.mockRestore();
+  expect(await journal.append("a", ok(4))).toBe(false);
+  vi.advanceTimersByTime(120_000);
+  expect(await journal.append("a", ok(5))).toBe(true);
+  expect(await usable()).toBe(1);
+  expect(said.slice(1)).toMatchObject([{ level: "info", msg: "the journal of the checks is kept again" }]);
+  await journal.close();
+  expect(await read()).toEqual({ a: { history: after([0, 1, 2, 3, 4, 5].map((second) => ok(second))) } });
+});
+
+test("a sync that fails is not believed either", async () => {
+  const { journal } = await reopen();
+  await journal.snapshot("a", begin(0));
+  vi.spyOn(await files(), "datasync").mockRejectedValueOnce(new Error("EIO"));
+  expect(await journal.append("a", ok(0))).toBe(false);
+  await journal.close();
+});
+
+test("a directory that cannot be used is told once, and nothing else changes", async () => {
+  writeFileSync(path, "");
+  const { journal, recovered } = await Journal.open(join(path, "below"), { log });
+  expect(recovered.size).toBe(0);
+  expect(await journal.snapshot("a", begin(0))).toBe(false);
+  expect(await journal.append("a", ok(0))).toBe(false);
+  expect(await journal.told("a", { opened: 0, closed: 0 })).toBe(false);
+  expect(await journal.forget("a")).toBe(false);
+  await journal.close();
+  expect(said).toMatchObject([{ level: "warn", error: { code: "ENOTDIR" } }]);
+});
+
+test("closing waits for what is under way, and takes nothing more", async () => {
+  const { journal } = await reopen();
+  const waiting = [journal.snapshot("a", begin(0)), journal.append("a", ok(0)), journal.append("a", ok(1))];
+  await journal.close();
+  expect(await Promise.all(waiting)).toEqual([true, true, true]);
+  expect(await journal.append("a", ok(2))).toBe(false);
+  expect(await read()).toEqual({ a: { history: after([ok(0), ok(1)]) } });
+});

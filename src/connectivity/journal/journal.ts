@@ -1,0 +1,235 @@
+import { copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { backoffMs } from "../../kube/backoff.ts";
+import type { Log } from "../../kube/log.ts";
+import { checkJournalUsable } from "../../kube/metrics.ts";
+import type { Attempt } from "../attempt.ts";
+import type { History } from "../history/history.ts";
+import { reduce } from "../history/reduce.ts";
+import type { Told } from "../source/tellings.ts";
+import { HEADER, type JournalRecord, lineOf } from "./record.ts";
+import { type Remembered, remembered, replay } from "./replay.ts";
+
+export interface JournalOptions {
+  readonly log: Log;
+  /** Below this the file is never rewritten. */
+  readonly rewriteAboveBytes?: number;
+}
+
+interface Waiting {
+  readonly line: Buffer;
+  readonly done: (isOnDisk: boolean) => void;
+}
+
+const REWRITE_ABOVE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+const RETRY = { minMs: 30_000, maxMs: 600_000 };
+
+/**
+ * What a source has seen, on its own disk: neither a kill nor an API that is away for hours takes it. All who wait while the disk is busy share
+ * the next write, and each of them is told when its line is on the disk. A check is known from its first snapshot until it is forgotten. Where the
+ * disk cannot be used, the source goes on without, and every now and then it is tried again.
+ */
+export class Journal {
+  readonly #directory: string;
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #rewriteAboveBytes: number;
+  #checks = new Map<string, Remembered>();
+  /** undefined while the disk cannot be used. */
+  #file: FileHandle | undefined;
+  #size = 0;
+  /** How large the file was when it held nothing twice. */
+  #compactSize = 0;
+  #failures = 0;
+  #retryAt = -Infinity;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(directory: string, { log, rewriteAboveBytes = REWRITE_ABOVE_BYTES }: JournalOptions) {
+    this.#directory = directory;
+    this.#path = join(directory, "journal");
+    this.#log = log;
+    this.#rewriteAboveBytes = rewriteAboveBytes;
+  }
+
+  /** Reads back what is in the directory, and goes on from there. */
+  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: ReadonlyMap<string, Remembered> }> {
+    const journal = new Journal(directory, options);
+    await journal.#recover().catch((error: unknown) => journal.#giveUp(error));
+    return { journal, recovered: new Map(journal.#checks) };
+  }
+
+  /** Where the check stands: with this it is known, or known better. */
+  async snapshot(uid: string, history: History): Promise<boolean> {
+    const held = this.#checks.get(uid);
+    if (held?.history === history) return this.#file !== undefined;
+    this.#checks.set(uid, remembered(history, held?.told));
+    return this.#put({ uid, history });
+  }
+
+  /** True once the attempt is on the disk; false when it says nothing new, or the disk cannot be used. */
+  async append(uid: string, attempt: Attempt): Promise<boolean> {
+    const held = this.#checks.get(uid);
+    const history = held && reduce(held.history, attempt);
+    if (!held || !history || history === held.history) return false;
+    this.#checks.set(uid, remembered(history, held.told));
+    return this.#put({ uid, attempt });
+  }
+
+  /** People have heard of these outages. */
+  async told(uid: string, told: Told): Promise<boolean> {
+    const held = this.#checks.get(uid);
+    if (!held) return false;
+    this.#checks.set(uid, remembered(held.history, told));
+    return this.#put({ uid, told });
+  }
+
+  /** The check is gone. */
+  async forget(uid: string): Promise<boolean> {
+    return this.#checks.delete(uid) && this.#put({ uid, forgotten: true });
+  }
+
+  /** Everything is on the disk afterwards, and nothing is taken any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#writing;
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #put(record: JournalRecord): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    return new Promise((done) => {
+      this.#waiting.push({ line: lineOf(record), done });
+      this.#writing ??= this.#write();
+    });
+  }
+
+  async #write(): Promise<void> {
+    // What is said in the same breath goes together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#commit(Buffer.concat(batch.map(({ line }) => line)));
+      for (const { done } of batch) done(this.#file !== undefined);
+    }
+    this.#writing = undefined;
+  }
+
+  async #commit(lines: Buffer): Promise<void> {
+    if (!this.#file && performance.now() < this.#retryAt) return;
+    try {
+      // What the lines say is among what is known by now.
+      if (!this.#file || this.#size + lines.length > Math.max(this.#rewriteAboveBytes, 3 * this.#compactSize)) await this.#rewrite();
+      else await this.#extend(this.#file, lines);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  async #extend(file: FileHandle, lines: Buffer): Promise<void> {
+    await writeAll(file, lines);
+    await file.datasync();
+    this.#size += lines.length;
+  }
+
+  async #recover(): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const content = await readIfThere(this.#path);
+    const { checks, isWhole, problem } = replay(content);
+    this.#checks = checks;
+    if (problem !== undefined) await this.#setAside(problem);
+    if (!isWhole) return this.#rewrite();
+    this.#file = await open(this.#path, "a");
+    this.#size = content.length;
+    checkJournalUsable.set(1);
+  }
+
+  /** One such file is kept for people to look at; the next one takes its place. */
+  async #setAside(problem: string): Promise<void> {
+    const aside = `${this.#path}.set-aside`;
+    await copyFile(this.#path, aside);
+    this.#log.warn({ file: this.#path, problem, aside }, "the journal of the checks is set aside; what could be read of it goes on");
+  }
+
+  /** Writes where every check stands into a new file, which then takes the old one's place. */
+  async #rewrite(): Promise<void> {
+    const path = `${this.#path}.new`;
+    const file = await open(path, "w", 0o600);
+    let size = 0;
+    try {
+      for (const chunk of chunksOf([...this.#checks])) {
+        await writeAll(file, chunk);
+        size += chunk.length;
+      }
+      await file.datasync();
+      await rename(path, this.#path);
+      await syncDirectory(this.#directory);
+    } catch (error) {
+      await file.close();
+      await rm(path, { force: true });
+      throw error;
+    }
+    const outdated = this.#file;
+    this.#file = file;
+    this.#size = size;
+    this.#compactSize = size;
+    await outdated?.close();
+    if (this.#failures > 0) this.#log.info({ file: this.#path }, "the journal of the checks is kept again");
+    this.#failures = 0;
+    checkJournalUsable.set(1);
+  }
+
+  async #giveUp(why: unknown): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    this.#failures += 1;
+    this.#retryAt = performance.now() + backoffMs(this.#failures, RETRY);
+    checkJournalUsable.set(0);
+    if (this.#failures === 1) {
+      this.#log.warn(
+        { file: this.#path, error: why },
+        "the journal of the checks cannot be kept; results that the API has not heard of are lost if this process ends",
+      );
+    }
+    await file?.close().catch(() => undefined);
+  }
+}
+
+async function readIfThere(path: string): Promise<Buffer<ArrayBuffer>> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+function* chunksOf(checks: readonly (readonly [uid: string, check: Remembered])[]): Generator<Buffer> {
+  let lines = [HEADER];
+  let bytes = HEADER.length;
+  for (const [uid, { history, told }] of checks) {
+    const line = lineOf({ uid, history, told });
+    lines.push(line);
+    bytes += line.length;
+    if (bytes < CHUNK_BYTES) continue;
+    yield Buffer.concat(lines);
+    [lines, bytes] = [[], 0];
+  }
+  yield Buffer.concat(lines);
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await file.write(bytes, written);
+    written += bytesWritten;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path);
+  await directory.sync();
+}
