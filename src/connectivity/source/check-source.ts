@@ -11,6 +11,8 @@ import { type History, nextSeq } from "../history/history.ts";
 import { newsOf } from "../history/news.ts";
 import { doubt, lastSeen, present, reduce } from "../history/reduce.ts";
 import { statusOf } from "../history/status.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
 import { probe } from "../probe/probe.ts";
 import { refusalOf } from "../probe/refusal.ts";
@@ -19,23 +21,15 @@ import { parseTarget, type Target } from "../probe/target.ts";
 import { checkpointMs } from "./checkpoint.ts";
 import { tellings, type Told } from "./tellings.ts";
 
-/** What a source knew before it was restarted, by the uid of the check. */
-export interface Memory {
-  recall(uid: string): { readonly history: History; readonly told?: Told } | undefined;
-  /** The check is followed from here on. */
-  begin(uid: string, history: History): void;
-  attempt(uid: string, attempt: Attempt): void;
-  told(uid: string, told: Told): void;
-  forget(uid: string): void;
-}
-
 export interface CheckSourceOptions {
   checks: Cache<PodNetworkConnectivityCheck>;
   /** What this source has to try for the check; undefined for the checks of others. */
   targetOf(check: PodNetworkConnectivityCheck): string | undefined;
   writer: StatusWriter<PodNetworkConnectivityCheck>;
   events: EventRecorder;
-  memory: Memory;
+  journal: Journal;
+  /** What the journal knew before, by the uid of the check. */
+  recovered: ReadonlyMap<string, Remembered>;
   /** Addresses that may be tried although they are special. */
   allowed: readonly Prefix[];
   intervalMs?: number;
@@ -70,6 +64,7 @@ export class CheckSource implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     const unsubscribe = checks.subscribe((change) => this.#hear(change));
+    this.#forgetGone();
     try {
       await this.#rounds.run(signal);
     } finally {
@@ -77,6 +72,13 @@ export class CheckSource implements Runnable {
       // The last word, as far as the writer gets in the time that it takes for its end.
       for (const [key, followed] of this.#followed) if (!followed.isReported) this.#report(key, followed);
     }
+  }
+
+  /** What was deleted while this source did not run. */
+  #forgetGone(): void {
+    const { journal, recovered } = this.#options;
+    const present = new Set(this.#followed.values().map(({ uid }) => uid));
+    for (const uid of recovered.keys()) if (!present.has(uid)) void journal.forget(uid);
   }
 
   #hear(change: Change<PodNetworkConnectivityCheck>): void {
@@ -112,26 +114,26 @@ export class CheckSource implements Runnable {
 
   /** Whoever saw a result last knows: this source before its restart, or the API. */
   #follow(key: string, check: PodNetworkConnectivityCheck): Followed {
-    const { memory } = this.#options;
+    const { journal, recovered } = this.#options;
     const uid = check.metadata.uid ?? "";
     const shown = fromStatus(check.status, Date.now());
-    const recalled = memory.recall(uid);
+    const recalled = recovered.get(uid);
     const newer = recalled && (lastSeen(recalled.history) ?? 0) >= (lastSeen(shown) ?? 0);
     const history = newer ? recalled.history : shown;
     // Without memory, what the API shows has been told by whoever wrote it.
     const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
     const followed: Followed = { uid, history, told, reportedAt: performance.now(), isReported: !newer };
     this.#followed.set(key, followed);
-    memory.begin(uid, history);
+    void journal.snapshot(uid, history);
     return followed;
   }
 
   #leave(key: string, { uid }: Followed): void {
-    const { writer, memory } = this.#options;
+    const { writer, journal } = this.#options;
     this.#followed.delete(key);
     this.#rounds.remove(key);
     writer.forget(key);
-    memory.forget(uid);
+    void journal.forget(uid);
   }
 
   #learn(key: string, attempt: Attempt): void {
@@ -142,7 +144,7 @@ export class CheckSource implements Runnable {
     followed.history = reduce(before, attempt);
     if (followed.history === before) return;
     followed.isReported = false;
-    this.#options.memory.attempt(followed.uid, attempt);
+    void this.#options.journal.append(followed.uid, attempt);
     const age = performance.now() - followed.reportedAt;
     const isDue = age >= checkpointMs(check, this.#followed.size) || newsOf(before, followed.history) !== undefined;
     if (isDue || shownStatus(check) !== present(followed.history).verdict.status) this.#report(key, followed);
@@ -161,7 +163,7 @@ export class CheckSource implements Runnable {
     if (texts.length === 0) return;
     for (const text of texts) this.#options.events.record(check, text);
     followed.told = told;
-    this.#options.memory.told(followed.uid, told);
+    void this.#options.journal.told(followed.uid, told);
   }
 }
 
