@@ -1,9 +1,8 @@
 import type { Attempt } from "../../src/connectivity/attempt.ts";
 import { begin } from "../../src/connectivity/history/history.ts";
 import { failed, namedOk, ok } from "../../src/connectivity/history/specimen.ts";
-import { type JournalRecord } from "../../src/connectivity/journal/record.ts";
+import type { JournalRecord } from "../../src/connectivity/journal/record.ts";
 
-/** What killed-journal.ts says to its journal. Steps of one group are said at the same time. */
 const tried = (uid: string, attempt: Attempt): JournalRecord => ({ uid, attempt });
 const begun = (uid: string): JournalRecord => ({ uid, history: begin(0) });
 
@@ -13,6 +12,7 @@ const round = (second: number): JournalRecord[] => [
   ...(second < 4 ? [tried("c", ok(second))] : []),
 ];
 
+/** What killed-journal.ts says to its journal. Steps of one group are said at the same time. */
 export const COURSE: readonly (readonly JournalRecord[])[] = [
   [begun("a")],
   [begun("b"), begun("c")],
@@ -21,8 +21,8 @@ export const COURSE: readonly (readonly JournalRecord[])[] = [
     { uid: "a", told: { opened: 0, closed: 1_000 } },
     { uid: "c", forgotten: true },
   ],
-  ...[4, 5, 6, 7, 8, 9, 10, 11].map(round),
-  [{ uid: "a", told: { opened: 8_000, closed: 9_000 } }],
+  ...[4, 5, 6, 7, 8].map(round),
+  [{ uid: "a", told: { opened: 8_000, closed: 5_000 } }],
 ];
 
 /** What a journal held before, up to a line that was cut short. */

@@ -19,7 +19,7 @@ export interface ChecksOptions {
   /** Which checks are watched. */
   selection: Selection;
   /** What this source has to try for a check; undefined for the checks of others. */
-  targetOf(check: PodNetworkConnectivityCheck): string | undefined;
+  targetOf: (check: PodNetworkConnectivityCheck) => string | undefined;
   /** Where results are kept until the API has them. */
   stateDirectory: string;
   allowed: readonly Prefix[];
@@ -36,7 +36,14 @@ const LIMITS = {
 export function addChecks({ manager, client, log, events, selection, targetOf, stateDirectory, allowed, intervalMs }: ChecksOptions): void {
   const checks = manager.cache(PodNetworkConnectivityCheck, selection);
   const budget = new WriteBudget(LIMITS);
-  const writer = new StatusWriter({ kind: PodNetworkConnectivityCheck, client, cache: checks, budget, log, stamp: withFlipTime });
+  const writer = new StatusWriter<PodNetworkConnectivityCheck>({
+    kind: PodNetworkConnectivityCheck,
+    client,
+    cache: checks,
+    budget,
+    log,
+    stamp: withFlipTime,
+  });
   manager.add(writer, { stage: "writers" });
   manager.add({
     name: "checks",

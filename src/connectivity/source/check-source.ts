@@ -24,7 +24,7 @@ import { tellings, type Told } from "./tellings.ts";
 export interface CheckSourceOptions {
   checks: Cache<PodNetworkConnectivityCheck>;
   /** What this source has to try for the check; undefined for the checks of others. */
-  targetOf(check: PodNetworkConnectivityCheck): string | undefined;
+  targetOf: (check: PodNetworkConnectivityCheck) => string | undefined;
   writer: StatusWriter<PodNetworkConnectivityCheck>;
   events: EventRecorder;
   journal: Journal;
