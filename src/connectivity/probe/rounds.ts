@@ -63,7 +63,7 @@ export class Rounds {
   /** Adds a check, whose first attempt has the number `seq`, or gives it another target. What is under way for the old target is discarded. */
   set(key: string, target: Target, seq = 1): void {
     const known = this.#checks.get(key);
-    
+    if (known?.target.text === target.text) return;
     const check = known ?? this.#place(key, target, seq);
     check.target = target;
     this.#discard(check);
