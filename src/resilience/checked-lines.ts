@@ -12,8 +12,8 @@ export interface CheckedLine {
 
 /** A record as a line: its checksum, its JSON, a line feed. */
 export function checked(json: Buffer | string): Buffer {
-  const record = Buffer.from(json);
-  return Buffer.concat([Buffer.from(`${checksum(record)} `), record, Buffer.of(10)]);
+  if (typeof json === "string") return Buffer.from(`${checksum(json)} ${json}\n`);
+  return Buffer.concat([Buffer.from(`${checksum(json)} `), json, Buffer.of(10)]);
 }
 
 /** Every line that has its line feed. What comes after the last one was cut short while it was written, and is not among them. */
@@ -43,6 +43,6 @@ function recordIn(line: Buffer): unknown {
   }
 }
 
-function checksum(record: Buffer): string {
+function checksum(record: Buffer | string): string {
   return crc32(record).toString(16).padStart(8, "0");
 }
