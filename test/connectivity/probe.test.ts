@@ -147,6 +147,18 @@ describe("a source in want is at fault itself", () => {
   });
 });
 
+test("a closed port of the source itself stays closed when the kernel connects it to itself", async () => {
+  await sysctl(source, "net.ipv4.ip_local_port_range=40001 40001");
+  try {
+    expect((await attempts(["10.9.1.1:40001", "[fd09:1::1]:40001"])).map(said)).toEqual([
+      ["ConnectError: Failed connect to 10.9.1.1:40001; Connection refused"],
+      ["ConnectError: Failed connect to [fd09:1::1]:40001; Connection refused"],
+    ]);
+  } finally {
+    await sysctl(source, "net.ipv4.ip_local_port_range=32768 60999");
+  }
+});
+
 test("a source that has no address of the family cannot reach the target, which is no want of ports", async () => {
   const alone = createNamespaces(1);
   const [namespace = ""] = alone.names;

@@ -6,17 +6,22 @@ import type { Task } from "./in-time.ts";
 export type Connect = (address: Address, port: number) => Task<string | undefined>;
 
 export const tcpConnect: Connect = (address, port) => {
+  const host = address.toString();
   let socket: Socket | undefined;
   const result = new Promise<string | undefined>((resolve) => {
     try {
-      socket = connect({ host: address.toString(), port, family: address.family, autoSelectFamily: false });
+      socket = connect({ host, port, family: address.family, autoSelectFamily: false });
     } catch (error) {
       resolve(codeOf(error));
       return;
     }
+    // Nothing is read from whoever answers.
+    socket.pause();
     socket.once("connect", () => {
+      const isOwnEnd = socket?.localPort === port && socket.localAddress === host;
       socket?.destroy();
-      resolve(undefined);
+      // Where nobody listens on a port of this machine, the kernel may pick that very port for us and connect us to ourselves.
+      resolve(isOwnEnd ? "ECONNREFUSED" : undefined);
     });
     // Stays for as long as the socket: a reset may still come after the connection.
     socket.on("error", (error) => resolve(codeOf(error)));

@@ -25,11 +25,11 @@ interface Query {
  */
 export class Lookups {
   readonly #lookUp: LookUp;
-  readonly #threads: number;
+  #threads: number | undefined;
   readonly #queries = new Map<string, Query>();
   #running = 0;
 
-  constructor(lookUp: LookUp = systemLookup, threads: number = lookupThreads()) {
+  constructor(lookUp: LookUp = systemLookup, threads?: number) {
     this.#lookUp = lookUp;
     this.#threads = threads;
   }
@@ -53,6 +53,8 @@ export class Lookups {
   }
 
   #startNext(): void {
+    // As late as libuv looks, when the first one is needed.
+    this.#threads ??= lookupThreads();
     // In the order in which they were asked for.
     for (const [name, query] of this.#queries) {
       if (this.#running >= this.#threads) return;

@@ -28,7 +28,10 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => server.close());
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
 
 function target(text: string): Target {
   const parsed = parseTarget(text);
@@ -246,6 +249,26 @@ test("while others hold the threads a lookup is not made, which says nothing abo
     "Failed to resolve A; the name server did not answer in time",
   ]);
   expect(asked).toEqual(["a", "b"]);
+});
+
+test.each([
+  [undefined, 2],
+  ["1", 1],
+  ["32", 16],
+  ["5000", 512],
+  ["many", 1],
+])("with UV_THREADPOOL_SIZE=%s %d lookups are made at a time", async (size, atOnce) => {
+  vi.stubEnv("UV_THREADPOOL_SIZE", size);
+  const stop = new AbortController();
+  let asked = 0;
+  const lookups = new Lookups(() => {
+    asked += 1;
+    return never();
+  });
+  const attempts = Array.from({ length: 600 }, (_, n) => probed(`web-${n}:1`, { lookups, signal: stop.signal }).catch(() => {}));
+  expect(asked).toBe(atOnce);
+  stop.abort();
+  await Promise.all(attempts);
 });
 
 test("a thread that is free again takes the next lookup in line", async () => {
