@@ -40,7 +40,7 @@ export const bench: Bench = {
           return report("a sync per entry", await contestant.next<Measured>());
         },
       });
-      const what = `1000 attempts of ${CHECKS} checks, each on the disk before the next of its check; none lost by a kill (the peer: a sync per attempt)`;
+      const what = `1 000 attempts of ${CHECKS} checks that each wait for the disk (the peer: a sync per attempt)`;
       return [compare({ bench: "journal", what, goal: 10, unit: "ms" }, ours, peer)];
     } finally {
       await rm(directory, { recursive: true });
