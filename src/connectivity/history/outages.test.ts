@@ -98,6 +98,11 @@ test("a time in which nobody tried is told, while it lasts and afterwards", () =
   expect(statusOf(over).outages?.[0]?.message).toBe(`Connectivity restored after 2h0m0s${gap}${second}`);
 });
 
+test("what others wrote of an outage tells when it was last tried, too", () => {
+  const theirs = { outages: [{ start: at(0), endLogs: [line(3600, "x"), line(3540, "x")], message: "detected" }] };
+  expect(statusOf(after([ok(3660)], fromStatus(theirs, 3_660_000))).outages?.[0]?.message).toBe("Connectivity restored after 1h1m0s");
+});
+
 test("three intervals without an attempt are no gap", () => {
   expect(statusOf(after([failed(0), ok(180)])).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
 });

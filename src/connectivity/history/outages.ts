@@ -77,13 +77,14 @@ function ended(outage: Outage, at: number, last: readonly Entry[], why: string):
 
 /** The outage with a word about the time in which nobody tried, if there was one before this attempt. */
 function tried(outage: Outage, at: number): Outage {
-  const { start, endedAfter = start, message } = outage;
-  if (at - endedAfter <= UNTRIED_MS || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
-  return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(endedAfter))} to ${metaTime(new Date(at))}` };
+  const { start, endedAfter, endLogs, message } = outage;
+  const last = endedAfter ?? endLogs[0]?.at ?? start;
+  if (at - last <= UNTRIED_MS || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
+  return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(last))} to ${metaTime(new Date(at))}` };
 }
 
 /** Why it failed, without the address that failed: `ConnectError No route to host`. */
-export function wayToFail({ outcome, message }: Entry): string {
+function wayToFail({ outcome, message }: Entry): string {
   const reason = message.indexOf("; ");
   return `${outcome} ${message.slice(reason < 0 ? 0 : reason + 2).replaceAll(/ \([^)]*\)/g, "")}`;
 }
