@@ -84,7 +84,7 @@ test("five thousand checks are spread evenly, and each is tried once in every in
   const { rounds, tries, stop, start, mostInFlight } = course();
   for (let n = 0; n < 5000; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();
-  await vi.advanceTimersByTimeAsync(6 * MINUTE);
+  await vi.advanceTimersByTimeAsync(4 * MINUTE);
   stop.abort();
   await ended;
 
@@ -102,9 +102,9 @@ test("five thousand checks are spread evenly, and each is tried once in every in
   const gaps = [...byTarget.values()].flatMap((made) => made.slice(2).map(({ at }, index) => at - (made[index + 1]?.at ?? 0)));
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(MINUTE - 2 * JITTER - 100);
   expect(Math.max(...gaps)).toBeLessThanOrEqual(MINUTE + 2 * JITTER + 100);
-  for (const made of byTarget.values()) expect(made.map(({ seq }) => seq)).toEqual(made.map((_, index) => index + 1));
+  expect([...byTarget.values()].filter((made) => made.some(({ seq }, index) => seq !== index + 1))).toEqual([]);
 
-  const settled = tries.filter(({ at }) => at > 2 * MINUTE && at < 5 * MINUTE).map(({ at }) => at);
+  const settled = tries.filter(({ at }) => at > 2 * MINUTE && at < 4 * MINUTE).map(({ at }) => at);
   const perSecond = [...Map.groupBy(settled, (at) => Math.floor(at / 1000)).values()].map((list) => list.length);
   // 83 are the mean.
   expect(Math.min(...perSecond)).toBeGreaterThan(55);
@@ -192,7 +192,7 @@ test("more checks than the pace allows have their turns later and share what the
   const { rounds, tries, stop, start, mostInFlight } = course(() => 10_000, 10_000);
   for (let n = 0; n < 4000; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();
-  await vi.advanceTimersByTimeAsync(3 * MINUTE);
+  await vi.advanceTimersByTimeAsync(2 * MINUTE);
   stop.abort();
   await ended;
   expect(mostInFlight()).toBe(1000);
