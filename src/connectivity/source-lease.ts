@@ -1,0 +1,24 @@
+import type { Lease } from "../api/core/lease.ts";
+import { fittingName, LONGEST } from "../api/fitting-name.ts";
+import { componentLabel } from "../kube/members/agent-lease.ts";
+
+/** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */
+
+export const podAnnotation = "plumbline.dev/pod";
+const component = "check-source";
+export const sourceSelector = `${componentLabel}=${component}`;
+
+/** What such a Lease carries. */
+export function sourceLease(pod: string): { name: string; labels: Record<string, string>; annotations: Record<string, string> } {
+  return { name: leaseName(pod), labels: { [componentLabel]: component }, annotations: { [podAnnotation]: pod } };
+}
+
+/** `namespace/pod` of whoever renews this Lease; undefined for a Lease that only looks like one. */
+export function sourceOfLease({ metadata }: Lease): string | undefined {
+  const pod = metadata.annotations?.[podAnnotation];
+  return pod !== undefined && leaseName(pod) === metadata.name ? `${metadata.namespace}/${pod}` : undefined;
+}
+
+function leaseName(pod: string): string {
+  return fittingName(`check-${pod}`, LONGEST.name);
+}
