@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { hashedName, LONGEST } from "../../api/fitting-name.ts";
+import { fingerprint, rank } from "./rank.ts";
 import { targetsOf, type TargetView } from "./targets.ts";
 import type { CheckSource, CheckTarget, WantedCheck } from "./wanted-check.ts";
 
@@ -14,32 +14,46 @@ export interface MeshView extends TargetView {
 }
 
 export interface MeshPlan {
-  readonly checks: readonly WantedCheck[];
+  /** None where the mesh itself cannot be carried out: whatever checks it has then stay. */
+  readonly checks: readonly WantedCheck[] | undefined;
   readonly sources: number;
   readonly targets: number;
   /** What of the mesh leads to no check, for people. */
   readonly problems: readonly string[];
 }
 
+/** More than this no API server should have to hold for one object that somebody wrote in a minute. */
+export const MOST_CHECKS = 20_000;
+
 /** The checks that a mesh asks for. */
 export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   const { namespace = "" } = mesh.metadata;
-  const { sourcesPerTarget } = mesh.spec;
   const { sources, problem } = sourcesOf(mesh, view);
   const found = mesh.spec.targets.map((target, at) => ({ at, ...targetsOf(target, namespace, view) }));
   const targets = new Map(found.flatMap((each) => each.targets.map((target) => [target.identity, target] as const)));
-  const perTarget = sourcesPerTarget === "all" ? Infinity : Number(sourcesPerTarget);
-
-  const checks = [...targets.values()].flatMap((target) => {
-    const others = sources.filter((source) => !isSame(source, target));
-    return chosen(others, target, perTarget).map((source): WantedCheck => ({ name: nameOf(source, target), source, target }));
-  });
   const problems = [
     ...(problem === undefined ? [] : [`spec.sources: ${problem}`]),
     ...found.flatMap((each) => (each.problem === undefined ? [] : [`spec.targets[${each.at}]: ${each.problem}`])),
-    ...(perTarget >= 1 ? [] : ["spec.sourcesPerTarget: must be at least 1, or all"]),
   ];
-  return { checks, sources: sources.length, targets: targets.size, problems };
+  const counts = { sources: sources.length, targets: targets.size };
+
+  const perTarget = wantedPerTarget(mesh);
+  if (!(perTarget >= 1))
+    return { ...counts, checks: undefined, problems: [...problems, "spec.sourcesPerTarget: must be at least 1, or all"] };
+  const asked = Math.min(perTarget, sources.length) * targets.size;
+  if (asked > MOST_CHECKS) {
+    const tooMany = `spec.sourcesPerTarget: ${asked} checks are asked for, and one mesh makes ${MOST_CHECKS} at most; ask for fewer sources per target`;
+    return { ...counts, checks: undefined, problems: [...problems, tooMany] };
+  }
+  const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
+  const checks = [...targets.values()].flatMap((target) =>
+    chosen(ranked, target, namespace, perTarget).map((source): WantedCheck => ({ name: nameOf(source, target), source, target })),
+  );
+  return { ...counts, checks, problems };
+}
+
+function wantedPerTarget({ spec: { sourcesPerTarget } }: ConnectivityMesh): number {
+  return sourcesPerTarget === "all" ? Infinity : Number(sourcesPerTarget);
 }
 
 function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: MeshView): { sources: CheckSource[]; problem?: string } {
@@ -51,28 +65,35 @@ function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: Mesh
     if (nodes.length === 0) return { sources: [], problem: "no node has the labels that are asked for" };
     return { sources: nodes.map(({ metadata: { name } }) => ({ kind: "node", name, node: name })) };
   }
-  const pods = view.pods.filter((pod) => selects(sources.pods?.selector, pod.metadata.labels ?? {}) && runs(pod));
+  const pods = view.pods.filter((pod) => selects(sources.pods?.selector, pod.metadata.labels ?? {}) && isAlive(pod));
   if (pods.length === 0) return { sources: [], problem: "no running pod has the labels that are asked for" };
   return { sources: pods.map(({ metadata: { name }, spec: { nodeName = "" } }) => ({ kind: "pod", name, node: nodeName })) };
 }
 
-/** One that is ending keeps its checks until it is gone. */
-function runs({ spec, status }: Pod): boolean {
+/** Has a place to run and has not ended. One that is ending keeps its checks until it is gone. */
+export function isAlive({ spec, status }: Pod): boolean {
   return spec.nodeName !== undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
 }
 
-function isSame(source: CheckSource, target: CheckTarget): boolean {
-  return source.kind === "node" ? target.what === `node/${source.name}` : target.pod === source.name;
+interface Ranked {
+  readonly source: CheckSource;
+  readonly print: number;
 }
 
 /** Rendezvous hashing: who comes or goes changes nothing but its own share. */
-function chosen(sources: readonly CheckSource[], { identity }: CheckTarget, count: number): readonly CheckSource[] {
-  if (count >= sources.length) return sources;
-  return sources
-    .map((source) => ({ source, rank: createHash("sha256").update(`${source.name}\0${identity}`).digest("hex") }))
-    .sort((one, other) => (one.rank < other.rank ? -1 : 1))
-    .slice(0, Math.max(0, count))
+function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly CheckSource[] {
+  const others = sources.filter(({ source }) => !isSame(source, target, namespace));
+  if (count >= others.length) return others.map(({ source }) => source);
+  const print = fingerprint(target.identity);
+  return others
+    .map(({ source, print: own }) => ({ source, rank: rank(own, print) }))
+    .sort((one, other) => one.rank - other.rank || (one.source.name < other.source.name ? -1 : 1))
+    .slice(0, count)
     .map(({ source }) => source);
+}
+
+function isSame(source: CheckSource, target: CheckTarget, namespace: string): boolean {
+  return source.kind === "node" ? target.what === `node/${source.name}` : target.pod === `${namespace}/${source.name}`;
 }
 
 function nameOf(source: CheckSource, target: CheckTarget): string {

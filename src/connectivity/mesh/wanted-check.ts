@@ -18,8 +18,10 @@ export interface CheckTarget {
   readonly what: string;
   /** Where it runs, if on one node. */
   readonly node?: string;
-  /** The pod behind it. */
+  /** The pod behind it, `namespace/name`. */
   readonly pod?: string;
+  /** Not ready: a check that exists goes on, for this may be the outage it is there to see; a new one waits until the target has been ready. */
+  readonly isFailing?: boolean;
 }
 
 export interface WantedCheck {

@@ -1,0 +1,41 @@
+import type { ConditionReport } from "../../kube/status/conditions.ts";
+import type { MeshPlan } from "./plan.ts";
+import type { Progress } from "./steps.ts";
+
+/** Of many problems people read the first few. */
+const SHOWN = 5;
+
+export interface MeshReport {
+  sources: number;
+  targets: number;
+  checks: number;
+  conditions: ConditionReport[];
+}
+
+/** What is to be said of a mesh. `refused` is what the API server said against checks that were sent to it. */
+export function reportOf(
+  { sources, targets, problems }: MeshPlan,
+  { existing, missing, taken }: Progress,
+  refused: readonly string[],
+  generation: number | undefined,
+): MeshReport {
+  const faults = [
+    ...problems,
+    ...taken.map((name) => `PodNetworkConnectivityCheck ${name} exists and was not made by a mesh; delete or rename it`),
+    ...refused,
+  ];
+  const reason = problems.length > 0 ? "Incomplete" : taken.length > 0 ? "NameTaken" : "Refused";
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  const ready: ConditionReport =
+    faults.length > 0
+      ? { type: "Ready", status: "False", reason, message: joined(faults), ...observed }
+      : missing > 0
+        ? { type: "Ready", status: "False", reason: "Creating", message: `${missing} checks are still to be made`, ...observed }
+        : { type: "Ready", status: "True", reason: "Complete", message: "Every check that is wanted exists", ...observed };
+  return { sources, targets, checks: existing, conditions: [ready] };
+}
+
+function joined(faults: readonly string[]): string {
+  const more = faults.length - SHOWN;
+  return [...faults.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}

@@ -1,0 +1,124 @@
+import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../../api/time.ts";
+import { meshMark, retiredMark } from "../marks.ts";
+import type { MeshPlan } from "./plan.ts";
+import type { WantedCheck } from "./wanted-check.ts";
+import { type CheckPatch, patchOf, type WantedObject, wantedObject } from "./wanted-object.ts";
+
+export interface PlannedMesh {
+  readonly mesh: ConnectivityMesh;
+  readonly plan: MeshPlan;
+}
+
+/** What a namespace holds, and what its meshes are allowed to know about it. */
+export interface HeldView {
+  /** Every check of the namespace, whoever made it. */
+  readonly checks: ReadonlyMap<string, PodNetworkConnectivityCheck>;
+  /** Whether the check's pod or node is still there. */
+  sourceLives(check: PodNetworkConnectivityCheck): boolean;
+  readonly checkpointSeconds: number;
+  readonly now: Date;
+}
+
+export type Step =
+  | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: WantedObject }
+  | { readonly do: "change" | "retire"; readonly mesh: string; readonly held: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
+
+/** How far a mesh has come. */
+export interface Progress {
+  readonly existing: number;
+  readonly missing: number;
+  /** Names that it wants and that somebody's own check has. */
+  readonly taken: readonly string[];
+}
+
+export interface NamespaceSteps {
+  readonly steps: readonly Step[];
+  readonly progress: ReadonlyMap<string, Progress>;
+  /** The names of all checks that some mesh wants. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+/** What must change so that the checks of a namespace are those that its meshes ask for. Meshes come oldest first: a check that two want is the first's. */
+export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): NamespaceSteps {
+  const claims = claimed(meshes);
+  const changes: Step[] = [];
+  const creations: Step[] = [];
+  for (const [name, { check, by }] of claims) {
+    const existing = held.checks.get(name);
+    if (!existing) {
+      const [mesh = ""] = by;
+      if (!check.target.isFailing) creations.push({ do: "create", mesh, name, object: wantedObject(check, mesh, held.checkpointSeconds) });
+      continue;
+    }
+    const maker = makerOf(existing);
+    if (maker === undefined || existing.metadata.deletionTimestamp !== undefined) continue;
+    // What was given up while its target was away is taken up again when the target is well.
+    if (check.target.isFailing && isRetired(existing)) continue;
+    const mesh = by.includes(maker) ? maker : (by[0] ?? maker);
+    const patch = patchOf(existing, wantedObject(check, mesh, held.checkpointSeconds));
+    if (patch) changes.push({ do: "change", mesh, held: existing, patch });
+  }
+  return {
+    steps: [...changes, ...creations, ...retirements(meshes, claims, held)],
+    progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(plan, held)])),
+    wanted: new Set(claims.keys()),
+  };
+}
+
+/** The mesh that made the check; undefined for one that somebody else made. */
+export function makerOf({ metadata }: PodNetworkConnectivityCheck): string | undefined {
+  return metadata.labels?.[meshMark] === undefined ? undefined : metadata.annotations?.[meshMark];
+}
+
+export function isRetired({ metadata }: PodNetworkConnectivityCheck): boolean {
+  return metadata.annotations?.[retiredMark] !== undefined;
+}
+
+interface Claim {
+  readonly check: WantedCheck;
+  /** The meshes that want it. */
+  readonly by: string[];
+}
+
+function claimed(meshes: readonly PlannedMesh[]): Map<string, Claim> {
+  const claims = new Map<string, Claim>();
+  for (const { mesh, plan } of meshes) {
+    for (const check of plan.checks ?? []) {
+      const claim = claims.get(check.name);
+      if (claim) claim.by.push(mesh.metadata.name);
+      else claims.set(check.name, { check, by: [mesh.metadata.name] });
+    }
+  }
+  return claims;
+}
+
+/**
+ * Nobody deletes a check for being no longer wanted: what it has seen is kept until it is pruned. One whose source is gone is left as it is, for
+ * the source may come back under the same name; one whose mesh is gone is given up in any case.
+ */
+function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, held: HeldView): Iterable<Step> {
+  const plans = new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, plan]));
+  const patch: CheckPatch = { metadata: { annotations: { [retiredMark]: metaTime(held.now) } } };
+  for (const check of held.checks.values()) {
+    const mesh = makerOf(check);
+    if (mesh === undefined || claims.has(check.metadata.name) || isRetired(check) || check.metadata.deletionTimestamp !== undefined)
+      continue;
+    const plan = plans.get(mesh);
+    const isGivenUp = plan ? plan.checks !== undefined && held.sourceLives(check) : true;
+    if (isGivenUp) yield { do: "retire", mesh, held: check, patch };
+  }
+}
+
+function progressOf({ checks = [] }: MeshPlan, held: HeldView): Progress {
+  let [existing, missing] = [0, 0];
+  const taken: string[] = [];
+  for (const { name, target } of checks) {
+    const check = held.checks.get(name);
+    if (!check) missing += target.isFailing ? 0 : 1;
+    else if (makerOf(check) === undefined) taken.push(name);
+    else existing += isRetired(check) ? 0 : 1;
+  }
+  return { existing, missing, taken };
+}
