@@ -37,6 +37,8 @@ export class DeadlinePassed extends Error {}
 export interface Answer {
   status: number;
   retryAfter: string | undefined;
+  /** The clock of the server when it answered. */
+  date: string | undefined;
   /** What the server wants its user to know besides. */
   warnings: string[];
   body: Buffer;
@@ -71,6 +73,7 @@ function collect(response: IncomingMessage, done: (answer: Answer) => void, lost
     done({
       status: response.statusCode ?? 0,
       retryAfter: response.headers["retry-after"],
+      date: response.headers.date,
       warnings: warningsOf(response),
       body: only === undefined ? Buffer.alloc(0) : more.length === 0 ? only : Buffer.concat(chunks),
     });

@@ -54,6 +54,12 @@ export class KubeClient {
     return this.#transport.stream({ verb: "raw", resource: "", method: "GET", path, query, accept, signal, repeatable: true });
   }
 
+  /** What time it is for the server, by our clock and what was between the two at its last answer; undefined before that. */
+  get serverTime(): number | undefined {
+    const ahead = this.#transport.serverAheadMs;
+    return ahead === undefined ? undefined : Date.now() + ahead;
+  }
+
   /**
    * The same connections; `check` is called before every write, retries included, in the tick in which it is handed to the
    * socket, and throws to stop it.

@@ -59,6 +59,7 @@ export class Transport {
   /** What ends the attempts and pauses under way. */
   readonly #open = new Set<(reason: unknown) => void>();
   #closed = false;
+  #serverAheadMs: number | undefined;
 
   constructor(access: ClusterAccess, options: ClientOptions) {
     this.access = access;
@@ -67,6 +68,11 @@ export class Transport {
     this.#deadlineMs = options.deadlineMs ?? 30_000;
     this.#retries = options.retries ?? 4;
     this.#onWarning = options.onWarning;
+  }
+
+  /** By how much the server's clock was ahead of ours when it last answered, to the second; undefined before that. */
+  get serverAheadMs(): number | undefined {
+    return this.#serverAheadMs;
   }
 
   /** The answer's body, parsed. */
@@ -133,6 +139,7 @@ export class Transport {
       const answer = await attempt(outgoing);
       clientRequests.inc({ verb, resource, code: answer.status });
       if (pooled) clientRequestSeconds.observe({ verb }, (performance.now() - start) / 1000);
+      if ("date" in answer) this.#compareClocks(answer.date);
       if ("warnings" in answer) for (const text of answer.warnings) this.#onWarning?.(text);
       if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer);
       return answer;
@@ -142,6 +149,11 @@ export class Transport {
       clientRequests.inc({ verb, resource, code: failure.code });
       throw failure;
     }
+  }
+
+  #compareClocks(date: string | undefined): void {
+    const ahead = Date.parse(date ?? "") - Date.now();
+    if (Number.isFinite(ahead)) this.#serverAheadMs = ahead;
   }
 
   #outgoing(identity: Identity, wire: Wire, pooled: boolean): Outgoing {
