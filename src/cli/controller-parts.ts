@@ -11,6 +11,7 @@ import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
+import { addConnectivity } from "../connectivity/controller.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -103,6 +104,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
     addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states: speakers.states });
   }
+  addConnectivity({ ...parts, manager, events, budget });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 
@@ -136,5 +138,6 @@ function withoutNews(node: Node): Node {
   const conditions = (node.status?.conditions ?? [])
     .filter(({ type }) => type === "NetworkUnavailable")
     .map(({ type, status }) => ({ type, status }));
-  return { ...node, status: { conditions } };
+  const addresses = (node.status?.addresses ?? []).filter(({ type }) => type === "InternalIP");
+  return { ...node, status: { conditions, addresses } };
 }

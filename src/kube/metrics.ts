@@ -351,6 +351,19 @@ export const checkJournalUsable = gauge(
   "1 while results of connectivity checks are on this source's disk, 0 while it cannot be used: those that the API has not heard of would not survive a restart.",
 );
 
+// connectivity/mesh/, stale and pruner
+export const meshChecks = counter(
+  "mesh_checks_total",
+  "Connectivity checks that were written for meshes. `action` is created, changed or retired.",
+  "action",
+);
+export const checksStale = counter("checks_stale_total", "Connectivity checks that were marked Unknown because their source fell silent.");
+export const checksPruned = counter(
+  "checks_pruned_total",
+  "Connectivity checks that nobody had a use for. `outcome` is deleted, kept (somebody was faster), or dry_run.",
+  "outcome",
+);
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.

@@ -2,6 +2,7 @@ import { Lease } from "../../api/core/lease.ts";
 import { backoffMs } from "../backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
+import type { Selection } from "../client/resource-client.ts";
 import { pause, untilAborted } from "../client/pause.ts";
 import type { Runnable } from "../controller/controller.ts";
 import type { Source } from "../controller/source.ts";
@@ -21,8 +22,10 @@ export interface Silence {
 export interface AgentWatchOptions {
   client: KubeClient;
   namespace: string;
-  /** The Leases of `agentSelector` in the namespace. */
+  /** The Leases of `agentSelector` in the namespace, or of `holders`. */
   leases: Cache<Lease>;
+  /** Where it is not agents that are watched: which Leases are theirs, and what stands for a node's name. */
+  holders?: { selection: Selection; nameOf: (lease: Lease) => string | undefined };
   /** Nodes about which something is reported, with a Lease or without. */
   reported: () => Iterable<string>;
   /** Who was alive when the last leader said so; undefined when none ever did. */
@@ -64,6 +67,11 @@ export class AgentWatch implements Runnable, Source {
     if (!agent || !this.#state || !mayMark(this.#state, node, performance.now())) return undefined;
     const { renewal, seenAt } = agent;
     return { node, since: new Date(renewal?.renewTime ?? Date.now() - (performance.now() - seenAt)) };
+  }
+
+  /** Whether a Lease of this one has been seen. */
+  knows(node: string): boolean {
+    return this.#state?.agents.get(node)?.renewal !== undefined;
   }
 
   subscribe(enqueue: (node: string) => void): () => void {
@@ -121,7 +129,7 @@ export class AgentWatch implements Runnable, Source {
   #sight(): Sight {
     const { leases, reported } = this.#options;
     const heardAt = Math.max(leases.lastHeard ?? -Infinity, this.#listedAt);
-    return { whole: this.#connected, listed: false, heardAt, renewals: renewalsOf(leases.list()), reported: reported() };
+    return { whole: this.#connected, listed: false, heardAt, renewals: this.#renewals(leases.list()), reported: reported() };
   }
 
   /** Returns whether the server must be asked. */
@@ -142,15 +150,14 @@ export class AgentWatch implements Runnable, Source {
   }
 
   async #list(signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, log } = this.#options;
+    const { client, namespace, holders, log } = this.#options;
     const startedAt = performance.now();
     try {
       const leases = client.resource(Lease);
-      const { items } = await within(this.durationMs / 3, signal, (limited) =>
-        leases.list({ namespace, labelSelector: agentSelector, signal: limited }),
-      );
+      const selection = holders?.selection ?? { namespace, labelSelector: agentSelector };
+      const { items } = await within(this.durationMs / 3, signal, (limited) => leases.list({ ...selection, signal: limited }));
       this.#listedAt = startedAt;
-      this.#look({ ...this.#sight(), listed: true, renewals: renewalsOf(items) });
+      this.#look({ ...this.#sight(), listed: true, renewals: this.#renewals(items) });
       return true;
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "could not list the heartbeats, nobody is marked meanwhile");
@@ -158,16 +165,18 @@ export class AgentWatch implements Runnable, Source {
     }
   }
 
+  #renewals(leases: readonly Lease[]): Map<string, Renewal> {
+    const nameOf = this.#options.holders?.nameOf ?? nodeOfLease;
+    const renewals = new Map<string, Renewal>();
+    for (const lease of leases) {
+      const node = nameOf(lease);
+      if (node !== undefined)
+        renewals.set(node, { resourceVersion: lease.metadata.resourceVersion ?? "0", renewTime: lease.spec.renewTime });
+    }
+    return renewals;
+  }
+
   #tell(node: string): void {
     for (const listener of this.#listeners) listener(node);
   }
-}
-
-function renewalsOf(leases: readonly Lease[]): Map<string, Renewal> {
-  const renewals = new Map<string, Renewal>();
-  for (const lease of leases) {
-    const node = nodeOfLease(lease);
-    if (node !== undefined) renewals.set(node, { resourceVersion: lease.metadata.resourceVersion ?? "0", renewTime: lease.spec.renewTime });
-  }
-  return renewals;
 }

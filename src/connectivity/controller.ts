@@ -1,0 +1,68 @@
+import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
+import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { Lease } from "../api/core/lease.ts";
+import type { Node } from "../api/core/node.ts";
+import type { Cache } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { AgentWatch } from "../kube/members/agent-watch.ts";
+import type { WriteBudget } from "../kube/status/budget.ts";
+import { StatusWriter } from "../kube/status/status-writer.ts";
+import { leanCheck } from "./activity.ts";
+import { MeshController } from "./mesh/mesh-controller.ts";
+import { Pruner } from "./pruner.ts";
+import { sourceOfLease, sourceSelector } from "./source-lease.ts";
+import { sourceIndexes, StaleMarker } from "./stale-marker.ts";
+
+export interface ConnectivityOptions {
+  manager: Manager;
+  /** Fenced where there is an election: everything here writes as leader. */
+  client: KubeClient;
+  log: Log;
+  /** Of Plumbline's own objects: only there may nodes be sources. */
+  namespace: string;
+  /** With their labels and internal addresses. */
+  nodes: Cache<Node>;
+  agents: AgentWatch;
+  events: EventRecorder;
+  budget: WriteBudget;
+  /** How long a pod that tries checks may be silent. */
+  silenceMs?: number;
+}
+
+/** Pods renew their Lease every minute. */
+const SILENCE_MS = 180_000;
+
+/** The controller's half of connectivity: which checks there are, whose source has fallen silent, and which nobody has a use for any more. */
+export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: ConnectivityOptions): void {
+  const { manager, client, log, namespace: systemNamespace, events, budget } = options;
+  const meshes = manager.cache(ConnectivityMesh);
+  const checks = manager.cache(PodNetworkConnectivityCheck, {
+    transform: leanCheck,
+    indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""], ...sourceIndexes(systemNamespace) },
+  });
+  const writer = new StatusWriter<ConnectivityMesh>({ kind: ConnectivityMesh, client, cache: meshes, budget, log });
+  const meshController = new MeshController({ ...options, systemNamespace, meshes, checks, writer });
+  manager.add(meshController, { leaderOnly: true });
+  manager.add(writer, { stage: "writers", leaderOnly: true });
+
+  const selection = { labelSelector: sourceSelector };
+  const pods = new AgentWatch({
+    client,
+    namespace: systemNamespace,
+    leases: manager.cache(Lease, selection),
+    holders: { selection, nameOf: sourceOfLease },
+    reported: () => [],
+    published: () => Promise.resolve(undefined),
+    onDoubt: () => {},
+    log,
+    durationMs: silenceMs,
+  });
+  manager.add(pods, { leaderOnly: true });
+  manager.add(new StaleMarker({ ...options, systemNamespace, checks, pods }), { leaderOnly: true });
+  manager.add(new Pruner({ client, checks, events, log, systemNamespace, wants: (check) => meshController.wants(check) }), {
+    leaderOnly: true,
+  });
+}

@@ -1,0 +1,53 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { meshChecks } from "../../kube/metrics.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import type { Step } from "./steps.ts";
+
+export interface Refusal {
+  readonly mesh: string;
+  readonly message: string;
+}
+
+/** Takes the steps, as many at once as the budget allows. What the server refuses costs only the mesh that asked for it. */
+export async function act(
+  steps: readonly Step[],
+  namespace: string,
+  { client, budget }: { client: KubeClient; budget: WriteBudget },
+  signal: AbortSignal,
+): Promise<Refusal[]> {
+  const checks = client.resource(PodNetworkConnectivityCheck);
+  const refusals: Refusal[] = [];
+
+  const send = async (step: Step): Promise<void> => {
+    if (step.do === "create") {
+      const { name, object } = step;
+      await checks.create({ metadata: { name, namespace, ...object.metadata }, spec: { ...object.spec } }, { signal });
+      return;
+    }
+    const { name, resourceVersion = "" } = step.held.metadata;
+    await checks.patch({ name, namespace }, step.patch, { resourceVersion, signal });
+  };
+
+  const take = async (step: Step): Promise<void> => {
+    const leave = await budget.admit("transition", signal);
+    try {
+      await send(step);
+      meshChecks.inc({ action: ACTIONS[step.do] });
+    } catch (error) {
+      // Somebody was faster; the cache will say who.
+      if (isKubeError(error, "AlreadyExists", "Conflict", "NotFound")) return;
+      if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
+      refusals.push({ mesh: step.mesh, message: error.message });
+    } finally {
+      leave.done();
+    }
+  };
+  const outcomes = await Promise.allSettled(steps.map(take));
+  const failed = outcomes.find(({ status }) => status === "rejected");
+  if (failed) throw (failed as PromiseRejectedResult).reason;
+  return refusals;
+}
+
+const ACTIONS = { create: "created", change: "changed", retire: "retired" } as const;

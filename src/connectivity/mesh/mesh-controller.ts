@@ -1,0 +1,193 @@
+import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import type { Node } from "../../api/core/node.ts";
+import { Pod } from "../../api/core/pod.ts";
+import { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
+import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
+import type { Log } from "../../kube/log.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { WriteBudget } from "../../kube/status/budget.ts";
+import type { StatusWriter } from "../../kube/status/status-writer.ts";
+import { checkpointMark } from "../marks.ts";
+import { act } from "./act.ts";
+import { checkpointSeconds } from "./checkpoint-step.ts";
+import { leanPod, leanService, leanSlice, serviceLabel } from "./lean.ts";
+import { NamespacedCaches } from "./namespaced-caches.ts";
+import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
+import { isAlive, type MeshView, planMesh } from "./plan.ts";
+import { reportOf } from "./report.ts";
+import { type HeldView, isRetired, makerOf, planNamespace } from "./steps.ts";
+
+export interface MeshControllerOptions {
+  /** Fenced: only the leader makes checks. */
+  client: KubeClient;
+  log: Log;
+  /** Where nodes may be sources. */
+  systemNamespace: string;
+  meshes: Cache<ConnectivityMesh>;
+  /** Every check of the cluster, with an index `namespace`. */
+  checks: Cache<PodNetworkConnectivityCheck>;
+  /** With their labels and internal addresses. */
+  nodes: Cache<Node>;
+  writer: Pick<StatusWriter<ConnectivityMesh>, "set" | "forget">;
+}
+
+/** Twenty checks a second: five thousand are there after four minutes, and nobody else has to wait for them. */
+const LIMITS = {
+  transition: { perSecond: 20, burst: 20, inFlight: 8 },
+  refresh: { perSecond: 1, burst: 1, inFlight: 1 },
+};
+/** What one reconcile takes on; the rest is for the next, which sees what has changed meanwhile. */
+const STEPS_AT_ONCE = 400;
+/** Pods and endpoints come and go in swarms; a namespace is planned once for all of a second. */
+const PAUSE_MS = 1_000;
+
+/** Keeps the checks of each namespace at what its meshes ask for. The keys are namespaces: two meshes may want the same check. */
+export class MeshController implements Runnable {
+  readonly name = "mesh";
+  readonly #options: MeshControllerOptions;
+  readonly #bell = new Bell();
+  readonly #budget = new WriteBudget(LIMITS);
+  readonly #pods: NamespacedCaches<Pod>;
+  readonly #services: NamespacedCaches<Service>;
+  readonly #slices: NamespacedCaches<EndpointSlice>;
+  readonly #wanted = new Map<string, ReadonlySet<string>>();
+  readonly #plannedAt = new Map<string, number>();
+  #checkpoint: number | undefined;
+
+  constructor(options: MeshControllerOptions) {
+    this.#options = options;
+    const { client, log } = options;
+    this.#pods = new NamespacedCaches(client, Pod, { transform: leanPod, log }, (namespace) => this.#bell.ring(namespace));
+    const ringWhoTries = (namespace: string) => {
+      for (const mesh of options.meshes.list()) if (targetNamespaces(mesh).includes(namespace)) this.#bell.ring(mesh.metadata.namespace);
+    };
+    this.#services = new NamespacedCaches(client, Service, { transform: leanService, log }, ringWhoTries);
+    const indexes = { service: ({ metadata }: EndpointSlice) => [`${metadata.namespace}/${metadata.labels?.[serviceLabel] ?? ""}`] };
+    this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: leanSlice, indexes, log }, ringWhoTries);
+  }
+
+  /** Whether a mesh wants the check, as far as is known: before the first plan, whatever a mesh made is wanted. */
+  wants(check: PodNetworkConnectivityCheck): boolean {
+    if (makerOf(check) === undefined) return false;
+    return this.#wanted.get(check.metadata.namespace ?? "")?.has(check.metadata.name) ?? true;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { meshes, checks, nodes, writer, log } = this.#options;
+    const ofNodes: Source = {
+      subscribe: (enqueue) =>
+        nodes.subscribe((change) => {
+          if (isNodeNews(change)) for (const mesh of meshes.list()) if (speaksOfNodes(mesh)) enqueue(mesh.metadata.namespace ?? "");
+        }),
+      ready: (limited) => nodes.waitForSync(limited),
+    };
+    const ofChecks: Source = {
+      subscribe: (enqueue) =>
+        checks.subscribe((change) => {
+          if (isCheckNews(change)) enqueue(change.object.metadata.namespace ?? "");
+        }),
+      ready: (limited) => checks.waitForSync(limited),
+    };
+    const ofMeshes = changesOf(meshes, ({ metadata }) => [metadata.namespace ?? ""]);
+    const planning = controller(this.name, {
+      watches: [ofMeshes, ofChecks, ofNodes, this.#bell],
+      log,
+      reconcile: (namespace, context) => this.#reconcile(namespace, context.signal),
+    });
+    const unsubscribe = meshes.subscribe(({ type, object }) => {
+      if (type === "deleted") writer.forget(keyOf(object));
+    });
+    try {
+      await planning.run(signal);
+    } finally {
+      unsubscribe();
+      for (const caches of [this.#pods, this.#services, this.#slices]) caches.stop();
+      this.#wanted.clear();
+      this.#plannedAt.clear();
+      this.#checkpoint = undefined;
+    }
+  }
+
+  async #reconcile(namespace: string, signal: AbortSignal): Promise<Result> {
+    const restMs = (this.#plannedAt.get(namespace) ?? -Infinity) + PAUSE_MS - performance.now();
+    if (restMs > 0) return { requeueAfter: restMs };
+    await this.#follow(signal);
+    this.#plannedAt.set(namespace, performance.now());
+    this.#adjustCheckpoint();
+
+    const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: planMesh(mesh, this.#view(namespace)) }));
+    const { steps, progress, wanted } = planNamespace(meshes, this.#held(namespace));
+    this.#wanted.set(namespace, wanted);
+    const refusals = await act(steps.slice(0, STEPS_AT_ONCE), namespace, { ...this.#options, budget: this.#budget }, signal);
+
+    for (const { mesh, plan } of meshes) {
+      const { name, generation } = mesh.metadata;
+      const refused = refusals.filter((refusal) => refusal.mesh === name).map(({ message }) => message);
+      const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
+      this.#options.writer.set(keyOf(mesh), { status: reportOf(plan, reached, refused, generation) });
+    }
+    // What was refused is tried again, but not at once.
+    if (refusals.length > 0) return { requeueAfter: 60_000 };
+    return steps.length > STEPS_AT_ONCE ? { requeueAfter: PAUSE_MS } : undefined;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const meshes = this.#options.meshes.list();
+    const sources = new Set(meshes.filter(({ spec }) => spec.sources.pods).map(({ metadata }) => metadata.namespace ?? ""));
+    const targets = new Set(meshes.flatMap(targetNamespaces));
+    await Promise.all([this.#pods.follow(sources, signal), this.#services.follow(targets, signal), this.#slices.follow(targets, signal)]);
+  }
+
+  /** Every check has to be told of a new step, in whichever namespace. */
+  #adjustCheckpoint(): void {
+    const made = this.#options.checks.list().filter((check) => makerOf(check) !== undefined);
+    const shown = Number(made.find((check) => !isRetired(check))?.metadata.annotations?.[checkpointMark] ?? Number.NaN);
+    const before = this.#checkpoint ?? (Number.isFinite(shown) ? shown : undefined);
+    this.#checkpoint = checkpointSeconds(made.filter((check) => !isRetired(check)).length, before);
+    if (before === undefined || this.#checkpoint === before) return;
+    for (const namespace of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#bell.ring(namespace);
+  }
+
+  /** Oldest first. */
+  #meshesIn(namespace: string): ConnectivityMesh[] {
+    return this.#options.meshes
+      .list()
+      .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
+      .toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1));
+  }
+
+  #view(namespace: string): MeshView {
+    return {
+      pods: this.#pods.list(namespace),
+      nodes: this.#options.nodes.list(),
+      systemNamespace: this.#options.systemNamespace,
+      service: (key) => this.#services.get(key),
+      slices: (key) => this.#slices.by(key.slice(0, key.indexOf("/")), "service", key),
+    };
+  }
+
+  #held(namespace: string): HeldView {
+    const { checks, nodes } = this.#options;
+    return {
+      checks: new Map(checks.by("namespace", namespace).map((check) => [check.metadata.name, check])),
+      sourceLives: (check) => {
+        const node = check.metadata.annotations?.[nodeAnnotation];
+        if (node !== undefined) return nodes.get(node) !== undefined;
+        const pod = this.#pods.get(`${namespace}/${sourceOf(check)}`);
+        return pod !== undefined && isAlive(pod);
+      },
+      checkpointSeconds: this.#checkpoint ?? checkpointSeconds(0, undefined),
+      now: new Date(),
+    };
+  }
+}
+
+function ageOf({ metadata: { creationTimestamp = "", name } }: ConnectivityMesh): string {
+  return `${creationTimestamp} ${name}`;
+}

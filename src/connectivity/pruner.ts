@@ -1,0 +1,176 @@
+import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { Node } from "../api/core/node.ts";
+import { Pod } from "../api/core/pod.ts";
+import { keyOf } from "../api/kind.ts";
+import type { Cache } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { pause } from "../kube/client/pause.ts";
+import type { Runnable } from "../kube/controller/controller.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { checksPruned } from "../kube/metrics.ts";
+import { activityOf } from "./activity.ts";
+import { prunable, type Pruning } from "./prune.ts";
+import { PruneSight } from "./prune-sight.ts";
+import { nodeOf } from "./stale-marker.ts";
+
+export interface PrunerOptions {
+  /** Fenced where there is an election. */
+  client: KubeClient;
+  checks: Pick<Cache<PodNetworkConnectivityCheck>, "get" | "list" | "lastHeard" | "waitForSync">;
+  events: Pick<EventRecorder, "record">;
+  log: Log;
+  /** Whether a mesh asks for the check; without meshes, none does. */
+  wants?: (check: PodNetworkConnectivityCheck) => boolean;
+  /** Where a check may be a node's. */
+  systemNamespace?: string;
+  /** Only says what it would delete. */
+  dryRun?: boolean;
+}
+
+const LOOK_MS = 60_000;
+/** One a second, and no more between two looks than leaves time for them. */
+const PER_LOOK = 30;
+const BETWEEN_MS = 1_000;
+
+interface Quiet {
+  readonly uid: string | undefined;
+  readonly activity: number;
+  /** Since when it has been seen like this, in monotonic milliseconds. */
+  readonly since: number;
+}
+
+/**
+ * Deletes checks that nobody has a use for: nothing happened to them for 48 hours, no mesh asks for them and their source is gone. It looks for an hour
+ * before it believes what it sees, and again after every break in its view.
+ */
+export class Pruner implements Runnable {
+  readonly name = "pruner";
+  readonly #options: PrunerOptions;
+  readonly #quiet = new Map<string, Quiet>();
+  /** Those of which it was said that they would go. */
+  readonly #told = new Set<string>();
+  #sight = new PruneSight();
+  #clearSince = 0;
+
+  constructor(options: PrunerOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { checks, log } = this.#options;
+    this.#sight = new PruneSight();
+    this.#quiet.clear();
+    try {
+      await checks.waitForSync(signal);
+      while (!signal.aborted) {
+        try {
+          await this.#look(signal);
+        } catch (error) {
+          if (signal.aborted) break;
+          log.warn({ error }, "checks not pruned, trying again");
+        }
+        await pause(LOOK_MS * (0.9 + Math.random() / 5), signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { checks } = this.#options;
+    const steady = performance.now();
+    this.#clearSince = this.#sight.look({ steady, wall: Date.now(), heardAt: checks.lastHeard });
+    const held = checks.list();
+    this.#watch(held, steady);
+    let pruned = 0;
+    for (const check of held) {
+      if (pruned === PER_LOOK) return;
+      if ("keep" in this.#judge(check, false)) continue;
+      if (!(await this.#tryToPrune(keyOf(check), signal))) continue;
+      pruned += 1;
+      await pause(BETWEEN_MS, signal);
+    }
+  }
+
+  #watch(held: readonly PodNetworkConnectivityCheck[], steady: number): void {
+    const keys = new Set(held.map(keyOf));
+    for (const key of this.#quiet.keys()) if (!keys.has(key)) this.#quiet.delete(key);
+    for (const check of held) {
+      const { uid } = check.metadata;
+      const [key, activity, before] = [keyOf(check), activityOf(check), this.#quiet.get(keyOf(check))];
+      if (before?.uid !== uid || before?.activity !== activity) this.#quiet.set(key, { uid, activity, since: steady });
+    }
+  }
+
+  #judge(check: PodNetworkConnectivityCheck, sourceLives: boolean): Pruning {
+    const { client, wants = () => false } = this.#options;
+    const quiet = this.#quiet.get(keyOf(check));
+    const isKnown = quiet && quiet.uid === check.metadata.uid && quiet.activity === activityOf(check);
+    const quietMs = isKnown ? performance.now() - Math.max(quiet.since, this.#clearSince) : 0;
+    // Of two clocks the one that is behind decides.
+    const now = Math.min(Date.now(), client.serverTime ?? Infinity);
+    return prunable(check, { now, quietMs, isWanted: wants(check), sourceLives });
+  }
+
+  /** One that must not be asked about or deleted stands in nobody's way. */
+  async #tryToPrune(key: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await this.#prune(key, signal);
+    } catch (error) {
+      if (!isKubeError(error, "Forbidden", "Invalid")) throw error;
+      this.#options.log.warn({ key, error }, "check not pruned");
+      return false;
+    }
+  }
+
+  /** Returns whether it was deleted. */
+  async #prune(key: string, signal: AbortSignal): Promise<boolean> {
+    const { client, checks, events, log, dryRun } = this.#options;
+    const sourceLives = await this.#sourceLives(checks.get(key), signal);
+    const check = checks.get(key);
+    const { uid, resourceVersion } = check?.metadata ?? {};
+    if (!check || uid === undefined || resourceVersion === undefined) return false;
+    const pruning = this.#judge(check, sourceLives);
+    if ("keep" in pruning) return false;
+    if (dryRun) {
+      if (!this.#told.has(uid)) {
+        log.info({ key, why: pruning.prune }, "check would be deleted");
+        checksPruned.inc({ outcome: "dry_run" });
+      }
+      this.#told.add(uid);
+      return false;
+    }
+    try {
+      await client.resource(PodNetworkConnectivityCheck).delete(check.metadata, { uid, resourceVersion, signal });
+    } catch (error) {
+      if (!isKubeError(error, "Conflict", "NotFound")) throw error;
+      checksPruned.inc({ outcome: "kept" });
+      return false;
+    }
+    checksPruned.inc({ outcome: "deleted" });
+    log.info({ key, why: pruning.prune }, "check deleted");
+    events.record(check, { type: "Normal", reason: "ConnectivityCheckPruned", message: `${pruning.prune}; it was deleted` });
+    return true;
+  }
+
+  /** Asked of the server itself: deletion cannot be taken back. */
+  async #sourceLives(check: PodNetworkConnectivityCheck | undefined, signal: AbortSignal): Promise<boolean> {
+    if (!check) return true;
+    const { client, systemNamespace = "" } = this.#options;
+    const node = nodeOf(check, systemNamespace);
+    const { namespace = "" } = check.metadata;
+    try {
+      if (node !== undefined) {
+        await client.resource(Node).get(node, { signal });
+        return true;
+      }
+      const { status } = await client.resource(Pod).get(sourceOf(check), { namespace, signal });
+      return status?.phase !== "Succeeded" && status?.phase !== "Failed";
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../api/time.ts";
+import type { Cache } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
+import { changesOf, type Source } from "../kube/controller/source.ts";
+import type { Log } from "../kube/log.ts";
+import { nodeAnnotation } from "../kube/members/agent-lease.ts";
+import type { AgentWatch } from "../kube/members/agent-watch.ts";
+import { checksStale } from "../kube/metrics.ts";
+import type { WriteBudget } from "../kube/status/budget.ts";
+import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts";
+import { activityOf, isStale, reachableOf } from "./activity.ts";
+import { type Seen, type SourceSign, staleness } from "./stale.ts";
+
+type Signs = Pick<AgentWatch, "silence" | "knows" | "subscribe" | "ready">;
+
+export interface StaleMarkerOptions {
+  /** Fenced: only the leader marks. */
+  client: KubeClient;
+  log: Log;
+  budget: WriteBudget;
+  /** With the indexes of `sourceIndexes`. */
+  checks: Cache<PodNetworkConnectivityCheck>;
+  /** The heartbeats of agents, by node. */
+  agents: Signs;
+  /** Those of pods that try checks, by `namespace/pod`. */
+  pods: Signs;
+  /** Where a check may be a node's. */
+  systemNamespace: string;
+}
+
+const LONGEST_LOSS_MS = 30_000;
+
+type Check = PodNetworkConnectivityCheck;
+
+/** How checks are found by who tries them. */
+export function sourceIndexes(systemNamespace: string): Record<"node" | "pod", (check: Check) => string[]> {
+  return {
+    node: (check) => [nodeOf(check, systemNamespace)].filter((node) => node !== undefined),
+    pod: (check) => (nodeOf(check, systemNamespace) === undefined ? [podOf(check)] : []),
+  };
+}
+
+/** The node that tries the check; undefined where a pod does. */
+export function nodeOf({ metadata }: Check, systemNamespace: string): string | undefined {
+  return metadata.namespace === systemNamespace ? metadata.annotations?.[nodeAnnotation] : undefined;
+}
+
+function podOf(check: Check): string {
+  return `${check.metadata.namespace}/${sourceOf(check)}`;
+}
+
+interface Memory extends Seen {
+  readonly uid: string | undefined;
+  /** What the check last said. */
+  readonly words: string;
+}
+
+/** Says of checks whose source has fallen silent that nobody knows. The source takes it back when it speaks again. */
+export class StaleMarker implements Runnable {
+  readonly name = "stale-checks";
+  readonly #options: StaleMarkerOptions;
+  readonly #memories = new Map<string, Memory>();
+  #lostAt: number | undefined;
+  #clearSince = 0;
+
+  constructor(options: StaleMarkerOptions) {
+    this.#options = options;
+    options.checks.onConnection((state) => this.#connection(state));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { checks, agents, pods, log } = this.#options;
+    const marking = controller(this.name, {
+      watches: [changesOf(checks), this.#bySource("node", agents), this.#bySource("pod", pods)],
+      log,
+      workers: 4,
+      reconcile: (key, context) => this.#reconcile(key, context.signal),
+    });
+    this.#clearSince = performance.now();
+    try {
+      await marking.run(signal);
+    } finally {
+      // What was seen in this term is worth nothing in the next.
+      this.#memories.clear();
+    }
+  }
+
+  /** A watch ends and is opened again every few minutes; only one that stays away costs us the view. */
+  #connection(state: "connected" | "lost"): void {
+    const now = performance.now();
+    if (state === "lost") this.#lostAt ??= now;
+    else {
+      if (this.#lostAt !== undefined && now - this.#lostAt > LONGEST_LOSS_MS) this.#clearSince = now;
+      this.#lostAt = undefined;
+    }
+  }
+
+  #bySource(index: "node" | "pod", signs: Signs): Source {
+    const { checks } = this.#options;
+    return {
+      subscribe: (enqueue) =>
+        signs.subscribe((source) => {
+          for (const { metadata } of checks.by(index, source)) enqueue(`${metadata.namespace}/${metadata.name}`);
+        }),
+      ready: (signal) => signs.ready(signal),
+    };
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Result> {
+    const check = this.#options.checks.get(key);
+    if (!check) {
+      this.#memories.delete(key);
+      return undefined;
+    }
+    const seen = this.#see(key, check);
+    const verdict = this.#judge(check, seen);
+    if (!verdict) return undefined;
+    if ("againMs" in verdict) return { requeueAfter: verdict.againMs };
+    if (await this.#mark(key, check, signal)) this.#memories.set(key, { ...seen, markedAt: performance.now() });
+    return undefined;
+  }
+
+  /** Remembers when the check said what it says now. */
+  #see(key: string, check: Check): Memory {
+    const { uid } = check.metadata;
+    const now = performance.now();
+    const known = this.#memories.get(key);
+    const before = known?.uid === uid ? known : undefined;
+    const reachable = reachableOf(check);
+    const isOurs = reachable !== undefined && isStale(reachable);
+    const words = isOurs ? (before?.words ?? "") : `${activityOf(check)} ${reachable?.status} ${reachable?.reason} ${reachable?.message}`;
+    const memory: Memory = before ? { ...before, words, ...(words !== before.words && { heardAt: now }) } : { uid, words, since: now };
+    this.#memories.set(key, memory);
+    return memory;
+  }
+
+  #judge(check: Check, seen: Seen): ReturnType<typeof staleness> {
+    const { systemNamespace } = this.#options;
+    if (this.#lostAt !== undefined) return { againMs: LONGEST_LOSS_MS };
+    const node = nodeOf(check, systemNamespace);
+    const sign = node === undefined ? signOf(this.#options.pods, podOf(check)) : signOf(this.#options.agents, node);
+    return staleness(check, sign, { ...seen, since: Math.max(seen.since, this.#clearSince) }, performance.now());
+  }
+
+  async #mark(key: string, { metadata }: Check, signal: AbortSignal): Promise<boolean> {
+    const { client, budget, checks, log } = this.#options;
+    const leave = await budget.admit("transition", signal);
+    try {
+      // Waiting for leave may have taken long enough for the source to come back.
+      const check = checks.get(key);
+      if (check?.metadata.uid !== metadata.uid) return false;
+      const verdict = check && this.#judge(check, this.#see(key, check));
+      if (!verdict || !("message" in verdict)) return false;
+      const { generation, resourceVersion = "" } = check.metadata;
+      const held = check.status?.conditions ?? [];
+      const observed = generation === undefined ? {} : { observedGeneration: generation };
+      const report = { type: "Reachable", status: "Unknown" as const, reason: "Stale", message: verdict.message, ...observed };
+      const conditions = withTransitionTimes(setCondition(held, report), held, metaTime(new Date()));
+      await client
+        .resource(PodNetworkConnectivityCheck)
+        .patchStatus(check.metadata, { status: { conditions } }, { resourceVersion, signal });
+      checksStale.inc();
+      log.info({ key }, "check of a silent source marked Unknown");
+      return true;
+    } catch (error) {
+      // Someone was faster; the cache will say what happened.
+      if (isKubeError(error, "Conflict", "NotFound")) return false;
+      throw error;
+    } finally {
+      leave.done();
+    }
+  }
+}
+
+function signOf(signs: Signs, name: string): SourceSign {
+  const silence = signs.silence(name);
+  if (silence) return { is: "silent", since: silence.since };
+  return { is: signs.knows(name) ? "alive" : "none" };
+}

@@ -1,0 +1,55 @@
+import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../api/time.ts";
+import { isStale, lastResultOf, reachableOf } from "./activity.ts";
+
+/** What the Lease of a check's source says. `none`: there is none, as with somebody's own checker. */
+export type SourceSign = { readonly is: "alive" } | { readonly is: "silent"; readonly since: Date } | { readonly is: "none" };
+
+/** What was seen of a check, and when, in monotonic milliseconds. */
+export interface Seen {
+  /** Since when it has been watched without a break. */
+  readonly since: number;
+  /** When it last said something new while it was watched. */
+  readonly heardAt?: number;
+  readonly markedAt?: number;
+}
+
+const INTERVAL_MS = 60_000;
+/** Without any result: three attempts have not been made. */
+const UNTRIED_MS = 3 * INTERVAL_MS;
+/** Without a Lease: results are written every ten minutes at the latest, by us and by OpenShift's own checker. */
+const LEASELESS_MS = 600_000 + 3 * INTERVAL_MS;
+
+/** Why the check must be marked Stale now, or in how many milliseconds to look again; undefined when only news can change anything. */
+export function staleness(
+  check: PodNetworkConnectivityCheck,
+  sign: SourceSign,
+  seen: Seen,
+  now: number,
+): { message: string } | { againMs: number } | undefined {
+  if (sign.is === "alive" || isSettled(check)) return undefined;
+  const { since, heardAt = -Infinity, markedAt = Infinity } = seen;
+  if (sign.is === "silent") {
+    // One whose results keep coming although nobody renews the Lease is judged by the results.
+    const waitMs = heardAt > markedAt ? heardAt + LEASELESS_MS - now : 0;
+    return waitMs > 0 ? { againMs: waitMs } : { message: silentSince(check, sign.since) };
+  }
+  const result = lastResultOf(check);
+  const waitMs = Math.max(since, heardAt) + (result === undefined ? UNTRIED_MS : LEASELESS_MS) - now;
+  if (waitMs > 0) return { againMs: waitMs };
+  return { message: result === undefined ? untried(check) : silentSince(check, new Date(result)) };
+}
+
+/** Nobody claims to know anything any more. */
+function isSettled(check: PodNetworkConnectivityCheck): boolean {
+  const reachable = reachableOf(check);
+  return reachable !== undefined && (isStale(reachable) || (reachable.status === "Unknown" && reachable.reason === "Retired"));
+}
+
+function silentSince(check: PodNetworkConnectivityCheck, since: Date): string {
+  return `Nothing has been heard of the source ${sourceOf(check)} since ${metaTime(since)}; what else stands here is what it last reported`;
+}
+
+function untried(check: PodNetworkConnectivityCheck): string {
+  return `Nobody has tried this check: the source ${sourceOf(check)} does not run, or has no checker in it`;
+}
