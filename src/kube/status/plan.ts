@@ -18,6 +18,8 @@ export interface Picture<T extends KubeObject> {
   status: StatusReport<StatusOf<T>> | ((held: StatusOf<T> | undefined) => StatusReport<StatusOf<T>>);
   /** Given for objects that are ours: a missing one is created, and these labels, annotations and owners are kept. */
   create?: Creation;
+  /** Given where the picture is of this very object, and of no later one with the same name. */
+  uid?: string;
 }
 
 export interface Creation {
@@ -32,6 +34,8 @@ export interface StatusRules<T extends KubeObject> {
   transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** Adds the times that tell when something changed. Must give back the held ones while it did not. */
   stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
+  /** The pictures tell themselves when their conditions flipped. By default that is when the cluster hears of it. */
+  knowsFlips?: boolean;
 }
 
 type News = "first" | "transition" | "refresh";
@@ -51,6 +55,7 @@ export function plan<T extends KubeObject>(
   date: Date,
 ): Step<T> | undefined {
   if (!held) return picture.create && { do: "create", news: "first", object: newObject(key, picture.create) };
+  if (picture.uid !== undefined && picture.uid !== held.metadata.uid) return undefined;
   const resourceVersion = held.metadata.resourceVersion ?? "";
   const metadata = picture.create?.metadata && metadataPatch(held.metadata, picture.create.metadata);
   if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };
@@ -87,12 +92,14 @@ function newObject<T extends KubeObject>(key: string, { metadata, spec }: Creati
 function nextStatus<T extends KubeObject>(
   { status }: Picture<T>,
   held: StatusOf<T> | undefined,
-  { kind, stamp }: StatusRules<T>,
+  { kind, stamp, knowsFlips = false }: StatusRules<T>,
   now: string,
 ): StatusOf<T> {
   const report = (typeof status === "function" ? withoutNulls(status(held)) : status) as object;
   const timed =
-    "conditions" in report ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(held), now) } : report;
+    "conditions" in report && !knowsFlips
+      ? { ...report, conditions: withTransitionTimes(conditionsOf(report), conditionsOf(held), now) }
+      : report;
   const stamped = stamp ? withoutNulls(stamp(timed as StatusOf<T>, held, now)) : timed;
   // The server fills in the same; without them its answer would never equal the picture.
   return (isCustom(kind) ? applyDefaults(kind, { status: stamped }).status : stamped) as StatusOf<T>;

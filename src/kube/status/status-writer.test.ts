@@ -194,3 +194,28 @@ test("an object that is not ours is waited for, without a request", async () => 
   await pass(600_000);
   expect(stage().api.take()).toEqual(["patchStatus n1"]);
 });
+
+test("a picture of one object is never given to a later one with the same name", async () => {
+  stage().api.add({ metadata: { name: "n1" } });
+  const uid = stage().api.object("n1")?.metadata.uid ?? "";
+  const reports = stage().start();
+  await pass();
+  stage().api.cut();
+  stage().api.remove("n1");
+  stage().api.add({ metadata: { name: "n1" } });
+  reports.set("n1", { status: ready("True").status, uid });
+  await pass(5_000);
+  expect(stage().api.take()).toEqual(["patchStatus n1", "get n1"]);
+  expect(stage().status()).toBeUndefined();
+});
+
+test("where pictures know when their conditions flipped, that is what the cluster is told", async () => {
+  const lastTransitionTime = "2020-01-01T00:00:00Z";
+  const conditions = [{ type: "Ready", status: "True" as const, reason: "Because", message: "", lastTransitionTime }];
+  stage().api.add({ metadata: { name: "n1" } });
+  const reports = stage().start({ knowsFlips: true });
+  await pass();
+  reports.set("n1", { status: { conditions } });
+  await pass();
+  expect(stage().status()?.conditions?.[0]?.lastTransitionTime).toBe(lastTransitionTime);
+});
