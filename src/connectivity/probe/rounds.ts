@@ -28,7 +28,7 @@ interface Check {
   interval: number;
 }
 
-const INTERVAL_MS = 60_000;
+export const INTERVAL_MS = 60_000;
 /** Of the interval, to either side. Sources that began together do not come to a target together. */
 const JITTER = 0.02;
 /** Attempts a second: with an interval of a minute, enough for 12 000 checks. */

@@ -1,29 +1,23 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Prefix } from "../../ip/prefix.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
 import type { Selection } from "../../kube/client/resource-client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { Journal } from "../journal/journal.ts";
-import { CheckSource } from "./check-source.ts";
-import { withFlipTime } from "./flip-time.ts";
+import { CheckSource, type CheckSourceOptions } from "./check-source.ts";
+import { STATUS_RULES } from "./status-rules.ts";
 
-export interface ChecksOptions {
+export interface ChecksOptions extends Pick<CheckSourceOptions, "targetOf" | "events" | "allowed" | "intervalMs" | "probe"> {
   manager: Manager;
   client: KubeClient;
   log: Log;
-  events: EventRecorder;
   /** Which checks are watched. */
   selection: Selection;
-  /** What this source has to try for a check; undefined for the checks of others. */
-  targetOf: (check: PodNetworkConnectivityCheck) => string | undefined;
   /** Where results are kept until the API has them. */
   stateDirectory: string;
-  allowed: readonly Prefix[];
-  intervalMs?: number;
 }
 
 /** Ten refreshes a second carry six thousand checks that are refreshed every ten minutes, the longest a check may be behind. */
@@ -33,28 +27,45 @@ const LIMITS = {
 };
 
 /** The checks of this source, for as long as the manager runs. */
-export function addChecks({ manager, client, log, events, selection, targetOf, stateDirectory, allowed, intervalMs }: ChecksOptions): void {
-  const checks = manager.cache(PodNetworkConnectivityCheck, selection);
-  const budget = new WriteBudget(LIMITS);
+export function addChecks({ manager, client, log, selection, stateDirectory, ...source }: ChecksOptions): void {
+  const checks = manager.cache(PodNetworkConnectivityCheck, {
+    ...selection,
+    // Of what others try, only that it is there.
+    transform: ({ status, ...check }) => (status && source.targetOf(check) !== undefined ? { ...check, status } : check),
+    log: awaitingKind(log),
+  });
   const writer = new StatusWriter<PodNetworkConnectivityCheck>({
     kind: PodNetworkConnectivityCheck,
     client,
     cache: checks,
-    budget,
+    budget: new WriteBudget(LIMITS),
     log,
-    stamp: withFlipTime,
+    ...STATUS_RULES,
   });
   manager.add(writer, { stage: "writers" });
   manager.add({
     name: "checks",
     async run(signal) {
       const { journal, recovered } = await Journal.open(stateDirectory, { log });
-      const interval = intervalMs === undefined ? {} : { intervalMs };
       try {
-        await new CheckSource({ checks, targetOf, writer, events, journal, recovered, allowed, ...interval }).run(signal);
+        await new CheckSource({ ...source, checks, writer, journal, recovered }).run(signal);
       } finally {
         await journal.close();
       }
     },
   });
+}
+
+/** Says once, and not on every try, that the cluster does not know of checks yet. */
+function awaitingKind(log: Log): Pick<Log, "info" | "warn" | "error"> {
+  let said = false;
+  const warn = (fields: { error?: unknown }, text: string): void => {
+    if (!isKubeError(fields.error, "NotFound")) {
+      log.warn(fields, text);
+      return;
+    }
+    if (!said) log.warn("the cluster has no PodNetworkConnectivityChecks yet; waiting for `plumbline crds` to be applied");
+    said = true;
+  };
+  return { info: log.info.bind(log), error: log.error.bind(log), warn: warn as Log["warn"] };
 }

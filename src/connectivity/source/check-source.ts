@@ -5,42 +5,50 @@ import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
+import { reachableOf } from "../activity.ts";
 import type { Attempt } from "../attempt.ts";
-import { fromStatus } from "../history/from-status.ts";
 import { type History, nextSeq } from "../history/history.ts";
 import { newsOf } from "../history/news.ts";
-import { doubt, lastSeen, present, reduce } from "../history/reduce.ts";
+import { doubt, present, reduce } from "../history/reduce.ts";
 import { statusOf } from "../history/status.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
 import { probe } from "../probe/probe.ts";
 import { refusalOf } from "../probe/refusal.ts";
-import { Rounds } from "../probe/rounds.ts";
+import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import { parseTarget, type Target } from "../probe/target.ts";
-import { checkpointMs } from "./checkpoint.ts";
+import { checkpointMs, isCheckpointBetween } from "./checkpoint.ts";
+import { recall } from "./recall.ts";
 import { tellings, type Told } from "./tellings.ts";
 
+type Check = PodNetworkConnectivityCheck;
+
 export interface CheckSourceOptions {
-  checks: Cache<PodNetworkConnectivityCheck>;
+  checks: Pick<Cache<Check>, "get" | "subscribe" | "waitForSync">;
   /** What this source has to try for the check; undefined for the checks of others. */
-  targetOf: (check: PodNetworkConnectivityCheck) => string | undefined;
-  writer: StatusWriter<PodNetworkConnectivityCheck>;
-  events: EventRecorder;
-  journal: Journal;
+  targetOf: (check: Check) => string | undefined;
+  writer: Pick<StatusWriter<Check>, "set" | "forget">;
+  events: Pick<EventRecorder, "record">;
+  journal: Pick<Journal, "snapshot" | "append" | "told" | "forget">;
   /** What the journal knew before, by the uid of the check. */
   recovered: ReadonlyMap<string, Remembered>;
   /** Addresses that may be tried although they are special. */
   allowed: readonly Prefix[];
   intervalMs?: number;
+  probe?: RoundsOptions["probe"];
 }
 
 interface Followed {
   readonly uid: string;
+  /** Where in the time between two checkpoints its own one lies, from 0 to 1. */
+  readonly phase: number;
   history: History;
   told: Told;
   /** When the API was last told, by the clock that nobody sets. */
   reportedAt: number;
+  /** Which generation of the check that report was about. */
+  generation: number | undefined;
   /** The API was told everything. */
   isReported: boolean;
 }
@@ -55,7 +63,7 @@ export class CheckSource implements Runnable {
   constructor(options: CheckSourceOptions) {
     this.#options = options;
     this.#rounds = new Rounds({
-      probe: (target, seq, signal) => probe(target, seq, { signal, allowed: options.allowed }),
+      probe: options.probe ?? ((target, seq, signal) => probe(target, seq, { signal, allowed: options.allowed })),
       onAttempt: (key, attempt) => this.#learn(key, attempt),
       ...(options.intervalMs !== undefined && { intervalMs: options.intervalMs }),
     });
@@ -63,6 +71,9 @@ export class CheckSource implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
+    // What is missing from a view that is not whole has not been deleted.
+    await checks.waitForSync(signal).catch(() => undefined);
+    if (signal.aborted) return;
     const unsubscribe = checks.subscribe((change) => this.#hear(change));
     this.#forgetGone();
     try {
@@ -77,11 +88,11 @@ export class CheckSource implements Runnable {
   /** What was deleted while this source did not run. */
   #forgetGone(): void {
     const { journal, recovered } = this.#options;
-    const present = new Set(this.#followed.values().map(({ uid }) => uid));
-    for (const uid of recovered.keys()) if (!present.has(uid)) void journal.forget(uid);
+    const known = new Set(this.#followed.values().map(({ uid }) => uid));
+    for (const uid of recovered.keys()) if (!known.has(uid)) void journal.forget(uid);
   }
 
-  #hear(change: Change<PodNetworkConnectivityCheck>): void {
+  #hear(change: Change<Check>): void {
     const { object } = change;
     const key = keyOf(object);
     const target = change.type === "deleted" ? undefined : this.#options.targetOf(object);
@@ -91,19 +102,12 @@ export class CheckSource implements Runnable {
     const followed = this.#followed.get(key) ?? this.#follow(key, object);
     this.#tell(object, followed);
     const aim = this.#aim(object, target);
-    if ("reason" in aim) {
-      this.#rounds.remove(key);
-      const doubtful = doubt(followed.history, { ...aim, at: Date.now() });
-      if (doubtful === followed.history) return;
-      followed.history = doubtful;
-      this.#report(key, followed);
-    } else {
-      this.#rounds.set(key, aim, nextSeq(followed.history));
-    }
+    if ("reason" in aim) this.#stopTrying(key, followed, aim);
+    else this.#try(key, followed, aim, object);
   }
 
   /** What to try, or why nothing is tried. */
-  #aim({ metadata }: PodNetworkConnectivityCheck, text: string): Target | { reason: string; message: string } {
+  #aim({ metadata }: Check, text: string): Target | { reason: string; message: string } {
     const retired = metadata.annotations?.[retiredMark];
     if (retired !== undefined) return { reason: "Retired", message: `Not tried any more since ${retired}: its mesh no longer asks for it` };
     const target = parseTarget(text);
@@ -112,19 +116,39 @@ export class CheckSource implements Runnable {
     return refusal === undefined ? target : { reason: "TargetRefused", message: refusal };
   }
 
-  /** Whoever saw a result last knows: this source before its restart, or the API. */
-  #follow(key: string, check: PodNetworkConnectivityCheck): Followed {
+  #try(key: string, followed: Followed, target: Target, { metadata }: Check): void {
+    this.#rounds.set(key, target, nextSeq(followed.history));
+    // Edited without a change of what is tried: the results so far are about the new generation as well.
+    const isAbout = followed.generation === undefined || followed.generation === metadata.generation;
+    if (!isAbout && present(followed.history).target === target.text) this.#report(key, followed);
+  }
+
+  #stopTrying(key: string, followed: Followed, why: { reason: string; message: string }): void {
+    this.#rounds.remove(key);
+    this.#doubt(key, followed, why);
+    if (!followed.isReported) this.#report(key, followed);
+  }
+
+  #doubt(key: string, followed: Followed, why: { reason: string; message: string }): void {
+    const doubtful = doubt(followed.history, { ...why, at: Date.now() });
+    if (doubtful === followed.history) return;
+    followed.history = doubtful;
+    void this.#options.journal.snapshot(followed.uid, doubtful);
+    this.#report(key, followed);
+  }
+
+  #follow(key: string, check: Check): Followed {
     const { journal, recovered } = this.#options;
     const uid = check.metadata.uid ?? "";
-    const shown = fromStatus(check.status, Date.now());
     const recalled = recovered.get(uid);
-    const newer = recalled && (lastSeen(recalled.history) ?? 0) >= (lastSeen(shown) ?? 0);
-    const history = newer ? recalled.history : shown;
+    const { history, isShown, isNews } = recall(recalled?.history, check, Date.now());
     // Without memory, what the API shows has been told by whoever wrote it.
     const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
-    const followed: Followed = { uid, history, told, reportedAt: performance.now(), isReported: !newer };
+    const reportedAt = isNews ? -Infinity : performance.now();
+    const followed: Followed = { uid, phase: Math.random(), history, told, reportedAt, generation: undefined, isReported: isShown };
     this.#followed.set(key, followed);
     void journal.snapshot(uid, history);
+    if (!recalled?.told) void journal.told(uid, told);
     return followed;
   }
 
@@ -141,32 +165,40 @@ export class CheckSource implements Runnable {
     const check = this.#options.checks.get(key);
     if (!followed || !check) return;
     const before = followed.history;
-    followed.history = reduce(before, attempt);
-    if (followed.history === before) return;
+    const after = reduce(before, attempt);
+    if (attempt.fault !== undefined && present(before).verdict.reason === "NoResultYet")
+      this.#doubt(key, followed, { reason: "NoResultYet", message: `There is no result yet: ${attempt.fault}` });
+    if (after === before) return;
+    followed.history = after;
     followed.isReported = false;
     void this.#options.journal.append(followed.uid, attempt);
-    const age = performance.now() - followed.reportedAt;
-    const isDue = age >= checkpointMs(check, this.#followed.size) || newsOf(before, followed.history) !== undefined;
-    if (isDue || shownStatus(check) !== present(followed.history).verdict.status) this.#report(key, followed);
+    if (newsOf(before, after) !== undefined || this.#isDue(check, followed)) this.#report(key, followed);
+  }
+
+  #isDue(check: Check, { reportedAt, phase, history }: Followed): boolean {
+    const { intervalMs = INTERVAL_MS } = this.#options;
+    const period = checkpointMs(check, this.#followed.size);
+    return (
+      period <= intervalMs ||
+      isCheckpointBetween(reportedAt, performance.now(), period, phase) ||
+      reachableOf(check)?.status !== present(history).verdict.status
+    );
   }
 
   #report(key: string, followed: Followed): void {
-    const check = this.#options.checks.get(key);
+    const { uid, history } = followed;
     followed.reportedAt = performance.now();
+    followed.generation = this.#options.checks.get(key)?.metadata.generation;
     followed.isReported = true;
-    this.#options.writer.set(key, { status: statusOf(followed.history, check?.metadata.generation) });
+    this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation) });
   }
 
   /** Only of what the API holds: an outage that happened while it was away is told when it is back. */
-  #tell(check: PodNetworkConnectivityCheck, followed: Followed): void {
+  #tell(check: Check, followed: Followed): void {
     const { texts, told } = tellings(check, followed.told);
     if (texts.length === 0) return;
     for (const text of texts) this.#options.events.record(check, text);
     followed.told = told;
     void this.#options.journal.told(followed.uid, told);
   }
-}
-
-function shownStatus({ status }: PodNetworkConnectivityCheck): string | undefined {
-  return status?.conditions?.find(({ type }) => type === "Reachable")?.status;
 }

@@ -14,3 +14,12 @@ export function checkpointMs({ metadata }: PodNetworkConnectivityCheck, checks: 
   const told = Number(metadata.annotations?.[checkpointMark] ?? Number.NaN) * 1000;
   return Math.min(Math.max(Number.isFinite(told) ? told : (checks / PER_SECOND) * 1000, SHORTEST_MS), LONGEST_MS);
 }
+
+/**
+ * Whether a checkpoint lies between two moments. Each check has its own, at its `phase` of the period, from 0 to 1: checks that were written
+ * together, because they failed together, are not refreshed together ever after.
+ */
+export function isCheckpointBetween(before: number, now: number, periodMs: number, phase: number): boolean {
+  const passed = (at: number): number => Math.floor(at / periodMs + phase);
+  return passed(now) > passed(before);
+}
