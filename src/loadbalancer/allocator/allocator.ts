@@ -40,8 +40,8 @@ export class Allocator {
 
   /**
    * What is in effect now. `broken` names pools that exist and have no usable form: what they gave stays, and nothing more is given. `lost` are
-   * the Services that may not keep what they had, and hold nothing now; `moved` those whose addresses are in another pool now. Older ones first; all of them
-   * are to be looked at again, and wait for nothing until then.
+   * the Services that may not keep what they had, or not for what they ask, and hold only what is still good of it; `moved` those whose addresses are in
+   * another pool now. Older ones first; all of them are to be looked at again, and wait for nothing until then.
    */
   setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): { lost: readonly string[]; moved: readonly string[] } {
     const [lost, moved]: [string[], string[]] = [[], []];
@@ -56,9 +56,13 @@ export class Allocator {
     for (const { wish } of affected) this.#register.drop(wish.key);
     for (const { wish, held } of affected) {
       const home = this.#homeOf(wish, held.addresses, held.pool);
-      if (!("refused" in home)) this.#register.hold(wish, home, held.addresses);
-      if ("refused" in home) lost.push(wish.key);
-      else if (home.name !== held.pool) moved.push(wish.key);
+      if ("refused" in home) {
+        lost.push(wish.key);
+        this.#holdRest(wish, held);
+      } else {
+        this.#register.hold(wish, home, held.addresses, held.before);
+        if (home.name !== held.pool) moved.push(wish.key);
+      }
     }
     for (const key of [...lost, ...moved]) this.#waiting.delete(key);
     // Everyone is looked at, since the places where one waits have changed.
@@ -76,6 +80,19 @@ export class Allocator {
     const outcome = this.#claim(wish, addresses);
     this.#wake();
     return outcome;
+  }
+
+  /**
+   * What the Service has by its status, before it is decided what becomes of it: where it cannot keep two addresses it holds the one that it may keep,
+   * so that nobody else gets it meanwhile.
+   */
+  reclaim(wish: Wish, addresses: readonly Address[]): void {
+    if ("refused" in this.#claim(wish, addresses) && addresses.length > 1) {
+      const kept = addresses.find((address) => !("refused" in this.#claim(wish, [address])));
+      const holder = kept && this.#register.holder(wish.key);
+      if (holder) this.#register.hold(wish, holder.stock, [kept], addresses);
+    }
+    this.#wake();
   }
 
   /** What it holds if it still may, else new addresses. A Service that is refused waits until it is served or released. */
@@ -175,6 +192,16 @@ export class Allocator {
     const addresses = [...held.addresses, ...more].sort((a, b) => a.compare(b));
     this.#waiting.delete(wish.key);
     return this.#register.hold(wish, stock, addresses);
+  }
+
+  /** What the Service asks for by name may be elsewhere, and one of its families nowhere; what is good is still its own until it has been looked at. */
+  #holdRest({ pool: _pool, addresses: _addresses, ...wish }: Wish, { pool, addresses, before = addresses }: Held): void {
+    for (const rest of [addresses, ...addresses.map((address) => [address])]) {
+      const home = this.#pools.homeOf(wish, rest, pool);
+      if ("refused" in home) continue;
+      this.#register.hold(wish, home, rest, before);
+      return;
+    }
   }
 
   #letGo(key: string): void {

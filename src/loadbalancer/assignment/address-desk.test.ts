@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pool } from "../announce/specimen.ts";
+import type { AddressDesk } from "./address-desk.ts";
 import { loaded, open, service } from "./specimen.ts";
 
 describe("who is woken", () => {
@@ -45,6 +46,56 @@ test("who leads next knows what is carried before it gives anything, and of two 
   desk.claimAll([younger, service("a-pending"), older]);
   const given = [service("a-pending"), younger, older].map((one) => desk.decide(one).wanted?.addresses.map(String));
   expect(given).toEqual([["192.0.2.1"], ["192.0.2.2"], ["192.0.2.0"]]);
+});
+
+describe("a Service that loses one of two addresses", () => {
+  const both = pool("both", ["192.0.2.0/32", "2001:db8::/128"]);
+  const halved = pool("both", ["192.0.2.0/32"]);
+  const dual = (policy: "PreferDualStack" | "RequireDualStack", ingress: { ip: string }[] = []) => {
+    const plain = service("dual", {}, 5000);
+    const spec = { ...plain.spec, clusterIPs: ["10.96.0.1", "fd96::1"], ipFamilyPolicy: policy };
+    return { ...plain, spec, status: { loadBalancer: { ingress } } };
+  };
+  const carrying = [{ ip: "192.0.2.0" }, { ip: "2001:db8::" }];
+  const given = (order: ReturnType<AddressDesk["decide"]>) => order.wanted?.addresses.map(String);
+
+  test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other until it has been looked at: %s", (policy) => {
+    const { desk } = open([both]);
+    desk.decide(dual(policy));
+    desk.decide(service("older"));
+    desk.configure(loaded([halved]));
+    expect(given(desk.decide(service("older")))).toEqual([]);
+    expect(given(desk.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
+  });
+
+  test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other through a change of leader: %s", (policy) => {
+    const { desk } = open([halved]);
+    desk.claimAll([service("older"), dual(policy, carrying)]);
+    expect(given(desk.decide(service("older")))).toEqual([]);
+    expect(given(desk.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
+  });
+
+  test("gets two others where a pool has two, and leaves the first to whoever waits for it", () => {
+    const { desk, woken } = open([both]);
+    desk.decide(dual("PreferDualStack"));
+    desk.decide(service("older"));
+    const elsewhere = pool("elsewhere", ["198.51.100.0/32", "2001:db8:1::/128"]);
+    desk.configure(loaded([halved]));
+    desk.configure(loaded([halved, elsewhere]));
+    expect(given(desk.decide(dual("PreferDualStack", carrying)))).toEqual(["198.51.100.0", "2001:db8:1::"]);
+    expect(woken).toContain("shop/older");
+  });
+
+  test("that a pool of another name has keeps both until then", () => {
+    const { desk } = open([both]);
+    const naming = dual("RequireDualStack");
+    naming.metadata.annotations = { "metallb.io/address-pool": "both" };
+    desk.decide(naming);
+    desk.decide(service("older"));
+    desk.configure(loaded([{ ...both, name: "renamed" }]));
+    expect(given(desk.decide(service("older")))).toEqual([]);
+    expect(given(desk.decide({ ...naming, status: { loadBalancer: { ingress: carrying } } }))).toEqual(["192.0.2.0", "2001:db8::"]);
+  });
 });
 
 test("what a Service still shows that is no LoadBalancer any more is shown by nobody else before it is taken from it", () => {

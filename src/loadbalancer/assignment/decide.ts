@@ -53,16 +53,22 @@ export function reclaim(service: Service, { allocator, lbClass }: Pick<Desk, "al
   const read = readWish(withoutRequests(service));
   if ("refused" in read) return;
   const fitting = has.filter(({ family }) => read.wish.families.includes(family));
-  if (fitting.length > 0) allocator.claim(read.wish, fitting);
+  if (fitting.length > 0) allocator.reclaim(read.wish, fitting);
 }
 
 const quiet = { tidings: [], deprecated: [] } as const;
 const nothing: Shown = { addresses: [] };
 
+/** What it has, or had until something of it was lost. */
+function hasOf(service: Service, { allocator }: Pick<Desk, "allocator">): readonly Address[] {
+  const held = allocator.held(keyOf(service));
+  return held?.before ?? held?.addresses ?? readService(service, []).addresses;
+}
+
 /** What a Service has stays with it as long as it may be, whatever it asks for in words that nobody understands. */
 function unreadable(service: Service, refused: EventText, { allocator }: Desk): Decision {
   const key = keyOf(service);
-  const has = allocator.held(key)?.addresses ?? readService(service, []).addresses;
+  const has = hasOf(service, { allocator });
   if (has.length === 0) return { refused, ...quiet };
   const bare = readWish(withoutRequests(service));
   const kept = "wish" in bare ? keep(bare.wish, has, allocator) : { refused: bare.refused.message };
@@ -102,8 +108,7 @@ class Deciding {
   }
 
   #assign(): Shown {
-    const { key } = this.#wish;
-    const has = this.#allocator.held(key)?.addresses ?? readService(this.#service, []).addresses;
+    const has = hasOf(this.#service, { allocator: this.#allocator });
     if (has.length > 0) {
       const kept = this.#keep(has);
       if (kept) return this.#complete(kept);

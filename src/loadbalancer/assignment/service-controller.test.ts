@@ -11,7 +11,7 @@ import { ServiceController } from "./service-controller.ts";
 
 function loaded(...pools: Pool[]): Loaded {
   const resources = pools.map(({ name }) => ({ kind: "IPAddressPool", name, generation: 1, state: "Applied" as const }));
-  return { config: config({ pools }), failures: [], warnings: [], resources, lastGood: new Map() };
+  return { config: config({ pools }), failures: [], warnings: [], unread: [], resources, lastGood: new Map() };
 }
 
 const web: Service = {
