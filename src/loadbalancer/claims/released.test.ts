@@ -14,6 +14,7 @@ const here = (state: State, generation = 2): Loaded => ({
   config: config(),
   failures: [],
   warnings: [],
+  unread: [],
   resources: [{ kind: "IPAddressPool", name: "main", generation, state }],
   lastGood: new Map(),
 });

@@ -133,6 +133,60 @@ describe("what a resource refers to and is gone", () => {
   });
 });
 
+describe("a Secret that cannot be read", () => {
+  const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
+  const other = peer("q", { peerAddress: "192.0.2.2" });
+  const unreadable = ["s"];
+
+  test("leaves its peer as it was, however that was edited since, finds no fault, and costs no other anything", () => {
+    const good = { peers: [named()], secrets: [secret("s")] };
+    const since = { peers: [named({ peerPort: 1790 }, edited), other], unreadable };
+    const loaded = course(N1, good, since, since);
+    expect(loaded.failures).toEqual([]);
+    expect(loaded.config.peers.get("p")).toMatchObject({ generation: 1, password: "geheim" });
+    expect(loaded.config.peers.get("p")).not.toHaveProperty("port");
+    expect([...loaded.config.peers.keys()]).toEqual(["p", "q"]);
+    // The generation that is live; the one since then has not been judged.
+    expect(loaded.resources).toMatchObject([
+      { name: "p", generation: 1, state: "Applied" },
+      { name: "q", generation: 1, state: "Applied" },
+    ]);
+    expect(loaded.unread).toEqual([{ kind: "BGPPeer", name: "p", generation: 2, secret: "s", isInForce: true }]);
+    const read = course(N1, good, since, { ...since, secrets: [secret("s")], unreadable: [] });
+    expect(read.unread).toEqual([]);
+    expect(read.config.peers.get("p")).toMatchObject({ generation: 2, port: 1790 });
+  });
+
+  test("leaves out a peer that never was, without a failure", () => {
+    const loaded = load({ peers: [named(), other], unreadable });
+    expect(loaded.failures).toEqual([]);
+    expect([...loaded.config.peers.keys()]).toEqual(["q"]);
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "Failed", "BGPPeer/q": "Applied" });
+    expect(loaded.unread).toMatchObject([{ name: "p", isInForce: false }]);
+  });
+
+  test("hides nothing else that is wrong with its peer", () => {
+    const bad = { peers: [named({ myASN: 0 }, edited)], unreadable };
+    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, bad);
+    expect(loaded.failures.map(({ rule }) => rule)).toEqual(["P1"]);
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "KeptPrevious" });
+    expect(loaded.config.peers.get("p")).toMatchObject({ myAsn: 64_512, password: "geheim" });
+    expect(loaded.unread).toEqual([]);
+  });
+
+  test("keeps no peer on a node that it does not select any more", () => {
+    const away = { peers: [named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] }, edited)], unreadable };
+    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, away);
+    expect([loaded.config.peers.size, loaded.resources, loaded.unread]).toEqual([0, [], []]);
+  });
+
+  test("takes from a peer that was for this node only since a moment neither its age nor its claims", () => {
+    const away = named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] });
+    const loaded = course(N1, { peers: [away], secrets: [secret("s")] }, { peers: [named({}, edited)], unreadable });
+    expect(loaded.lastGood.get("BGPPeer/p")).toEqual({ uid: "BGPPeer-p", generation: 2, since: "2026-01-02T00:00:00.000Z" });
+  });
+});
+
 describe("an object that is deleted and created anew", () => {
   test("has no last good form of the one before", () => {
     const anew = peer("p", { myASN: 0 });

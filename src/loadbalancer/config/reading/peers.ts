@@ -1,11 +1,11 @@
 import { seconds } from "../../../api/duration.ts";
-import type { Secret } from "../../../api/core/secret.ts";
 import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
 import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { type Address, parseAddress } from "../../../ip/address.ts";
 import { IpError, quote } from "../../../ip/error.ts";
 import type { Claim } from "../../../resilience/claim.ts";
 import type { Peer, Profile } from "../config.ts";
+import type { ConfigObjects } from "../objects.ts";
 import type { RuleId } from "../rules.ts";
 import { shown } from "./communities.ts";
 import type { Complaint, Reading, Written } from "./complaint.ts";
@@ -17,8 +17,7 @@ import { readTimers } from "./timers.ts";
 type Spec = BGPPeer["spec"];
 
 /** What a peer refers to. */
-export interface PeerGround {
-  secret(name: string): Secret | undefined;
+export interface PeerGround extends Pick<ConfigObjects, "secret"> {
   /** Those in effect. */
   readonly profiles: ReadonlyMap<string, Profile>;
   /** The names of all there are. */
@@ -75,8 +74,9 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
   const complaints = remembered ? own : [...own, ...references];
   const claims = neighbourClaims(spec);
   if (complaints.length > 0 || asn.peerAsn === undefined) return { complaints, claims };
+  if ("unread" in password && !remembered) return { complaints, claims, unread: password.unread };
 
-  const secretWord = "complaint" in password ? remembered?.password : password.password;
+  const secretWord = "complaint" in password || "unread" in password ? remembered?.password : password.password;
   const lostProfile = "complaint" in profile ? remembered?.profile : undefined;
   const foundProfile = "complaint" in profile ? lostProfile : profile.profile;
   const peer: Peer = {
