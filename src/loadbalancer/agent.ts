@@ -13,7 +13,7 @@ import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { controller, type Result } from "../kube/controller/controller.ts";
+import { controller } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
@@ -80,8 +80,7 @@ const MEMBERS = "members";
 /** A pass may have a rebuild of FRR's configuration in it. */
 const PASS_MS = 180_000;
 const RESYNC_MS = 60_000;
-const SECRETS_MS = 5_000;
-const UNREAD_MS = 5_000;
+const SECRETS_MS = 2_000;
 
 /** The load balancer of this node, for as long as the manager runs: what the cluster asks for is announced, and what became of it reported. */
 export function addSpeaker(options: SpeakerOptions): void {
@@ -133,13 +132,9 @@ export function addSpeaker(options: SpeakerOptions): void {
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
   };
-  const load = async (signal: AbortSignal): Promise<Result> => {
+  const load = async (signal: AbortSignal): Promise<void> => {
     if (!isPrimed) await prime();
-    const unread = await secrets.follow(config.secretNames(), SECRETS_MS, signal);
-    if (unread.length > 0) {
-      speaker.cannotRead({ reason: "SecretUnreadable", message: `The API does not let us read Secret ${unread.join(", ")}` });
-      return { requeueAfter: UNREAD_MS };
-    }
+    await secrets.follow(config.secretNames(), SECRETS_MS, signal);
     const objects = { ...config.objects(), namespaces: labelled(views.namespaces), nodes: labelled(nodes) };
     await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, lost.impairment());
   };

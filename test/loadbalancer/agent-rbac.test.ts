@@ -178,11 +178,17 @@ test("a right that is missing flips no result, and is told as the reason why the
 
   await roles.patch(role, { rules: rules.filter(({ resources }) => !resources.includes("secrets")) }, { signal });
   await create(BGPPeer, "second", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.2", passwordSecret: { name: "other" } });
+  // It costs nobody else anything.
+  await create(BGPPeer, "third", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.3" });
   await eventually(async () => {
-    const { result, conditions } = (await state()) ?? {};
+    const { result, conditions, resources } = (await state()) ?? {};
     expect(result).toBe("Valid");
     expect(conditions).toMatchObject([{ type: "Valid", status: "True", reason: "SecretUnreadable" }]);
-    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other");
+    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other: BGPPeer second is left out; apart from that: ");
+    expect(resources?.filter(({ kind }) => kind === "BGPPeer").map(({ name, state }) => `${name} ${state}`)).toEqual([
+      "second Failed",
+      "third Applied",
+    ]);
   });
   await roles.patch(role, { rules }, { signal });
   await eventually(async () => {

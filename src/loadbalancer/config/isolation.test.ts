@@ -6,6 +6,7 @@ import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, sai
 const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
+const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
 const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
 
 test("an object without a spec, which an older schema let through, costs no other", () => {
@@ -134,7 +135,6 @@ describe("what a resource refers to and is gone", () => {
 });
 
 describe("a Secret that cannot be read", () => {
-  const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
   const other = peer("q", { peerAddress: "192.0.2.2" });
   const unreadable = ["s"];
 

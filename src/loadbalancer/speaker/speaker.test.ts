@@ -8,7 +8,7 @@ import { createLog } from "../../kube/log.ts";
 import { speakerAnnounced } from "../../kube/metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
-import { bgpAd, l2Ad, node, objects, peer, pool } from "../config/specimen.ts";
+import { bgpAd, l2Ad, node, objects, peer, pool, secret } from "../config/specimen.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
@@ -174,14 +174,27 @@ test("an FRR that cannot be used changes no result, is told with its words, and 
   expect(stage.last?.impairment).toBeUndefined();
 });
 
-test("a configuration that cannot be read leaves in effect what is, and says why it is old", async () => {
+test("a Secret that cannot be read costs only its peers: one stays as it was, one is left out, and both are named", async () => {
   const stage = new Stage();
-  await stage.load({ ...network, peers: [peer("tor", { bfdProfile: "none" })] });
+  const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
+  await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await stage.speaker.carryOutBgp(signal);
-  expect(stage.last?.finding?.failures).toHaveLength(1);
-  const impairment = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
-  stage.speaker.cannotRead(impairment);
-  expect(stage.last).toMatchObject({ finding: { failures: [{ name: "tor" }] }, impairment });
+  const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
+  const lost = { reason: "ConfigurationUnreadable", message: "The API does not let us read bfdprofiles" };
+  const unread = "The API does not let us read Secret s: BGPPeer new is left out, BGPPeer tor stays as it was";
+  for (const [impairment, expected] of [
+    [undefined, { reason: "SecretUnreadable", message: unread }],
+    [lost, { reason: "ConfigurationUnreadable", message: `${lost.message}; ${unread}` }],
+  ] as const) {
+    await stage.load({ ...network, peers, unreadable: ["s"] }, impairment);
+    expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
+    expect(stage.passes.at(-1)).toEqual(["plain", "tor"]);
+    expect(stage.last).toMatchObject({ finding: { failures: [], unread: [{ name: "new" }, { name: "tor" }] }, impairment: expected });
+  }
+  await stage.load({ ...network, peers, secrets: [secret("s")] });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.passes.at(-1)).toEqual(["new", "plain", "tor"]);
+  expect(stage.last?.impairment).toBeUndefined();
 });
 
 test("one Service more is one decision, and one pass for as many as have come", async () => {

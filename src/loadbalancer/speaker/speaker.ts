@@ -68,15 +68,12 @@ export class Speaker {
     try {
       return await this.#options.memory.lastGood();
     } catch (error) {
-      if (error instanceof StateError) this.cannotRead({ reason: "StateUnusable", message: error.message });
+      if (error instanceof StateError) {
+        this.#unread = { reason: "StateUnusable", message: error.message };
+        this.publish();
+      }
       throw error;
     }
-  }
-
-  /** The configuration cannot be read at the moment: what is in effect stays. */
-  cannotRead(impairment: Impairment): void {
-    this.#unread = impairment;
-    this.publish();
   }
 
   async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
@@ -171,7 +168,7 @@ export class Speaker {
   /** What became of the configuration. */
   publish(): void {
     const { reports } = this.#options;
-    const impairment = this.#unread ?? this.#unavailable;
+    const impairment = inOne([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable]);
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
     const finding = findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []);
     configLoaded.set(1);
@@ -232,17 +229,31 @@ export class Speaker {
   }
 }
 
-function findingOf({ failures, resources }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
+function findingOf({ failures, resources, unread }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
   const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));
   const kept = new Set(applied.map(({ owner }) => owner));
   return {
     failures: [...failures, ...refused],
+    unread,
     resources: resources.map((resource) => {
       const owner = `${resource.kind}/${resource.name}`;
       if (resource.state !== "Applied" || !owners.has(owner)) return resource;
       return Object.assign({}, resource, { state: kept.has(owner) ? "KeptPrevious" : "Failed" });
     }),
   };
+}
+
+function secretsUnread(unread: Loaded["unread"]): Impairment | undefined {
+  if (unread.length === 0) return undefined;
+  const secrets = [...new Set(unread.map(({ secret }) => secret))].sort();
+  const peers = unread.map(({ kind, name, isInForce }) => `${kind} ${name} ${isInForce ? "stays as it was" : "is left out"}`).sort();
+  return { reason: "SecretUnreadable", message: `The API does not let us read Secret ${secrets.join(", ")}: ${peers.join(", ")}` };
+}
+
+/** The first gives the reason. */
+function inOne(impairments: readonly (Impairment | undefined)[]): Impairment | undefined {
+  const [first, ...others] = impairments.filter((one) => one !== undefined);
+  return first && { reason: first.reason, message: [first, ...others].map(({ message }) => message).join("; ") };
 }
 
 function unavailable(error: unknown): Impairment {
