@@ -48,16 +48,17 @@ test("who leads next knows what is carried before it gives anything, and of two 
   expect(given).toEqual([["192.0.2.1"], ["192.0.2.2"], ["192.0.2.0"]]);
 });
 
+const dual = (policy: "PreferDualStack" | "RequireDualStack", ingress: { ip: string }[] = []) => {
+  const plain = service("dual", {}, 5000);
+  const spec = { ...plain.spec, clusterIPs: ["10.96.0.1", "fd96::1"], ipFamilyPolicy: policy };
+  return { ...plain, spec, status: { loadBalancer: { ingress } } };
+};
+const given = (order: ReturnType<AddressDesk["decide"]>) => order.wanted?.addresses.map(String);
+
 describe("a Service that loses one of two addresses", () => {
   const both = pool("both", ["192.0.2.0/32", "2001:db8::/128"]);
   const halved = pool("both", ["192.0.2.0/32"]);
-  const dual = (policy: "PreferDualStack" | "RequireDualStack", ingress: { ip: string }[] = []) => {
-    const plain = service("dual", {}, 5000);
-    const spec = { ...plain.spec, clusterIPs: ["10.96.0.1", "fd96::1"], ipFamilyPolicy: policy };
-    return { ...plain, spec, status: { loadBalancer: { ingress } } };
-  };
   const carrying = [{ ip: "192.0.2.0" }, { ip: "2001:db8::" }];
-  const given = (order: ReturnType<AddressDesk["decide"]>) => order.wanted?.addresses.map(String);
 
   test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other until it has been looked at: %s", (policy) => {
     const { desk } = open([both]);
