@@ -31,6 +31,8 @@ class PaperGround implements Ground {
   broken: Error | undefined;
   blind: Error | undefined;
   fault: string | undefined;
+  /** How long the kernel takes to add an address. */
+  slowMs = 0;
   ring: () => void = () => {};
 
   readonly links: Ground["links"] = {
@@ -40,7 +42,7 @@ class PaperGround implements Ground {
       this.#write("drop", drop);
       this.#write("refresh", refresh);
       this.#write("add", add);
-      return Promise.resolve(new Map());
+      return new Promise((resolve) => setTimeout(() => resolve(new Map()), add.length > 0 ? this.slowMs : 0));
     },
     outlast: (held, leaving) => {
       this.#write("outlast", held);
@@ -135,6 +137,15 @@ test("an address is probed for, taken, announced three times, and then refreshed
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
   await pass(20_000);
   expect(ground.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
+});
+
+test("a kernel that is slow to take an address is given time, and nothing is taken twice", async () => {
+  ground.slowMs = 3_000;
+  start();
+  want("a", "b");
+  await pass(10_000);
+  expect(ground.read().filter((deed) => deed === all("add") || deed === all("drop"))).toEqual([all("add")]);
+  expect(announcer.state(vip).is).toBe("holding");
 });
 
 test("while nothing changes nobody is told of anything", async () => {

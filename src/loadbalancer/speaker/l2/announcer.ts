@@ -273,12 +273,12 @@ export class L2Announcer implements Runnable {
       throw error;
     });
     const now = performance.now();
-    this.#tenures.kept(
-      [...refresh, ...add].filter((due) => !refused.has(due)),
-      now,
-    );
+    const accepted = [...refresh, ...add].filter((due) => !refused.has(due));
+    const heardAll = accepted.some(({ by }) => now >= by) && (await this.#wire.sync());
+    this.#tenures.kept(accepted, now, heardAll);
     for (const [spot, words] of refused) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
-    const taken = add.filter((due) => !refused.has(due));
+    const held = new Set(add.length > 0 ? this.#tenures.held.map(spotOf) : []);
+    const taken = add.filter((due) => held.has(spotOf(due)));
     for (const { address, nic } of taken)
       this.#options.log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
     l2Takeovers.inc(taken.length);
@@ -316,3 +316,5 @@ export class L2Announcer implements Runnable {
     this.#bell.ring();
   }
 }
+
+const spotOf = ({ address, nic }: Spot) => `${String(address)} ${nic.index}`;
