@@ -1,5 +1,6 @@
 import { type Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import { Service } from "../../api/core/service.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -15,6 +16,7 @@ import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/wish.ts";
 import { announcedCondition, announcedType, type Landscape } from "./announced.ts";
 import { AnnouncedPace } from "./announced-pace.ts";
+import { hindranceIn } from "./hindrance.ts";
 
 export interface AnnouncedReportsOptions {
   manager: Manager;
@@ -24,6 +26,8 @@ export interface AnnouncedReportsOptions {
   events: Pick<EventRecorder, "record">;
   lbClass: string | undefined;
   services: Cache<Service>;
+  /** What the elected nodes say; each has the key of its Service. */
+  l2Reports: Cache<ServiceL2Status>;
   /** Rings for a Service that was refused an address, or no longer is. */
   refusals: Source;
   refusalOf: (key: string) => string | undefined;
@@ -46,11 +50,11 @@ export class AnnouncedReports {
   readonly #pace = new AnnouncedPace();
 
   constructor(options: AnnouncedReportsOptions) {
-    const { manager, client, budget, log, services, refusals } = options;
+    const { manager, client, budget, log, services, l2Reports, refusals } = options;
     this.#options = options;
     this.#slices = manager.cache(EndpointSlice, { transform: placesOnly, indexes: { service: servicesOf } });
     this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
-    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), refusals, this.#all];
+    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), refusals, this.#all];
     const saying = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#say(key)) });
     manager.add(
       {
@@ -71,7 +75,7 @@ export class AnnouncedReports {
   }
 
   #say(key: string): Result {
-    const { services, lbClass, landscape } = this.#options;
+    const { services, l2Reports, lbClass, landscape } = this.#options;
     const service = services.get(key);
     if (!service || !isOurs(service, lbClass)) return this.#leave(key, service);
     const view = readService(service, this.#slices.by("service", key));
@@ -84,8 +88,11 @@ export class AnnouncedReports {
     // Addresses go first.
     if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
 
-    const condition = announcedCondition(view, place, refusal);
-    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing);
+    const report = l2Reports.get(key);
+    const hindrance = report && hindranceIn(report);
+    const condition = announcedCondition(view, place, refusal, hindrance);
+    // A node that takes over finds for a moment that the one before it still answers.
+    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || hindrance !== undefined);
     if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
     if (tell) this.#tell(service, condition);
     return againMs === undefined ? undefined : { requeueAfter: againMs };
@@ -93,6 +100,7 @@ export class AnnouncedReports {
 
   #leave(key: string, service: Service | undefined): void {
     this.#pace.forget(key);
+    this.#options.landscape()?.elections.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
     if (!isMarked) return this.#writer.forget(key);
     this.#writer.set(key, {

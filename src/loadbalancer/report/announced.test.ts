@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../announce/specimen.ts";
+import { Elections } from "../announce/elections.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import type { NodeView } from "../services/service-view.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type Landscape } from "./announced.ts";
+import { hindranceIn } from "./hindrance.ts";
 import { groupNodes } from "./node-groups.ts";
 
 const main = pool("pool", ["192.0.2.0/24"]);
@@ -11,7 +14,14 @@ const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rac
 function landscape(parts: Parameters<typeof config>[0], nodes: readonly NodeView[] = racks, dead: string[] = []): Landscape {
   const whole = config({ pools: [main], peers: [peer("tor")], ...parts });
   const isAlive = (name: string) => !dead.includes(name);
-  return { config: whole, pools: new PoolIndex(whole.pools.values()), nodes, groups: groupNodes(nodes, whole, isAlive), isAlive };
+  return {
+    config: whole,
+    pools: new PoolIndex(whole.pools.values()),
+    nodes,
+    groups: groupNodes(nodes, whole, isAlive),
+    isAlive,
+    elections: new Elections(),
+  };
 }
 
 const web = service(["192.0.2.1"]);
@@ -38,6 +48,42 @@ describe("announced", () => {
   test("over both, where one node answers", () => {
     const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
     expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d answers for it, 2 more could$/);
+  });
+});
+
+describe("elected, but kept from answering", () => {
+  const [alone] = racks;
+  const words = "02:00:00:00:00:07 on eth0 answers for 192.0.2.1; the node takes the address when that stops";
+  const inUse = { node: "n1", reason: "addressInUse", message: words } as const;
+
+  test("it is not announced, in the words of the node", () => {
+    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, there, undefined, inUse)).toEqual({
+      type: "metallb.io/Announced",
+      status: "False",
+      reason: "addressInUse",
+      message: `L2: n1 does not answer for it: ${words}`,
+    });
+  });
+
+  test("it is announced over BGP all the same, and where another node is elected by now", () => {
+    const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, both, undefined, inUse)).toMatchObject({
+      status: "True",
+      message: `BGP: 1 node announces it; L2: n1 does not answer for it: ${words}`,
+    });
+    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, there, undefined, { ...inUse, node: "n2" })).toMatchObject({ status: "True" });
+  });
+
+  test.each([
+    ["AddressInUse", "addressInUse"],
+    ["Refused", "announceFailed"],
+    ["Probing", undefined],
+  ])("%s of a ServiceL2Status is %s", (reason, told) => {
+    const condition = { type: "Announced", status: "False", reason, message: "x", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
+    const status = { metadata: { name: "web", annotations: { [nodeAnnotation]: "n1" } }, status: { conditions: [condition] } };
+    expect(hindranceIn(status)?.reason).toBe(told);
   });
 });
 

@@ -1,30 +1,31 @@
 import { decideBgp } from "../announce/bgp.ts";
-import type { Advertised, L2Decision, NotAnnounced } from "../announce/decision.ts";
-import { decideL2 } from "../announce/l2.ts";
+import type { Advertised, NotAnnounced } from "../announce/decision.ts";
+import type { Election, ElectionGround, Elections } from "../announce/elections.ts";
 import { goesTo } from "../announce/peers.ts";
-import type { PoolIndex } from "../announce/pools.ts";
 import { adsOf, isForNode } from "../announce/selection.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
+import type { Hindrance } from "./hindrance.ts";
 import type { NodeGroup } from "./node-groups.ts";
 
 export const announcedType = "metallb.io/Announced";
 
 /** What it takes to tell where a Service is announced. */
-export interface Landscape {
-  readonly config: Config;
-  readonly pools: PoolIndex;
-  readonly nodes: readonly NodeView[];
+export interface Landscape extends ElectionGround {
   readonly groups: readonly NodeGroup[];
-  /** Whether the node has a speaker that is heard of. */
-  readonly isAlive: (node: string) => boolean;
+  readonly elections: Elections;
 }
 
-type Reason = NotAnnounced | "speakerSilent" | "noPeers";
+type Reason = NotAnnounced | Hindrance["reason"] | "speakerSilent" | "noPeers";
 
-/** Where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. */
-export function announcedCondition(service: ServiceView, landscape: Landscape, refusal: string | undefined): ConditionReport {
+/** Where the Service is announced, and on how many nodes it is not, and why. `refusal`: why it has no address. `hindrance`: of the node that was elected. */
+export function announcedCondition(
+  service: ServiceView,
+  landscape: Landscape,
+  refusal: string | undefined,
+  hindrance?: Hindrance,
+): ConditionReport {
   if (service.addresses.length === 0) return not("noIPAllocated", `There is no address to announce${refusal ? `: ${refusal}` : ""}`);
   const { config, pools } = landscape;
   const pool = pools.poolOfAll(service.addresses);
@@ -34,9 +35,9 @@ export function announcedCondition(service: ServiceView, landscape: Landscape, r
     return not("noMatchingAdvertisement", `No BGPAdvertisement and no L2Advertisement that is in effect covers pool ${pool.name}`);
   }
   const bgp = overBgp ? countBgp(service, landscape) : undefined;
-  const l2 = overL2 ? decideL2(service, landscape.nodes, config, pools, landscape.isAlive) : undefined;
+  const l2 = overL2 ? landscape.elections.hold(service, landscape) : undefined;
   const message = [...(bgp ? [`BGP: ${bgpWords(bgp)}`] : []), ...(l2 ? [`L2: ${l2Words(l2)}`] : [])].join("; ");
-  if (bgp?.announcing || (l2 && "node" in l2)) return { type: announcedType, status: "True", reason: "Announced", message };
+  if (bgp?.announcing || (l2 && "order" in l2)) return { type: announcedType, status: "True", reason: "Announced", message };
   return not(bgp ? commonest(bgp.reasons) : l2 && "not" in l2 ? l2.not : "notOwner", message);
 }
 
@@ -87,10 +88,10 @@ function bgpWords({ announcing, reasons }: BgpCount): string {
   return [`${announcing} ${announcing === 1 ? "node announces" : "nodes announce"} it`, ...others].join(", ");
 }
 
-function l2Words(decision: L2Decision): string {
-  if ("not" in decision) return `no node answers for it (${decision.not})`;
-  const others = decision.candidates.length - 1;
-  return `${decision.node} answers for it${others > 0 ? `, ${others} more could` : ""}`;
+function l2Words(election: Election): string {
+  if ("not" in election) return `no node answers for it (${election.not})`;
+  const others = election.order.length - 1;
+  return `${election.order[0]} answers for it${others > 0 ? `, ${others} more could` : ""}`;
 }
 
 function commonest(reasons: ReadonlyMap<Reason, number>): Reason {

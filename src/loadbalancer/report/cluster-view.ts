@@ -10,6 +10,7 @@ import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
+import { Elections } from "../announce/elections.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import { type LastGood, loadConfig, type Loaded } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
@@ -42,6 +43,7 @@ export class ClusterView {
   #loaded: Loaded | undefined;
   #nodes: readonly NodeView[] = [];
   #living: ReadonlySet<string> | undefined;
+  readonly #elections = new Elections();
   #landscape: Landscape | undefined;
 
   /** `ignoreExclude`: nodes that ask not to be used for load balancers are, by all speakers. */
@@ -73,7 +75,7 @@ export class ClusterView {
     if (isSame) return false;
     this.#nodes = nodes;
     this.#living = alive;
-    this.#landscape = alive && landscapeOf(loaded, nodes, alive);
+    this.#landscape = alive && landscapeOf(loaded, nodes, alive, this.#elections);
     return true;
   }
 
@@ -96,7 +98,7 @@ export class ClusterView {
   }
 }
 
-function landscapeOf({ config }: Loaded, nodes: readonly NodeView[], alive: ReadonlySet<string>): Landscape {
+function landscapeOf({ config }: Loaded, nodes: readonly NodeView[], alive: ReadonlySet<string>, elections: Elections): Landscape {
   const isAlive = (node: string) => alive.has(node);
-  return { config, pools: new PoolIndex(config.pools.values()), nodes, groups: groupNodes(nodes, config, isAlive), isAlive };
+  return { config, pools: new PoolIndex(config.pools.values()), nodes, groups: groupNodes(nodes, config, isAlive), isAlive, elections };
 }

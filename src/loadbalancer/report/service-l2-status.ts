@@ -3,7 +3,7 @@ import type { Address } from "../../ip/address.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Picture } from "../../kube/status/plan.ts";
 import { cutLine } from "../../kube/status/room.ts";
-import type { L2Decision } from "../announce/decision.ts";
+import type { Elected } from "../announce/decision.ts";
 import { type ReportedService, serviceReportMetadata } from "./service-bgp-status.ts";
 
 /** How it stands with one address on the elected node. */
@@ -15,8 +15,6 @@ export type AddressState =
   | { readonly is: "standby" };
 
 export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
-
-type Elected = Exclude<L2Decision, { not: unknown }>;
 
 /** What the schema allows. */
 const MOST = { nodes: 64, interfaces: 256 };

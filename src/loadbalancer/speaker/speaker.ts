@@ -11,7 +11,7 @@ import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import { Announcements } from "./announcements.ts";
+import { Announcements, type Concerned } from "./announcements.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
 import type { Reports } from "./reports.ts";
 import type { SpeakerMemory } from "./memory.ts";
@@ -42,7 +42,6 @@ export class Speaker {
   #loaded: Loaded | undefined;
   #refused: readonly Failure[] = [];
   #internalIPv4: string | undefined;
-  #live: ReadonlySet<string> | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
   #unread: Impairment | undefined;
   #unavailable: Impairment | undefined;
@@ -59,7 +58,7 @@ export class Speaker {
     const { node } = this.#options;
     this.#unread = impairment;
     this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await this.#lastGood(), now: new Date() });
-    if (this.announcements.configure(this.#loaded.config)) await this.#decideAll({ tell: "all" });
+    await this.#decide(this.announcements.configure(this.#loaded.config));
     this.#options.ring("bgp");
   }
 
@@ -80,27 +79,24 @@ export class Speaker {
     // By it others know this node in BGP. A Node object that is gone for a moment is no reason to start all sessions anew.
     const isOther = nodes.has(this.#options.node) && this.#internalIPv4 !== internalIPv4;
     if (isOther) this.#internalIPv4 = internalIPv4;
-    // Other nodes may make names ambiguous.
-    if (this.announcements.place(nodes)) await this.#decideAll({ tell: "all" });
+    await this.#decide(this.announcements.place(nodes));
     if (isOther) this.#options.ring("bgp");
   }
 
   /** Whose agents are alive, as the controller sees it; undefined: it has not said yet, and until then nothing is taken or let go on the local network. */
   async members(live: ReadonlySet<string> | undefined): Promise<void> {
-    if (!live || this.#live?.symmetricDifference(live).size === 0) return;
-    this.#live = live;
-    await this.#decideAll({ tell: "changed" });
+    if (live) await this.#decide(this.announcements.members(live));
   }
 
   /** As long as nobody has said who is, any node may be one. */
   isMember(node: string): boolean {
-    return this.#live?.has(node) ?? true;
+    return this.announcements.live?.has(node) ?? true;
   }
 
   service(key: string, view: ServiceView | undefined): void {
     const before = this.announcements.services.get(key);
     this.announcements.put(key, view);
-    const change = this.announcements.decide(key, this.#live);
+    const change = this.announcements.decide(key);
     // A namesake has another owner.
     const isOther = view !== undefined && before !== undefined && view.uid !== before.uid;
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
@@ -109,21 +105,25 @@ export class Speaker {
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
-  async #decideAll({ tell }: { tell: "all" | "changed" }): Promise<void> {
-    if (!this.announcements.config) return;
+  async #decide(concerned: Concerned | undefined): Promise<void> {
+    if (!concerned || !this.announcements.config) return;
     const { reports } = this.#options;
+    const isAnew = concerned.tell === "all";
+    const changed = { bgp: isAnew, l2: isAnew };
     let begun = performance.now();
-    for (const key of this.announcements.services.keys()) {
-      const { bgp, l2 } = this.announcements.decide(key, this.#live);
-      if (tell === "all" || bgp || l2) this.#publishService(key);
+    for (const key of concerned.services) {
+      const { bgp, l2 } = this.announcements.decide(key, concerned.what);
+      changed.bgp ||= bgp;
+      changed.l2 ||= l2;
+      if (isAnew || bgp || l2) this.#publishService(key);
       if (performance.now() - begun < TURN_MS) continue;
       await new Promise(setImmediate);
       begun = performance.now();
     }
-    this.#options.ring("bgp");
-    this.#options.ring("l2");
+    if (changed.bgp) this.#options.ring("bgp");
+    if (changed.l2) this.#options.ring("l2");
     reports.bgp.sweep();
-    if (this.#live) reports.l2.sweep();
+    if (this.announcements.live) reports.l2.sweep();
   }
 
   /** Brings FRR to what was decided. */
@@ -158,7 +158,7 @@ export class Speaker {
   async carryOutL2(): Promise<void> {
     const { drivers, memory } = this.#options;
     // What was held before a restart is held on until it is known who is elected.
-    if (!this.#live) return drivers.l2.set(await memory.addresses());
+    if (!this.announcements.live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
     drivers.l2.set(addresses);
     this.publishHolders();
@@ -201,7 +201,7 @@ export class Speaker {
   }
 
   #publishHolder(key: string): void {
-    if (!this.#live) return;
+    if (!this.announcements.live) return;
     const { drivers, reports, tidings, node } = this.#options;
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
