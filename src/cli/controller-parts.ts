@@ -101,7 +101,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states: speakers.states });
+    const { states, l2: l2Reports } = speakers;
+    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports });
   }
   manager.add(events, { stage: "writers", leaderOnly: true });
 }

@@ -9,6 +9,7 @@ import { Community } from "../api/metallb/community.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
+import type { ServiceL2Status } from "../api/metallb/service-l2-status.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
@@ -48,6 +49,8 @@ export interface LoadBalancerOptions {
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
   /** Every ConfigurationState of the configuration's namespace. */
   states: Cache<ConfigurationState>;
+  /** Whether the nodes that are elected answer for the addresses of Services. */
+  l2Reports: Cache<ServiceL2Status>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }

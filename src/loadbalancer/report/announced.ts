@@ -36,8 +36,12 @@ export function announcedCondition(
   }
   const bgp = overBgp ? countBgp(service, landscape) : undefined;
   const l2 = overL2 ? landscape.elections.hold(service, landscape) : undefined;
-  const message = [...(bgp ? [`BGP: ${bgpWords(bgp)}`] : []), ...(l2 ? [`L2: ${l2Words(l2)}`] : [])].join("; ");
-  if (bgp?.announcing || (l2 && "order" in l2)) return { type: announcedType, status: "True", reason: "Announced", message };
+  const elected = l2 && "order" in l2 ? l2.order[0] : undefined;
+  const hindered = elected !== undefined && elected === hindrance?.node ? hindrance : undefined;
+  const message = [...(bgp ? [`BGP: ${bgpWords(bgp)}`] : []), ...(l2 ? [`L2: ${l2Words(l2, hindered)}`] : [])].join("; ");
+  const isAnswered = elected !== undefined && !hindered;
+  if (bgp?.announcing || isAnswered) return { type: announcedType, status: "True", reason: "Announced", message };
+  if (hindered) return not(hindered.reason, message);
   return not(bgp ? commonest(bgp.reasons) : l2 && "not" in l2 ? l2.not : "notOwner", message);
 }
 
@@ -88,8 +92,9 @@ function bgpWords({ announcing, reasons }: BgpCount): string {
   return [`${announcing} ${announcing === 1 ? "node announces" : "nodes announce"} it`, ...others].join(", ");
 }
 
-function l2Words(election: Election): string {
+function l2Words(election: Election, hindrance: Hindrance | undefined): string {
   if ("not" in election) return `no node answers for it (${election.not})`;
+  if (hindrance) return `${hindrance.node} does not answer for it: ${hindrance.message}`;
   const others = election.order.length - 1;
   return `${election.order[0]} answers for it${others > 0 ? `, ${others} more could` : ""}`;
 }
