@@ -196,15 +196,44 @@ test("where there is no pool, the addresses that someone else gave a Service sta
   expect(await cluster.addresses("cloud")).toEqual(["203.0.113.7"]);
 });
 
-test("only Services of its class are served", async () => {
-  await cluster.pool("classes", ["192.0.2.150-192.0.2.159"]);
-  const other = cluster.controller("classy", { lbClass: "example.com/edge" });
-  await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
-  await cluster.service("classy", { loadBalancerClass: "example.com/edge" });
-  await cluster.service("plain");
-  await cluster.hasAddresses("plain", "192.0.2.150");
-  await eventually(async () => expect(await cluster.addresses("classy")).toHaveLength(1));
-  await quiet();
-  expect(await cluster.addresses("theirs")).toEqual([]);
-  await other.stop();
+describe("with two controllers of different classes on the same pools", () => {
+  let other: Running;
+  beforeEach(() => {
+    other = cluster.controller("classy", { lbClass: "example.com/edge" });
+  });
+  afterEach(() => other.stop());
+  const edge = { loadBalancerClass: "example.com/edge" };
+
+  test("each serves its own, and what one has given the other leaves alone", async () => {
+    await cluster.pool("classes", ["192.0.2.150-192.0.2.152"]);
+    await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
+    await cluster.service("classy", edge);
+    await cluster.hasAddresses("classy", "192.0.2.150");
+    await cluster.service("plain");
+    await cluster.hasAddresses("plain", "192.0.2.151");
+    await cluster.service("classy-too", edge);
+    await cluster.hasAddresses("classy-too", "192.0.2.152");
+    await cluster.service("plain-too");
+    await told("plain-too", /AllocationFailed: .*all 3 IPv4 addresses are in use/);
+    await cluster.removeService("classy");
+    await cluster.hasAddresses("plain-too", "192.0.2.150");
+    expect(await cluster.addresses("theirs")).toEqual([]);
+    const counted = { assignedIPV4: 3, availableIPV4: 0, services: 3 };
+    await eventually(async () => expect((await cluster.readPool("classes")).status).toMatchObject(counted));
+    // Both count the same, so neither writes what the other would have to correct.
+    await quiet();
+    const writes = async () => (await cluster.writes("")).filter((write) => write.includes("ipaddresspools/classes/status"));
+    const before = (await writes()).length;
+    await quiet();
+    expect(await writes()).toHaveLength(before);
+  });
+
+  test("of what both gave in the same moment the older Service keeps it, and the younger gets another", async () => {
+    await cluster.service("classy", edge);
+    await sleep(1_100);
+    await cluster.service("plain");
+    await cluster.pool("both", ["192.0.2.160-192.0.2.161"]);
+    await cluster.hasAddresses("classy", "192.0.2.160");
+    await cluster.hasAddresses("plain", "192.0.2.161");
+  });
 });

@@ -1,6 +1,8 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
 import { listed, type Wish } from "../services/wish.ts";
+import { byAge } from "./age.ts";
+import { asOccupant, Occupants } from "./occupants.ts";
 import { alternatives, nothingIn, Pools, type Found } from "./pools.ts";
 import { refusal, type Refusal } from "./refusal.ts";
 import { Register, type Held } from "./register.ts";
@@ -25,6 +27,7 @@ export interface Usage {
 export class Allocator {
   readonly #onWake: (key: string) => void;
   readonly #register = new Register();
+  readonly #occupants = new Occupants(this.#register);
   readonly #waiting = new Waiting();
   #pools = new Pools([], []);
   /** Those to be told at the end of the operation. */
@@ -51,6 +54,7 @@ export class Allocator {
     this.#pools = now;
     if (isSame) return { lost, moved };
 
+    this.#occupants.standAll();
     const affected = [...this.#register.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
     affected.sort((a, b) => byAge(a.wish, b.wish));
     for (const { wish } of affected) this.#register.drop(wish.key);
@@ -64,6 +68,7 @@ export class Allocator {
         if (home.name !== held.pool) moved.push(wish.key);
       }
     }
+    this.#occupants.sitAll(now);
     for (const key of [...lost, ...moved]) this.#waiting.delete(key);
     // Everyone is looked at, since the places where one waits have changed.
     this.#register.takeOpenings();
@@ -95,6 +100,21 @@ export class Allocator {
     this.#wake();
   }
 
+  /**
+   * What a Service has that someone else serves: nobody else gets it, and it is not for us to take it away. Where one of ours has it too, and shows it,
+   * the older keeps it.
+   */
+  occupy(wish: Wish, addresses: readonly Address[], isShown: (key: string, address: Address) => boolean): void {
+    this.#occupants.unseat(wish.key);
+    for (const address of addresses) {
+      const others = this.#register.tenancy(address)?.opponentsOf(asOccupant(wish)) ?? [];
+      if (others.some((other) => byAge(other, wish) < 0 && isShown(other.key, address))) continue;
+      for (const other of others) this.#evict(other);
+    }
+    this.#occupants.seat(wish, addresses, this.#pools);
+    this.#wake();
+  }
+
   /** What it holds if it still may, else new addresses. A Service that is refused waits until it is served or released. */
   allocate(wish: Wish): Held | Refusal {
     const outcome = this.#keep(wish) ?? this.#allocate(wish);
@@ -123,7 +143,13 @@ export class Allocator {
   }
 
   held(key: string): Held | undefined {
-    return this.#register.holder(key)?.held;
+    return this.#occupants.has(key) ? undefined : this.#register.holder(key)?.held;
+  }
+
+  /** What is in use because of the Service, ours or not, by pool. */
+  inUse(key: string): readonly Held[] {
+    const keys = this.#occupants.has(key) ? this.#occupants.seats(key) : [key];
+    return keys.flatMap((one) => this.#register.holder(one)?.held ?? []);
   }
 
   /** undefined: there is no such pool. */
@@ -142,6 +168,7 @@ export class Allocator {
   }
 
   #claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
+    this.#occupants.unseat(wish.key);
     const holder = this.#register.holder(wish.key);
     const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
     const home = this.#homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
@@ -155,10 +182,7 @@ export class Allocator {
       this.#letGo(wish.key);
       return this.#taken(wish, home, addresses);
     }
-    for (const opponent of opponents) {
-      this.#letGo(opponent.key);
-      this.#woken.push(opponent);
-    }
+    for (const opponent of opponents) this.#evict(opponent);
     const isChange = isHeld && holder.stock === home;
     const held = isChange ? this.#register.change(holder, wish, addresses) : this.#register.hold(wish, home, addresses);
     this.#waitForSecond(wish);
@@ -172,6 +196,7 @@ export class Allocator {
   }
 
   #allocate(wish: Wish): Held | Refusal {
+    this.#occupants.unseat(wish.key);
     const found = this.#find(wish);
     if ("refused" in found) {
       this.#wait({ wish });
@@ -204,8 +229,14 @@ export class Allocator {
     }
   }
 
+  #evict(opponent: Wish): void {
+    this.#letGo(opponent.key);
+    this.#woken.push(opponent);
+  }
+
   #letGo(key: string): void {
     this.#waiting.delete(key);
+    this.#occupants.unseat(key);
     this.#register.drop(key);
   }
 
@@ -293,18 +324,6 @@ export class Allocator {
     this.#woken = [];
     for (const { key } of woken) this.#onWake(key);
   }
-}
-
-/** The older first. Who does not say when it was created is younger than all. */
-function byAge(a: Wish, b: Wish): number {
-  const [since, other] = [birth(a), birth(b)];
-  if (since !== other) return since < other ? -1 : 1;
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
-}
-
-function birth({ created }: Wish): number {
-  const time = created.getTime();
-  return Number.isNaN(time) ? Infinity : time;
 }
 
 function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {

@@ -44,6 +44,12 @@ export class Pools {
     return true;
   }
 
+  /** The pool that an address is in, whoever may have it. */
+  at(address: Address): Stock | undefined {
+    const segment = this.#territory.locate(address);
+    return segment && this.#stocks.get(segment.pool);
+  }
+
   /** The pool that the Service may have these addresses from. `from`: where it has them from, if that pool should be broken. */
   homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): Stock | Refusal {
     if (!matchesFamilies(wish, addresses)) return refusal(`${listed(addresses)} does not match the ipFamily of the service`);

@@ -97,12 +97,40 @@ class World {
     return false;
   }
 
+  /** Whoever serves the other class gives one of its Services what it sees nobody have. */
+  theirHand(name: string, last: number): void {
+    const found = this.services.get(name);
+    const ip = `192.0.2.${last}`;
+    if (found?.spec.loadBalancerClass === undefined || shownBy(this.services.values()).includes(ip)) return;
+    this.#carry(found, [{ ip }]);
+  }
+
+  /** It takes back what an older Service of ours has come to show in the same moment. */
+  theyYield(): void {
+    for (const one of this.services.values()) {
+      const isYounger = (other: Service) => (one.metadata.creationTimestamp ?? "") > (other.metadata.creationTimestamp ?? "");
+      const older = shownBy(this.#served().filter(isYounger));
+      if (one.spec.loadBalancerClass !== undefined && shownBy([one]).some((ip) => older.includes(ip))) this.#carry(one, []);
+    }
+  }
+
+  #carry(found: Service, ingress: { ip: string }[]): void {
+    const metadata = { ...found.metadata, resourceVersion: this.#next() };
+    this.services.set(metadata.name, { ...found, metadata, status: { loadBalancer: { ingress } } });
+  }
+
+  /** Over all classes. */
+  get doublesOfAll(): string[] {
+    const ips = shownBy([...this.services.values()].filter(({ spec }) => spec.type === "LoadBalancer"));
+    return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
+  }
+
   get addressed(): number {
     return this.#served().filter(({ status }) => status?.loadBalancer?.ingress).length;
   }
 
   get doubles(): string[] {
-    const ips = this.#served().flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
+    const ips = shownBy(this.#served());
     return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
   }
 
@@ -121,6 +149,10 @@ class World {
   #next(): string {
     return String(++this.#version);
   }
+}
+
+function shownBy(services: Iterable<Service>): string[] {
+  return [...services].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
 }
 
 describe("through any history of edits, lost writes and changes of leader", () => {
@@ -226,6 +258,36 @@ describe("through any history of edits, lost writes and changes of leader", () =
       }),
       { seed: 6, numRuns: 400 },
     );
+  });
+
+  test("two who serve different classes from the same pools settle on different addresses", () => {
+    const theirs = fc.tuple(name, fc.nat({ max: 4 })).map(
+      ([who, last]): Step =>
+        (world) =>
+          world.theirHand(who, last),
+    );
+    const mixed = fc.array(fc.oneof({ weight: 4, arbitrary: step }, { weight: 1, arbitrary: theirs }), {
+      minLength: 30,
+      maxLength: 120,
+      size: "max",
+    });
+    let met = 0;
+    fc.assert(
+      fc.property(mixed, (steps) => {
+        const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
+        for (const take of steps) {
+          take(world);
+          met += world.doublesOfAll.length;
+        }
+        world.settle();
+        world.theyYield();
+        expect(world.settle()).toBe(true);
+        expect(world.doublesOfAll).toEqual([]);
+      }),
+      { seed: 8, numRuns: 200 },
+    );
+    // In the same moment they may, and some did.
+    expect(met).toBeGreaterThan(0);
   });
 
   test("everyone settles, and no address is left while someone without a wish of its own waits", () => {

@@ -125,3 +125,39 @@ test("a pool that is invalid is not in effect, and one that nobody has ever hear
   desk.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));
   expect(["sound", "odd", "unheard"].map((name) => desk.isInEffect(name))).toEqual([true, false, false]);
 });
+
+const theirs = (ips: string[], created = 0, resourceVersion = "1") => {
+  const plain = service("theirs", {}, created);
+  const metadata = { ...plain.metadata, resourceVersion };
+  const status = { loadBalancer: { ingress: ips.map((ip) => ({ ip })) } };
+  return { ...plain, metadata, spec: { ...plain.spec, loadBalancerClass: "example.com/other" }, status };
+};
+const ours = (ip: string, created: number) => ({ ...service("ours", {}, created), status: { loadBalancer: { ingress: [{ ip }] } } });
+
+describe("a Service of another class", () => {
+  test("keeps what it shows, which nobody else gets before it has let go of it", () => {
+    const { desk, woken, rung } = open([pool("main", ["192.0.2.0/31"])]);
+    desk.claimAll([service("ours"), theirs(["192.0.2.0", "192.0.2.1"])]);
+    expect(desk.decide(service("ours"))).toMatchObject({ wanted: { addresses: [] }, refused: { reason: "AllocationFailed" } });
+    expect(desk.decide(theirs(["192.0.2.0", "192.0.2.1"]))).toEqual({ tidings: [], deprecated: [] });
+    expect([woken, rung]).toEqual([[], []]);
+    desk.decide(theirs(["192.0.2.1"], 0, "2"));
+    expect([woken, rung]).toEqual([["shop/ours"], ["main"]]);
+    expect(given(desk.decide(service("ours")))).toEqual(["192.0.2.0"]);
+    desk.release("shop/theirs");
+    expect(desk.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
+  });
+
+  test("and one of ours that show the same: the younger moves", () => {
+    const { desk } = open([pool("main", ["192.0.2.0/31"])]);
+    desk.claimAll([ours("192.0.2.0", 1000)]);
+    desk.decide(theirs(["192.0.2.0"], 2000));
+    expect(given(desk.decide(ours("192.0.2.0", 1000)))).toEqual(["192.0.2.0"]);
+    const { desk: next, woken } = open([pool("main", ["192.0.2.0/31"])]);
+    next.claimAll([ours("192.0.2.0", 2000)]);
+    next.decide(theirs(["192.0.2.0"], 1000));
+    expect(woken).toEqual(["shop/ours"]);
+    const order = next.decide(ours("192.0.2.0", 2000));
+    expect([given(order), order.tidings.map(({ reason }) => reason)]).toEqual([["192.0.2.1"], ["ClearAssignment"]]);
+  });
+});
