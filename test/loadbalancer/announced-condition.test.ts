@@ -5,6 +5,7 @@ import { Node } from "../../src/api/core/node.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
+import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { microTime } from "../../src/api/time.ts";
 import { agentLeaseName, componentLabel, nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
@@ -113,6 +114,35 @@ test("where a node answers on its links it is named, and what changes within ten
   );
   const writes = (await cluster.writes("controller")).slice(before.length);
   expect(writes.filter((write) => write.includes("services/web/status"))).toHaveLength(1);
+  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
+test("where the elected node finds the address in use that is said, with an Event, until the address is free", async () => {
+  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
+  await cluster.pool("taken", ["192.0.2.0/24"]);
+  await cluster.service("taken");
+  await endpoints("taken", "n1");
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
+  const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("taken"))?.message ?? "") ?? [];
+  const statuses = cluster.client.resource(ServiceL2Status);
+  const place = { name: "taken", namespace: "shop" };
+  await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: elected } } }, { signal });
+  const say = (status: "True" | "False", reason: string) => {
+    const condition = {
+      type: "Announced",
+      status,
+      reason,
+      message: "02:00:00:00:00:07 has it",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    };
+    return statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
+  };
+  await say("False", "AddressInUse");
+  const message = `L2: ${elected} does not answer for it: 02:00:00:00:00:07 has it`;
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "False", reason: "addressInUse", message }));
+  await eventually(async () => expect(await cluster.events("taken")).toContain(`NotAnnounced: ${message}`));
+  await say("True", "Announcing");
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
   await cluster.client.resource(L2Advertisement).delete(all, { signal });
 });
 
