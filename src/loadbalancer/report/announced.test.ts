@@ -94,12 +94,7 @@ test("nodes that no peer selects announce nothing", () => {
 
 describe("not announced", () => {
   test.each<[string, ReturnType<typeof announcedCondition>, string, string]>([
-    [
-      "without an address",
-      announcedCondition(service([]), landscape({}), "no room"),
-      "noIPAllocated",
-      "There is no address to announce: no room",
-    ],
+    ["without an address", announcedCondition(service([]), landscape({}), "No address: no room"), "noIPAllocated", "No address: no room"],
     [
       "outside of every pool",
       announcedCondition(service(["198.51.100.1"]), landscape({ bgpAds: [bgpAd("all")] }), undefined),

@@ -26,7 +26,7 @@ export function announcedCondition(
   refusal: string | undefined,
   hindrance?: Hindrance,
 ): ConditionReport {
-  if (service.addresses.length === 0) return not("noIPAllocated", `There is no address to announce${refusal ? `: ${refusal}` : ""}`);
+  if (service.addresses.length === 0) return not("noIPAllocated", refusal ?? "There is no address to announce");
   const { config, pools } = landscape;
   const pool = pools.poolOfAll(service.addresses);
   if (!pool) return not("ipNotAllowed", `${service.addresses.join(", ")} is not of one pool that is in effect`);
