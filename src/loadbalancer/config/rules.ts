@@ -196,7 +196,7 @@ export const RULES = {
       "invalid weight <value> in <name>: must be in <min>-<max> range",
       "l2advertisement <name> already exists",
     ],
-    when: "An L2Advertisement names something twice, has a selector that cannot be understood, or names an interface that the kernel cannot have.",
+    when: "An L2Advertisement names a pool or a selector twice, has a selector that cannot be understood, or names an interface that the kernel cannot have.",
   },
   G1: {
     ...permanent,
