@@ -114,6 +114,7 @@ class Stage {
 
 const announcedBy = async (service: string) =>
   (await speakerAnnounced.get()).values.filter(({ labels }) => labels.service === service).map(({ labels }) => labels.ip);
+const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
 test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
@@ -176,7 +177,6 @@ test("an FRR that cannot be used changes no result, is told with its words, and 
 
 test("a Secret that cannot be read costs only its peers: one stays as it was, one is left out, and both are named", async () => {
   const stage = new Stage();
-  const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
   await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await stage.speaker.carryOutBgp(signal);
   const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
