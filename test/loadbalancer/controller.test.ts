@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
+import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
 
 const { signal } = new AbortController();
@@ -89,6 +91,23 @@ describe("addresses", () => {
     await cluster.hasAddresses("web", "192.0.2.50");
     await cluster.annotate("web", { "metallb.io/ip-allocated-from-pool": null });
     await eventually(async () => expect(await poolOf("web")).toBe("edited"));
+  });
+
+  test("somebody who writes over it again and again is named, meets ever fewer writes, and has not the last word", async () => {
+    await cluster.pool("contested", ["192.0.2.62/32"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.62");
+    const rival = new KubeClient(cluster.api.access, { userAgent: "cloud-thing" });
+    const theirs = { status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } };
+    const sent = async () => (await cluster.writes("controller")).filter((write) => write.startsWith("patch services/web/status")).length;
+    const before = await sent();
+    for (const end = Date.now() + 4_000; Date.now() < end; await sleep(10)) {
+      await rival.resource(Service).patchStatus({ name: "web", namespace: "shop" }, theirs, { signal });
+    }
+    rival.close();
+    await told("web", /AddressContested: cloud-thing keeps writing 203.0.113.7 into the Service's status, where 192.0.2.62 belongs/);
+    expect((await sent()) - before).toBeLessThan(12);
+    await cluster.hasAddresses("web", "192.0.2.62");
   });
 
   test("two families are given where a Service wants two, and the second is added when the pool gets one", async () => {
@@ -235,5 +254,6 @@ describe("with two controllers of different classes on the same pools", () => {
     await cluster.pool("both", ["192.0.2.160-192.0.2.161"]);
     await cluster.hasAddresses("classy", "192.0.2.160");
     await cluster.hasAddresses("plain", "192.0.2.161");
+    expect(await cluster.addresses("classy")).toEqual(["192.0.2.160"]);
   });
 });
