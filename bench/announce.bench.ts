@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { FrrPass } from "../src/frr/apply.ts";
+import { originatedTag } from "../src/frr/show.ts";
 import { reload, reloadDifference } from "../src/frr/reload.ts";
 import { replaceFile } from "../src/resilience/atomic-file.ts";
 import type { Advertised } from "../src/loadbalancer/announce/decision.ts";
@@ -116,6 +117,7 @@ class Announcer {
           this.#pass = await FrrPass.open(instance, applied, signal);
           return this.#pass;
         },
+        tagOf: ({ vrf, prefix }, signal) => originatedTag(instance.router, vrf, prefix, signal),
         writeBootFile: (text) => replaceFile(join(instance.stateDirectory, "frr.conf"), text),
       },
     });
