@@ -1,3 +1,4 @@
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
@@ -52,13 +53,15 @@ export interface Warning {
   readonly message: string;
 }
 
+type ResourceState = NonNullable<NonNullable<ConfigurationState["status"]>["resources"]>[number]["state"];
+
 export interface Loaded {
   readonly config: Config;
   /** All of them, sorted by kind, name and field. */
   readonly failures: readonly ConfigFailure[];
   readonly warnings: readonly Warning[];
   /** Every resource of the view and what became of it. */
-  readonly resources: readonly { kind: string; name: string; generation: number; state: "Applied" | "Failed" | "KeptPrevious" }[];
+  readonly resources: readonly { kind: string; name: string; generation: number; state: ResourceState }[];
   /** Those that cannot be judged, because they need a Secret that cannot be read; `isInForce`: in their last good form. */
   readonly unread: readonly { kind: string; name: string; generation: number; secret: string; isInForce: boolean }[];
   /** What to remember for the next time. */

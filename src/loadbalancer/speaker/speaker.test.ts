@@ -161,6 +161,18 @@ test("what FRR refuses has failed, or is kept as it was, and has not become good
   expect((await stage.memory.lastGood()).has("BGPPeer/new")).toBe(false);
 });
 
+test("an advertisement of which something is left out is live in part", async () => {
+  const stage = new Stage();
+  const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
+  stage.failures = [{ ...refusal("ad"), ...about, reason: "ValidationFailed" }];
+  await stage.load({ ...network, peers: [peer("tor")] });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
+  stage.failures = [{ ...refusal("ad"), ...about, reason: "ApplicationFailed" }];
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
+});
+
 test("an FRR that cannot be used changes no result, is told with its words, and is tried again", async () => {
   const stage = new Stage();
   stage.broken = new Error("zebra does not answer");

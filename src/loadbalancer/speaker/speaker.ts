@@ -238,9 +238,15 @@ function findingOf({ failures, resources, unread }: Loaded, refused: readonly Fa
     resources: resources.map((resource) => {
       const owner = `${resource.kind}/${resource.name}`;
       if (resource.state !== "Applied" || !owners.has(owner)) return resource;
-      return Object.assign({}, resource, { state: kept.has(owner) ? "KeptPrevious" : "Failed" });
+      const isPartial = refused.filter(({ kind, name }) => `${kind}/${name}` === owner).every(isLeftOut);
+      return { ...resource, state: kept.has(owner) ? "KeptPrevious" : isPartial ? "AppliedInPart" : "Failed" };
     }),
   };
+}
+
+/** Some of its prefixes are not announced, or not to all; FRR refused nothing. */
+function isLeftOut({ kind, reason }: Failure): boolean {
+  return kind === "BGPAdvertisement" && reason === "ValidationFailed";
 }
 
 function secretsUnread(unread: Loaded["unread"]): Impairment | undefined {
