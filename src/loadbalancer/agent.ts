@@ -176,7 +176,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         if (key === "bgp") return speaker.carryOutBgp(signal);
         if (key === "l2") return speaker.carryOutL2();
         if (key === "sessions") return speaker.publishSessions();
-        speaker.publishHolders();
+        await speaker.publishHolders();
       },
     }),
   );

@@ -101,7 +101,7 @@ async function startAgent(): Promise<void> {
       l2: {
         set: () => undefined,
         state: () => ({ is: "holding", since: new Date(), interfaces: ["eth0"] }),
-        isAlive: () => true,
+        candidates: { eligible: (candidates) => candidates, strangers: [], remember: () => undefined, pulses: new Map() },
         protection: () => ({ is: "on" }),
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],

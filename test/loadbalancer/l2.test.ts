@@ -80,6 +80,60 @@ test.concurrent("where only the heartbeats are cut, the next candidate finds the
   expect(answers.doubles).toEqual([]);
 });
 
+test.concurrent.each([VIP, VIP6])(
+  "a node whose selected interface loses its carrier leaves %s to the next, until it is back",
+  async (vip) => {
+    await using segment = new Segment(["a", "b"]);
+    const [a, b] = [segment.start("a"), segment.start("b")];
+    const macs = [a, b].map(({ station }) => segment.addLink(station, "eth1"));
+    const answers = segment.watch(vip);
+    for (const node of [a, b]) node.want({ address: vip, interfaces: ["eth1"], candidates: ["a", "b"] });
+    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), b.hearsAll()]);
+    // Heartbeats go over eth0, and are heard all the while.
+    segment.carrier(a.station, "eth1", false);
+    expect(await b.is(vip, "holding")).toMatchObject({ interfaces: ["eth1"] });
+    expect(b.word.alive).toMatchObject({ a: true });
+    expect(a.word.states[vip]).toEqual({ is: "standby" });
+    await answers.from(macs[1] as string);
+    segment.carrier(a.station, "eth1", true);
+    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), answers.from(macs[0] as string)]);
+    expect(answers.doubles).toEqual([]);
+    expect(answers.owners).toEqual([macs[0], macs[1], macs[0]]);
+  },
+);
+
+test.concurrent("where no candidate has an interface for the address, the first says so", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  for (const node of [a, b]) node.want({ address: VIP, interfaces: ["eth7"], candidates: ["a", "b"] });
+  await Promise.all([a.hearsAll(), b.hearsAll()]);
+  await Promise.all([a.is(VIP, "refused"), b.is(VIP, "standby")]);
+  segment.addLink(b.station, "eth7");
+  expect(await b.is(VIP, "holding")).toMatchObject({ interfaces: ["eth7"] });
+  await a.is(VIP, "standby");
+});
+
+test.concurrent("an agent that is restarted right after it took over holds on, though the one before it still counts as a member", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby"), b.hearsAll()]);
+  await segment.crash(a);
+  await b.is(VIP, "holding");
+  await answers.from(b.station.mac);
+  const { pulses } = b.word;
+  expect(pulses).toEqual([["a", "silent"]]);
+  await b.kill();
+  const before = answers.rounds.length;
+  const again = segment.start("b", { pulses });
+  again.want({ address: VIP, candidates: ["a", "b"] });
+  await again.is(VIP, "holding");
+  await vi.waitUntil(() => answers.rounds.length > before || addressOf(b.station, VIP)?.valid_life_time === 25, { timeout: 30_000 });
+  expect(answers.rounds.slice(before)).toEqual([]);
+  expect(answers.doubles).toEqual([]);
+});
+
 test.concurrent("a node that the others no longer count as a member keeps its address as long as it lives", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];

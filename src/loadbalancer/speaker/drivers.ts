@@ -4,6 +4,7 @@ import type { AddressState, Protection } from "../report/service-l2-status.ts";
 import type { WantedAddress } from "./announcements.ts";
 import type { BgpSpeaker } from "./bgp/bgp-speaker.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
+import type { Heartbeats } from "./l2/heartbeats/heartbeats.ts";
 
 /** What carries the speaker's decisions out, and tells how it stands. */
 export interface Drivers {
@@ -19,6 +20,6 @@ export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied">;
 interface L2Driver {
   set(wanted: readonly WantedAddress[]): void;
   state(address: Address): AddressState;
-  isAlive(node: string): boolean;
+  readonly candidates: Pick<Heartbeats, "eligible" | "strangers" | "remember" | "pulses">;
   protection(): Protection;
 }

@@ -31,7 +31,14 @@ export class SpeakerMemory {
     return (await this.#load()).addresses.map(({ address, ...wanted }) => Object.assign(wanted, { address: parseAddress(address) }));
   }
 
-  async keep(known: Partial<Pick<SpeakerState, "lastGood" | "applied">> & { addresses?: readonly WantedAddress[] }): Promise<void> {
+  /** Who of the other candidates was heard before. */
+  async pulses(): Promise<SpeakerState["pulses"]> {
+    return (await this.#load()).pulses;
+  }
+
+  async keep(
+    known: Partial<Pick<SpeakerState, "lastGood" | "applied" | "pulses">> & { addresses?: readonly WantedAddress[] },
+  ): Promise<void> {
     const state = await this.#load();
     const addresses = known.addresses?.map(({ address, ...more }) => Object.assign({ address: address.toString() }, more));
     Object.assign(state, known, { addresses: addresses ?? state.addresses });

@@ -47,6 +47,7 @@ class Stage {
   readonly events: string[] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
+  readonly remembered: [string, string][] = [];
   spoken: SpokenSession[] | undefined;
   readonly memory = new SpeakerMemory(directory, log);
   readonly speaker: Speaker;
@@ -75,7 +76,12 @@ class Stage {
       l2: {
         set: (wanted) => this.held.push(wanted.map(({ address }) => String(address))),
         state: () => this.addressState,
-        isAlive: () => true,
+        candidates: {
+          eligible: (candidates) => candidates,
+          strangers: [],
+          remember: (pulses) => this.remembered.push(...pulses),
+          pulses: new Map([["b", "silent"]]),
+        },
         protection: () => ({ is: "on" }),
       },
       sessions: () => this.spoken,
@@ -253,8 +259,19 @@ test("what was said before a restart holds until the addresses were looked at, a
   await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
   expect(stage.l2).toEqual(["adopt shop/web", "sweep"]);
   stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
-  stage.speaker.publishHolders();
+  await stage.speaker.publishHolders();
   expect(stage.l2.at(-1)).toBe("say shop/web");
+});
+
+test("whom an agent has heard of the other candidates, the next one knows before anything is wanted", async () => {
+  const before = new Stage();
+  await before.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  await before.speaker.members(new Set(["a"]));
+  await before.speaker.carryOutL2();
+  expect([before.remembered, before.held]).toEqual([[], [[]]]);
+  const after = new Stage();
+  await after.speaker.carryOutL2();
+  expect([after.remembered, after.held]).toEqual([[["b", "silent"]], [[]]]);
 });
 
 test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
 import type { Fragment } from "../../frr/fragment.ts";
 import { backoffMs } from "../../kube/backoff.ts";
@@ -13,6 +14,7 @@ import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
+import type { Pulses } from "./l2/heartbeats/liveness.ts";
 import type { Reports } from "./reports.ts";
 import type { SpeakerMemory } from "./memory.ts";
 import type { Tidings } from "./tidings.ts";
@@ -47,6 +49,8 @@ export class Speaker {
   #unavailable: Impairment | undefined;
   #failures = 0;
   #carriedOut = false;
+  /** What is remembered of the other candidates; undefined until it was looked up. */
+  #pulses: Pulses | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -157,12 +161,21 @@ export class Speaker {
 
   async carryOutL2(): Promise<void> {
     const { drivers, memory } = this.#options;
+    await this.#recall();
     // What was held before a restart is held on until it is known who is elected.
     if (!this.announcements.live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
     drivers.l2.set(addresses);
-    this.publishHolders();
     await memory.keep({ addresses });
+    await this.publishHolders();
+  }
+
+  /** Once, before anything is wanted: whom the agent before us has heard is not judged by membership alone. */
+  async #recall(): Promise<void> {
+    if (this.#pulses) return;
+    // Without a memory addresses are held all the same; that it cannot be used is said where it is written.
+    this.#pulses = await this.#options.memory.pulses().catch(() => new Map<string, never>());
+    this.#options.drivers.l2.candidates.remember(this.#pulses);
   }
 
   /** What became of the configuration. */
@@ -183,8 +196,14 @@ export class Speaker {
   }
 
   /** Who lives and who holds what may have changed for any of them. */
-  publishHolders(): void {
+  async publishHolders(): Promise<void> {
+    const { drivers, memory, tidings } = this.#options;
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
+    const { strangers, pulses } = drivers.l2.candidates;
+    tidings.strangers(strangers);
+    if (!this.#pulses || isDeepStrictEqual(pulses, this.#pulses)) return;
+    await memory.keep({ pulses });
+    this.#pulses = pulses;
   }
 
   #publishService(key: string): void {
@@ -206,8 +225,8 @@ export class Speaker {
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
     const candidacy = l2.get(key);
-    const living = candidacy?.candidates.filter((candidate) => drivers.l2.isAlive(candidate)) ?? [];
-    const elected = candidacy && living[0] === node ? { ...candidacy, node, candidates: living } : undefined;
+    const eligible = candidacy ? drivers.l2.candidates.eligible(candidacy.candidates, candidacy.addresses) : [];
+    const elected = candidacy && eligible[0] === node ? { ...candidacy, node, candidates: eligible } : undefined;
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
     // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.

@@ -69,3 +69,18 @@ test("what was put right in FRR is told with its first lines", () => {
     'ConfigurationState/speaker-a Warning DriftRepaired: Node a: FRR had been changed by someone else; put right "a", "b", "c", "d", "e" and 1 more',
   ]);
 });
+
+test("candidates that are not heard are told when one more is, and not while it stays so", () => {
+  for (const nodes of [[], ["b"], ["b"], ["b", "c"], ["c"], ["c"], ["b", "c"]]) tidings.strangers(nodes);
+  const words = "arrives here; whether they live is told by their Leases alone, and taking over from them takes as long.";
+  const warning = (nodes: string) =>
+    expect.stringMatching(
+      new RegExp(`^ConfigurationState/speaker-a Warning CandidateUnheard: Node a: no heartbeat of ${nodes} ${words}`),
+    ) as string;
+  expect(told).toEqual([warning("b"), warning("b, c"), warning("b, c")]);
+});
+
+test("of very many that are not heard some are named", () => {
+  tidings.strangers(["b", "c", "d", "e", "f", "g", "h"]);
+  expect(told).toEqual([expect.stringContaining("no heartbeat of b, c, d, e, f and 2 more arrives")]);
+});

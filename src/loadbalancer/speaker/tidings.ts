@@ -23,6 +23,7 @@ export class Tidings {
   /** Those of which it was known already, or told. */
   readonly #told = new Set<string>();
   readonly #refused = new Map<string, string>();
+  #strangers: readonly string[] = [];
 
   constructor(options: Options) {
     this.#options = options;
@@ -69,6 +70,17 @@ export class Tidings {
     const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
     const message = `Node ${this.#options.node}: FRR had been changed by someone else; put right ${shown.join(", ")}${more}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
+  }
+
+  /** Candidates that were never heard. */
+  strangers(nodes: readonly string[]): void {
+    const isNews = nodes.some((node) => !this.#strangers.includes(node));
+    this.#strangers = nodes;
+    if (!isNews) return;
+    const shown = nodes.slice(0, 5).join(", ");
+    const more = nodes.length > 5 ? ` and ${nodes.length - 5} more` : "";
+    const message = `Node ${this.#options.node}: no heartbeat of ${shown}${more} arrives here; whether they live is told by their Leases alone, and taking over from them takes as long. Let the nodes reach each other on UDP port 7947`;
+    this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "CandidateUnheard", message });
   }
 
   #record(key: string, uid: string, text: EventText): void {

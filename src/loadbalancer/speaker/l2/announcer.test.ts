@@ -59,6 +59,7 @@ class PaperGround implements Ground {
       get fault() {
         return fault();
       },
+      isUp: true,
       look: () => {},
       probe: (address, nic) => this.#write("probe", [{ address, nic }]),
       check: () => {},
@@ -240,6 +241,21 @@ test("an interface that goes takes its address along, and is asked on when it re
   ground.ring();
   await pass(2_000);
   expect(ground.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
+});
+
+test("where another could answer, a node without an interface for the address leaves it to that one", async () => {
+  start();
+  want("a", "b");
+  await pass(5_000);
+  ground.read();
+  ground.sent.length = 0;
+  ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
+  ground.ring();
+  await pass(500);
+  expect(ground.read()).toEqual([all("drop")]);
+  expect(announcer.state(vip)).toEqual({ is: "standby" });
+  expect(announcer.candidates.eligible(["a", "b"], [vip])).toEqual(["b"]);
+  expect(ground.sent).toContain("192.0.2.2");
 });
 
 test("while frames can be neither sent nor heard the state says why, and who watches is told", async () => {

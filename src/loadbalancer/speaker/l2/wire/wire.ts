@@ -66,6 +66,10 @@ export class Wire {
     return this.#fault;
   }
 
+  get isUp(): boolean {
+    return this.#ready;
+  }
+
   /** From now on what is said of these addresses is told, and of no others. */
   look(addresses: readonly Address[]): void {
     const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
