@@ -8,10 +8,7 @@ import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import type { Condition, Kind, KubeObject } from "../../src/api/kind.ts";
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { Manager } from "../../src/kube/controller/manager.ts";
-import { createLog } from "../../src/kube/log.ts";
+import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // What goes on without the agent, without FRR and without the API server, and what is said of it meanwhile.
@@ -118,7 +115,8 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
     const { conditions = [] } = await statusOf(report);
     return conditions.length > 0 && conditions.every(({ status, reason }) => status === "Unknown" && reason === "AgentSilent");
   };
-  await using controller = startController();
+  // Soon worried about agents that renew their Lease every ten seconds.
+  await using controller = startController(cluster.api.access, { silenceMs: 13_000 });
   await node().stopAgent();
   await eventually(async () => expect(await Promise.all(reports.map(isUnknown))).toEqual([true, true, true, true]));
   expect(await cluster.get(ConfigurationState, "speaker-worker0")).toMatchObject({ status: { result: "Unknown" } });
@@ -129,28 +127,3 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
   expect(await cluster.get(ConfigurationState, "speaker-worker0")).toMatchObject({ status: { result: "Valid" } });
   expect(controller).toBeDefined();
 });
-
-/** The controller of this cluster, which is soon worried about agents that renew their Lease every ten seconds. */
-function startController(): AsyncDisposable {
-  const log = createLog({ level: "silent" });
-  const client = new KubeClient(cluster.api.access, { userAgent: "controller" });
-  const manager = new Manager({ client, log });
-  addControllerParts({
-    manager,
-    client,
-    log,
-    namespace: "plumbline-system",
-    routerNamespace: "openperouter-system",
-    loadBalancer: { namespace: METALLB },
-    settle: () => Promise.resolve(),
-    silenceMs: 13_000,
-  });
-  const stop = new AbortController();
-  const ended = manager.run(stop.signal);
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await ended;
-    },
-  };
-}
