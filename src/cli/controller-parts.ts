@@ -101,8 +101,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
-    const { states, l2: l2Reports } = speakers;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports });
+    const { states, l2: l2Reports, bgp: bgpReports } = speakers;
+    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
   }
   manager.add(events, { stage: "writers", leaderOnly: true });
 }

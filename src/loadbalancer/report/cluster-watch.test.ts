@@ -5,6 +5,7 @@ import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
@@ -47,7 +48,7 @@ async function watched() {
   };
   const told: string[] = [];
   const watching = clusterWatch({
-    view: new ClusterView(sources, { ignoreExclude: false }),
+    view: new ClusterView(sources, { ignoreExclude: false, states: cached(ConfigurationState) }),
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },
     events: { record: ({ metadata }, { reason, message }) => told.push(`${reason} ${metadata.name}: ${message}`) },
     onLoaded: () => undefined,

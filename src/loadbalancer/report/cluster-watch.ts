@@ -35,6 +35,7 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
     watches: [
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
       nodeChanges(nodes),
+      resultsOf(view.states),
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
     ],
     log,
@@ -93,6 +94,17 @@ function nodeChanges(nodes: ClusterSources["nodes"]): Source {
         if (change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object))) enqueue(KEY);
       }),
     ready: (signal) => nodes.waitForSync(signal),
+  };
+}
+
+/** Whether a speaker runs on what is written. */
+function resultsOf(states: ClusterView["states"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      states.subscribe((change) => {
+        if (change.type !== "updated" || change.old.status?.result !== change.object.status?.result) enqueue(KEY);
+      }),
+    ready: (signal) => states.waitForSync(signal),
   };
 }
 
