@@ -26,6 +26,14 @@ export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp
   ].sort(inOrder);
 }
 
+/** What stands in a namespace where nobody looks for it. */
+export function strayWarning(
+  { kind, name, namespace }: { kind: string; name: string; namespace: string },
+  metallbNamespace: string,
+): string {
+  return `${kind} ${name} is in namespace ${namespace} and has no effect there: the load balancer's configuration is in namespace ${metallbNamespace}`;
+}
+
 function uncovered(pools: Config["pools"], ads: readonly { readonly pools: ReadonlySet<string> }[]): Warning[] {
   // Most advertisements cover all pools, and then have the same set.
   const sets = [...new Set(ads.map(({ pools }) => pools))];
