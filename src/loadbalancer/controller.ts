@@ -9,6 +9,7 @@ import { Community } from "../api/metallb/community.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
+import type { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../api/metallb/service-l2-status.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -52,6 +53,8 @@ export interface LoadBalancerOptions {
   states: Cache<ConfigurationState>;
   /** Whether the nodes that are elected answer for the addresses of Services. */
   l2Reports: Cache<ServiceL2Status>;
+  /** To whom nodes announce Services. */
+  bgpReports: Cache<ServiceBGPStatus>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
