@@ -35,7 +35,13 @@ export function judge(object: KubeObject): Judgement {
   const kind = KINDS.find((one) => one.kind === name && one.group === group);
   const served = kind?.versions.find((one) => one.name === version);
   if (!kind || !served) return { complaints: [unknownKind(apiVersion, name)] };
-  return { ...judgeAs(kind, object), ...(served.warning !== undefined && { warning: served.warning }) };
+  return { ...judgeAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
+}
+
+/** Without a status, which no server takes from a manifest. */
+function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
+  const { status: _status, ...rest } = object as KubeObject & { status?: unknown };
+  return custom ? rest : object;
 }
 
 function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
