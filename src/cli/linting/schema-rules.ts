@@ -8,6 +8,7 @@ import { ApiFault } from "../../embedded/fault.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { prepareCreate } from "../../embedded/objects/admission.ts";
+import { without } from "../../embedded/objects/json.ts";
 import { Undecodable } from "../../embedded/objects/metadata.ts";
 import { didYouMean } from "../resources/nearest.ts";
 
@@ -40,8 +41,7 @@ export function judge(object: KubeObject): Judgement {
 
 /** Without a status, which no server takes from a manifest. */
 function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
-  const { status: _status, ...rest } = object as KubeObject & { status?: unknown };
-  return custom ? rest : object;
+  return custom ? { ...without(object, "status"), metadata: object.metadata } : object;
 }
 
 function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
