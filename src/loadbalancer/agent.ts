@@ -14,6 +14,7 @@ import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { controller } from "../kube/controller/controller.ts";
+import { aborted } from "../kube/controller/ending.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
@@ -181,6 +182,8 @@ export function addSpeaker(options: SpeakerOptions): void {
     }),
   );
   manager.add(secrets);
+  // After the last pass has ended or was cut.
+  manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
   bell.ring(CONFIG);
 }
 

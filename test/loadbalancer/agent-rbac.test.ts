@@ -97,7 +97,11 @@ async function startAgent(): Promise<void> {
     ignoreExclude: false,
     memory: new SpeakerMemory(directory, log),
     drivers: () => ({
-      bgp: () => ({ applied: [], apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }) }),
+      bgp: () => ({
+        applied: [],
+        apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
+        settled: () => Promise.resolve(),
+      }),
       l2: {
         set: () => undefined,
         state: () => ({ is: "holding", since: new Date(), interfaces: ["eth0"] }),

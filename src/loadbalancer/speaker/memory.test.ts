@@ -53,8 +53,21 @@ test("what several keep at once is all there", async () => {
 test("a directory that cannot be written is an error with its name, and later it is tried again", async () => {
   const memory = open();
   mkdirSync(join(directory, "loadbalancer.json.new", "in-the-way"), { recursive: true });
+  expect(memory.problem).toBeUndefined();
   await expect(memory.keep({ lastGood })).rejects.toBeInstanceOf(StateError);
+  expect(memory.problem).toContain(`${join(directory, "loadbalancer.json")} cannot be written: `);
   rmSync(join(directory, "loadbalancer.json.new"), { recursive: true });
-  await memory.keep({ lastGood });
+  await memory.keep({ addresses });
+  expect(memory.problem).toBeUndefined();
   expect(readFileSync(join(directory, "loadbalancer.json"), "utf8")).toContain("BGPPeer/tor");
+});
+
+test("a file that cannot be read is a problem until it can be", async () => {
+  const memory = open();
+  mkdirSync(join(directory, "loadbalancer.json"), { recursive: true });
+  await expect(memory.lastGood()).rejects.toBeInstanceOf(StateError);
+  expect(memory.problem).toContain("cannot be read");
+  rmSync(join(directory, "loadbalancer.json"), { recursive: true });
+  await memory.lastGood();
+  expect(memory.problem).toBeUndefined();
 });

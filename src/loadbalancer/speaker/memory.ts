@@ -10,11 +10,18 @@ export class SpeakerMemory {
   readonly #file: SpeakerStateFile;
   readonly #log: Log;
   #state: Promise<SpeakerState> | undefined;
+  #unreadable: string | undefined;
+  #unwritable: string | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(directory: string, log: Log) {
     this.#file = new SpeakerStateFile(directory);
     this.#log = log;
+  }
+
+  /** Why the next agent would not know what we do; undefined: it would. */
+  get problem(): string | undefined {
+    return this.#unreadable ?? this.#unwritable;
   }
 
   async lastGood(): Promise<LastGood> {
@@ -49,15 +56,24 @@ export class SpeakerMemory {
   async #save(state: SpeakerState): Promise<void> {
     const write = this.#writing.then(() => this.#file.save(state));
     this.#writing = write.catch(() => undefined);
-    await write;
+    try {
+      await write;
+      this.#unwritable = undefined;
+    } catch (error) {
+      this.#unwritable = wordsOf(error);
+      throw error;
+    }
   }
 
   async #load(): Promise<SpeakerState> {
     this.#state ??= this.#read();
     try {
-      return await this.#state;
+      const state = await this.#state;
+      this.#unreadable = undefined;
+      return state;
     } catch (error) {
       this.#state = undefined;
+      this.#unreadable = wordsOf(error);
       throw error;
     }
   }
@@ -67,4 +83,8 @@ export class SpeakerMemory {
     if (setAside !== undefined) this.#log.error({ why: setAside }, "what was remembered of the load balancer is lost");
     return state;
   }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -47,6 +47,8 @@ class Stage {
   readonly events: string[] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
+  hasSaidBgp = false;
+  settled = 0;
   readonly remembered: [string, string][] = [];
   spoken: SpokenSession[] | undefined;
   readonly memory = new SpeakerMemory(directory, log);
@@ -62,6 +64,7 @@ class Stage {
         this.applied = [...applied];
         return {
           applied: this.applied,
+          settled: () => Promise.resolve(void this.settled++),
           apply: ({ config, services, node }) => {
             if (this.broken) return Promise.reject(this.broken);
             this.knownAs.push(node.internalIPv4);
@@ -91,7 +94,7 @@ class Stage {
       sessions: () => undefined,
       service: (key: string, _uid: string, advertised: unknown) => this.services.set(key, advertised !== undefined),
       holder: (key: string) => this.l2.push(`say ${key}`),
-      hasSaidBgp: () => false,
+      hasSaidBgp: () => this.hasSaidBgp,
       hasSaidL2: () => this.hasSaidL2,
       bgp: { sweep: () => undefined },
       l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
@@ -300,4 +303,53 @@ test("what nobody hears is not announced, and each address only by those of its 
   await stage.load({ ...network, pools, peers: [peer("tor")] });
   expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
   expect(await announcedBy("shop/unheard")).toEqual(["10.0.0.1"]);
+});
+
+test("a memory that cannot be written costs no announcement, and is told in the condition and once as an Event", async () => {
+  const stage = new Stage();
+  const inTheWay = join(directory, "loadbalancer.json.new");
+  mkdirSync(join(inTheWay, "in-the-way"), { recursive: true });
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await stage.speaker.members(new Set(["a"]));
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  stage.events.length = 0;
+  for (let pass = 0; pass < 2; pass++) await stage.speaker.carryOutL2();
+  expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  const reason = "StateUnusable";
+  const message = expect.stringContaining("loadbalancer.json cannot be written: ") as string;
+  expect(stage.last?.impairment).toEqual({ reason, message });
+  expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
+  expect(stage.last).toEqual({ finding: expect.objectContaining({ failures: [] }) as Finding, impairment: { reason, message } });
+  expect(stage.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent would not know of it$/)]);
+
+  rmSync(inTheWay, { recursive: true });
+  expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
+  expect([stage.last?.impairment, stage.events.length]).toEqual([undefined, 2]);
+  // What could not be written then is there now.
+  expect(await new SpeakerMemory(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
+});
+
+test("who is told to end in the middle of a pass leaves on the disk what FRR has", async () => {
+  const stage = new Stage();
+  await stage.speaker.settle();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  await stage.speaker.carryOutBgp(signal);
+  stage.applied.push({ owner: "BGPPeer/half", lines: [] });
+  stage.broken = new Error("cut");
+  await expect(stage.speaker.carryOutBgp(AbortSignal.abort(stage.broken))).rejects.toBe(stage.broken);
+  await stage.speaker.settle();
+  expect(stage.settled).toBe(1);
+  expect((await new SpeakerMemory(directory, log).applied()).map(({ owner }) => owner)).toEqual(["BGPPeer/tor", "BGPPeer/half"]);
+});
+
+test("what an earlier run has told of a Service is not told again, unless it is another one of that name", async () => {
+  const stage = new Stage();
+  stage.hasSaidBgp = true;
+  const web = service(["10.0.0.1"], { key: "shop/web" });
+  stage.speaker.service("shop/web", web);
+  await stage.load({ ...network, peers: [peer("tor")] });
+  expect(stage.events).toEqual([]);
+  stage.speaker.service("shop/web", undefined);
+  stage.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
 });

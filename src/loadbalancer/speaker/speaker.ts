@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
-import type { Fragment } from "../../frr/fragment.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
@@ -10,11 +9,12 @@ import type { Failure } from "../../resilience/failure.ts";
 import { peersOf } from "../announce/peers.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { Finding, Impairment } from "../report/configuration-state.ts";
+import type { Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
 import type { Pulses } from "./l2/heartbeats/liveness.ts";
+import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./finding.ts";
 import type { Reports } from "./reports.ts";
 import type { SpeakerMemory } from "./memory.ts";
 import type { Tidings } from "./tidings.ts";
@@ -51,6 +51,8 @@ export class Speaker {
   #carriedOut = false;
   /** What is remembered of the other candidates; undefined until it was looked up. */
   #pulses: Pulses | undefined;
+  /** The Services that were there when we began: of them an earlier run of ours may have told. */
+  readonly #fromBefore = new Set<string>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -99,6 +101,8 @@ export class Speaker {
 
   service(key: string, view: ServiceView | undefined): void {
     const before = this.announcements.services.get(key);
+    if (view && !this.#loaded) this.#fromBefore.add(key);
+    if (!view) this.#fromBefore.delete(key);
     this.announcements.put(key, view);
     const change = this.announcements.decide(key);
     // A namesake has another owner.
@@ -106,6 +110,7 @@ export class Speaker {
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
     if (change.bgp) this.#options.ring("bgp");
     if (change.l2) this.#options.ring("l2");
+    if (!view) this.#options.tidings.forget(key);
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
@@ -148,7 +153,7 @@ export class Speaker {
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
       this.#options.tidings.drift(drift);
-      await memory.keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
+      await this.#keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
     } catch (error) {
       signal.throwIfAborted();
       if (!this.#unavailable) log.warn({ error }, "FRR cannot be configured");
@@ -166,8 +171,31 @@ export class Speaker {
     if (!this.announcements.live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
     drivers.l2.set(addresses);
-    await memory.keep({ addresses });
+    await this.#keep({ addresses });
     await this.publishHolders();
+  }
+
+  /** On the disk is what FRR has, also after a pass that was cut. */
+  async settle(): Promise<void> {
+    if (!this.#bgp) return;
+    try {
+      await this.#keep({ applied: this.#bgp.applied });
+      await this.#bgp.settled();
+    } catch (error) {
+      this.#options.log.warn({ error }, "what FRR has cannot be written to the disk; the next agent finds it out");
+    }
+  }
+
+  /** What cannot be written is known all the same as long as we run, and is written with whatever is kept next. */
+  async #keep(known: Parameters<SpeakerMemory["keep"]>[0]): Promise<void> {
+    const { memory } = this.#options;
+    const before = memory.problem;
+    try {
+      await memory.keep(known);
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error;
+    }
+    if (memory.problem !== before) this.publish();
   }
 
   /** Once, before anything is wanted: whom the agent before us has heard is not judged by membership alone. */
@@ -180,8 +208,10 @@ export class Speaker {
 
   /** What became of the configuration. */
   publish(): void {
-    const { reports } = this.#options;
-    const impairment = inOne([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable]);
+    const { reports, memory, tidings } = this.#options;
+    tidings.memory(memory.problem);
+    const forgetful = memory.problem === undefined ? undefined : { reason: "StateUnusable", message: memory.problem };
+    const impairment = inOne([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
     const finding = findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []);
     configLoaded.set(1);
@@ -197,12 +227,12 @@ export class Speaker {
 
   /** Who lives and who holds what may have changed for any of them. */
   async publishHolders(): Promise<void> {
-    const { drivers, memory, tidings } = this.#options;
+    const { drivers, tidings } = this.#options;
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
     const { strangers, pulses } = drivers.l2.candidates;
     tidings.strangers(strangers);
     if (!this.#pulses || isDeepStrictEqual(pulses, this.#pulses)) return;
-    await memory.keep({ pulses });
+    await this.#keep({ pulses });
     this.#pulses = pulses;
   }
 
@@ -214,7 +244,7 @@ export class Speaker {
     const advertised = bgp.get(key);
     const { IPv4, IPv6 } = peersOf(advertised ?? [], config.peers);
     const heard = addresses.filter(({ family }) => (family === 4 ? IPv4 : IPv6).length > 0);
-    tidings.announced(key, uid, "bgp", heard, () => reports.hasSaidBgp(key));
+    tidings.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasSaidBgp(key));
     reports.service(key, uid, advertised, config.peers);
     this.#publishHolder(key);
   }
@@ -232,7 +262,7 @@ export class Speaker {
     // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.
     if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return reports.l2.adopt(key, key);
     const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
-    tidings.announced(key, uid, "layer2", held, () => reports.hasSaidL2(key));
+    tidings.announced(key, uid, "layer2", held, () => this.#fromBefore.has(key) && reports.hasSaidL2(key));
     tidings.refused(
       key,
       uid,
@@ -242,60 +272,9 @@ export class Speaker {
   }
 
   #next(): Result {
-    const retried = this.#unavailable !== undefined || this.#refused.some((failure) => failure.class === "Transient");
+    const isUnusable = this.#unavailable !== undefined || this.#options.memory.problem !== undefined;
+    const retried = isUnusable || this.#refused.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
-    if (retried) return { requeueAfter: backoffMs(this.#failures, this.#unavailable ? UNAVAILABLE : REFUSED) };
+    if (retried) return { requeueAfter: backoffMs(this.#failures, isUnusable ? UNAVAILABLE : REFUSED) };
   }
-}
-
-function findingOf({ failures, resources, unread }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
-  const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));
-  const kept = new Set(applied.map(({ owner }) => owner));
-  return {
-    failures: [...failures, ...refused],
-    unread,
-    resources: resources.map((resource) => {
-      const owner = `${resource.kind}/${resource.name}`;
-      if (resource.state !== "Applied" || !owners.has(owner)) return resource;
-      const isPartial = refused.filter(({ kind, name }) => `${kind}/${name}` === owner).every(isLeftOut);
-      return { ...resource, state: kept.has(owner) ? "KeptPrevious" : isPartial ? "AppliedInPart" : "Failed" };
-    }),
-  };
-}
-
-/** Some of its prefixes are not announced, or not to all; FRR refused nothing. */
-function isLeftOut({ kind, reason }: Failure): boolean {
-  return kind === "BGPAdvertisement" && reason === "ValidationFailed";
-}
-
-function secretsUnread(unread: Loaded["unread"]): Impairment | undefined {
-  if (unread.length === 0) return undefined;
-  const secrets = [...new Set(unread.map(({ secret }) => secret))].sort();
-  const peers = unread.map(({ kind, name, isInForce }) => `${kind} ${name} ${isInForce ? "stays as it was" : "is left out"}`).sort();
-  return { reason: "SecretUnreadable", message: `The API does not let us read Secret ${secrets.join(", ")}: ${peers.join(", ")}` };
-}
-
-/** The first gives the reason. */
-function inOne(impairments: readonly (Impairment | undefined)[]): Impairment | undefined {
-  const [first, ...others] = impairments.filter((one) => one !== undefined);
-  return first && { reason: first.reason, message: [first, ...others].map(({ message }) => message).join("; ") };
-}
-
-function unavailable(error: unknown): Impairment {
-  if (error instanceof StateError) return { reason: "StateUnusable", message: error.message };
-  const words = error instanceof Error ? error.message : String(error);
-  return { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
-}
-
-/** What FRR refused has not become good by being well written. */
-function lastGoodOf(next: LastGood, refused: readonly Failure[], before: LastGood): LastGood {
-  if (refused.length === 0) return next;
-  const good = new Map(next);
-  for (const { kind, name } of refused) {
-    const owner = `${kind}/${name}`;
-    const known = before.get(owner);
-    if (known) good.set(owner, known);
-    else good.delete(owner);
-  }
-  return good;
 }

@@ -38,6 +38,19 @@ test("what an earlier run of ours has told is not told again", () => {
   expect(told).toEqual([]);
 });
 
+test("of a Service that is gone nothing is kept in mind", () => {
+  tidings.announced("shop/web", "u1", "bgp", [vip], never);
+  refused("no such device");
+  tidings.announced("shop/web", "u1", "bgp", [], never);
+  tidings.forget("shop/web");
+  told.length = 0;
+  // An earlier run of ours may have told of a namesake: whoever asks knows whether that is so.
+  tidings.announced("shop/web", "u2", "bgp", [vip], () => true);
+  expect(told).toEqual([]);
+  refused("no such device");
+  expect(told).toHaveLength(1);
+});
+
 test("another address is no beginning, and its metric takes the place of the old one", async () => {
   tidings.announced("shop/web", "u1", "bgp", [vip], never);
   tidings.announced("shop/web", "u1", "bgp", [parseAddress("10.0.0.2")], never);
@@ -60,6 +73,14 @@ test("a refusal is told when it comes and when its words change", () => {
     'Service/web Warning announceFailed: node "a" cannot announce with protocol "layer2": none of eth7 is here',
     'Service/web Warning announceFailed: node "a" cannot announce with protocol "layer2": no such device',
   ]);
+});
+
+test("a memory that cannot be written is told when it begins and when it ends", () => {
+  const words = "/var/lib/plumbline/loadbalancer.json cannot be written: EROFS: read-only file system";
+  for (const problem of [undefined, words, words, undefined, undefined, words]) tidings.memory(problem);
+  const begun = `ConfigurationState/speaker-a Warning StateUnusable: Node a: ${words}; what is announced goes on, but the next agent would not know of it`;
+  const over = "ConfigurationState/speaker-a Normal StateUsable: Node a: what the next agent must know is on the disk again";
+  expect(told).toEqual([begun, over, begun]);
 });
 
 test("what was put right in FRR is told with its first lines", () => {

@@ -24,6 +24,7 @@ export class Tidings {
   readonly #told = new Set<string>();
   readonly #refused = new Map<string, string>();
   #strangers: readonly string[] = [];
+  #memoryProblem: string | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -49,6 +50,12 @@ export class Tidings {
     });
   }
 
+  /** The Service is gone. */
+  forget(key: string): void {
+    for (const protocol of ["bgp", "layer2"]) this.#told.delete(`${protocol} ${key}`);
+    this.#refused.delete(key);
+  }
+
   /** The kernel did not take an address. */
   refused(key: string, uid: string, states: readonly AddressState[]): void {
     const words = states.flatMap((state) => (state.is === "refused" ? [state.words] : [])).join("; ");
@@ -70,6 +77,22 @@ export class Tidings {
     const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
     const message = `Node ${this.#options.node}: FRR had been changed by someone else; put right ${shown.join(", ")}${more}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
+  }
+
+  /** Why what the next agent must know is not on the disk; undefined: it is. */
+  memory(problem: string | undefined): void {
+    if (problem === this.#memoryProblem) return;
+    this.#memoryProblem = problem;
+    const { node, events, state } = this.#options;
+    const text: EventText =
+      problem === undefined
+        ? { type: "Normal", reason: "StateUsable", message: `Node ${node}: what the next agent must know is on the disk again` }
+        : {
+            type: "Warning",
+            reason: "StateUnusable",
+            message: `Node ${node}: ${problem}; what is announced goes on, but the next agent would not know of it`,
+          };
+    events.record(withKind(state()), text);
   }
 
   /** Candidates that were never heard. */

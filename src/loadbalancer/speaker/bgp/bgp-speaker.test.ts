@@ -208,6 +208,30 @@ describe("all that FRR has", () => {
 });
 
 describe("the boot file", () => {
+  test("is as FRR is also after a pass that broke off", async () => {
+    const { frr, speaker, apply } = stage();
+    await apply(PLAIN, WEB);
+    frr.refuses = ({ owner }) => {
+      if (owner === "Service/shop/late") throw new Error("cut");
+      return undefined;
+    };
+    const more = { ...WEB, "shop/api": [offer("10.0.0.2/32")], "shop/late": [offer("10.0.0.3/32")] };
+    await expect(apply(PLAIN, more)).rejects.toThrow("cut");
+    await speaker.settled();
+    expect(frr.boot.match(/ network 10\S+/g)).toEqual([" network 10.0.0.1/32", " network 10.0.0.2/32"]);
+  });
+
+  test("stays as it was where the first pass broke off, for FRR may have more than is known", async () => {
+    const { frr, speaker, apply } = stage();
+    frr.refuses = ({ owner }) => {
+      if (owner.startsWith("Class/")) throw new Error("cut");
+      return undefined;
+    };
+    await expect(apply(PLAIN, WEB)).rejects.toThrow("cut");
+    await speaker.settled();
+    expect(frr.boots).toBe(0);
+  });
+
   afterEach(() => vi.useRealTimers());
 
   test("is what FRR has, and written anew when that has changed", async () => {

@@ -73,13 +73,23 @@ export class BgpSpeaker {
     const tagOf = (route: Route) => frr.tagOf(route, signal);
     const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
     const round = new Round(pass, held);
-    const outcome = await round.run(wanted, this.#networks);
+    const outcome = await this.#run(round, wanted);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     await this.#renewBootFile(isFirst, outcome);
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
+  }
+
+  async #run(round: Round, wanted: BgpWanted): Promise<BgpOutcome> {
+    try {
+      return await round.run(wanted, this.#networks);
+    } catch (error) {
+      // What it did is live. Before the first pass has ended, FRR may have more than is known here, and the file of the agent before us is closer to it.
+      if (!this.#isFirst) this.#renew();
+      throw error;
+    }
   }
 
   /** Returns when the boot file is as FRR is; throws why it cannot be. */
@@ -90,8 +100,12 @@ export class BgpSpeaker {
   /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
   async #renewBootFile(isFirst: boolean, { changed }: BgpOutcome): Promise<void> {
     const hadFailed = this.#boot.hasFailed;
-    if (changed > 0 || isFirst || hadFailed) this.#boot.renew(() => bootText(this.#live.values(), this.#services.values()));
+    if (changed > 0 || isFirst || hadFailed) this.#renew();
     if (isFirst || hadFailed) await this.#boot.settled();
+  }
+
+  #renew(): void {
+    this.#boot.renew(() => bootText(this.#live.values(), this.#services.values()));
   }
 }
 
