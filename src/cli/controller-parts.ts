@@ -133,7 +133,7 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
 }
 
 /** What a Node says of itself all the time, and nobody here reads, is left out. */
-function withoutNews(node: Node): Node {
+export function withoutNews(node: Node): Node {
   const conditions = (node.status?.conditions ?? [])
     .filter(({ type }) => type === "NetworkUnavailable")
     .map(({ type, status }) => ({ type, status }));
