@@ -7,6 +7,7 @@ const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
 const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
+const all = (count: number) => ({ communities: Array.from({ length: count }, (_, nth) => `64512:${nth}`) });
 const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
 
 test("an object without a spec, which an older schema let through, costs no other", () => {
@@ -32,6 +33,16 @@ test("an object without a spec, which an older schema let through, costs no othe
 });
 
 describe("a bad edit", () => {
+  test("of an advertisement to more communities than a prefix can have leaves it with those that it had", () => {
+    const loaded = course(
+      N1,
+      { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(63))] },
+      { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(70), edited)] },
+    );
+    expect(states(loaded)["BGPAdvertisement/ad"]).toBe("KeptPrevious");
+    expect(loaded.config.bgpAds.get("ad")?.communities).toHaveLength(63);
+  });
+
   test("of a pool leaves it as it was", () => {
     const loaded = course(
       { of: "controller" },

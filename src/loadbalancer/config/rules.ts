@@ -227,8 +227,9 @@ export const RULES = {
     text: [
       "invalid community value: <problem>\ninvalid community <value> in BGP advertisement",
       "invalid community format: <value>\ninvalid community <value> in BGP advertisement",
+      "too many communities in BGP advertisement: <count>, and at most <max> go with one prefix",
     ],
-    when: "A community with a colon in it has a number too large, or too many parts.",
+    when: "A community with a colon in it has a number too large, or too many parts; or there are more than 63 different ones.",
   },
   T3: {
     ...transient,
