@@ -1,4 +1,7 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Event } from "../../src/api/core/event.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
@@ -15,6 +18,7 @@ import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.
 
 type Reported = KubeObject & { status?: { conditions?: Condition[] } };
 type Reference = [Kind<Reported>, string, string];
+const { signal } = new AbortController();
 let cluster: SpeakerCluster;
 
 beforeAll(async () => {
@@ -50,6 +54,33 @@ test("an agent that is told to end leaves sessions as they are, and addresses fo
   node().startAgent();
   await eventually(async () => expect(await session()).toBe("Established"));
   expect((await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.since).toBe(since);
+});
+
+test("an agent that is told to end the moment it has announced something leaves it for daemons that are started anew", async () => {
+  await cluster.service("last", { ip: "10.20.0.2" });
+  await eventually(async () => expect(await node().vtysh("show running-config")).toContain("network 10.20.0.2/32"));
+  await node().stopAgent();
+  expect(await readFile(node().frr.bootFile, "utf8")).toContain("network 10.20.0.2/32");
+  node().startAgent();
+});
+
+test("a disk that cannot be written costs nothing that is announced, and is told of until it can be", async () => {
+  const condition = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status?.conditions?.[0];
+  const told = async () => {
+    const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
+    return items.filter(({ reason = "" }) => /^State(Unu|U)sable$/.test(reason)).map(({ reason, count = 1 }) => `${count} ${reason}`);
+  };
+  await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
+  // A root user may write wherever a file can be.
+  const inTheWay = join(node().place.stateDirectory, "loadbalancer.json.new");
+  await mkdir(join(inTheWay, "something"), { recursive: true });
+  await cluster.service("nearer", { ip: "192.168.50.201" });
+  await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "StateUnusable" }));
+  expect((await condition())?.message).toContain("loadbalancer.json cannot be written");
+  await eventually(async () => expect([await holds("192.168.50.201"), await told()]).toEqual([true, ["1 StateUnusable"]]));
+  await rm(inTheWay, { recursive: true });
+  await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
+  await eventually(async () => expect((await told()).sort()).toEqual(["1 StateUnusable", "1 StateUsable"]));
 });
 
 test("a machine that is started anew while the API server is away announces what it last did", async () => {

@@ -37,7 +37,7 @@ export function loadBalancerWarnings(objects: readonly KubeObject[], { metallbNa
     const config = configObjects(group, objects);
     const { warnings } = loadConfig(config, { view: { of: "cluster" }, lastGood: new Map(), now: new Date() });
     const ineffective = warnings.filter((warning) => isWhole(config, warning)).map((warning) => Object.assign({ namespace }, warning));
-    return [...strays(config, namespace, metallbNamespace ?? LOAD_BALANCER.metallbNamespace), ...ineffective];
+    return strays(config, namespace, metallbNamespace ?? LOAD_BALANCER.metallbNamespace).concat(ineffective);
   });
 }
 
@@ -47,8 +47,8 @@ function strays(config: ConfigObjects, namespace: string, metallbNamespace: stri
   const { pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = config;
   const objects: readonly KubeObject[] = [pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities].flat();
   return objects.map(({ kind = "", metadata: { name } }) => {
-    const stray = { kind, name, namespace };
-    return { ...stray, field: "metadata.namespace", message: strayWarning(stray, metallbNamespace) };
+    const message = strayWarning({ kind, name, namespace }, metallbNamespace);
+    return { kind, name, namespace, field: "metadata.namespace", message };
   });
 }
 
