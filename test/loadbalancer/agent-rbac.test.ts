@@ -44,6 +44,7 @@ const running: (() => Promise<void>)[] = [];
 let api: SuiteApiServer;
 let admin: KubeClient;
 let directory: string;
+let settled = 0;
 
 beforeAll(async () => {
   api = await apiServer("lb-agent-rbac");
@@ -100,7 +101,7 @@ async function startAgent(): Promise<void> {
       bgp: () => ({
         applied: [],
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
-        settled: () => Promise.resolve(),
+        settled: () => Promise.resolve(void settled++),
       }),
       l2: {
         set: () => undefined,
@@ -264,4 +265,10 @@ describe("what it may not", () => {
     await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
     client.close();
   });
+});
+
+test("an agent that ends waits until what FRR has is on the disk", async () => {
+  expect(settled).toBe(0);
+  await Promise.all(running.splice(0).map((stop) => stop()));
+  expect(settled).toBe(1);
 });
