@@ -112,6 +112,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     isNode: (name) => nodes.get(name) !== undefined,
     isPeer: (name) => config.caches.peers.get(`${namespace}/${name}`) !== undefined,
     isService: (key) => services.get(key) !== undefined,
+    isMember: (name) => speaker.isMember(name),
   };
 
   const place = () => {

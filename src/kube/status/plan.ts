@@ -32,6 +32,8 @@ export interface StatusRules<T extends KubeObject> {
   transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** Adds the times that tell when something changed. Must give back the held ones while it did not. */
   stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
+  /** Whether the object is left as it is, because somebody else says what is true of it. */
+  yields?: (held: T, picture: Picture<T>) => boolean;
 }
 
 type News = "first" | "transition" | "refresh";
@@ -51,6 +53,7 @@ export function plan<T extends KubeObject>(
   date: Date,
 ): Step<T> | undefined {
   if (!held) return picture.create && { do: "create", news: "first", object: newObject(key, picture.create) };
+  if (rules.yields?.(held, picture)) return undefined;
   const resourceVersion = held.metadata.resourceVersion ?? "";
   const metadata = picture.create?.metadata && metadataPatch(held.metadata, picture.create.metadata);
   if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };

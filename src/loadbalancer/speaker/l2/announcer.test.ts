@@ -4,6 +4,7 @@ import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
 import { L2Announcer } from "./announcer.ts";
 import type { Ground } from "./ground.ts";
+import { seal } from "./heartbeats/heartbeat.ts";
 import { observed } from "./nics.ts";
 import type { Spot } from "./tenures/tenure.ts";
 import type { WireEvents } from "./wire/wire.ts";
@@ -246,7 +247,10 @@ test("an interface that goes takes its address along, and is asked on when it re
 test("where another could answer, a node without an interface for the address leaves it to that one", async () => {
   start();
   want("a", "b");
-  await pass(5_000);
+  await pass(4_000);
+  const heartbeat = { node: "b", started: 1, number: 1, sent: Date.now(), macs: [], letGo: false };
+  ground.events?.onDatagram(seal(heartbeat, Buffer.alloc(32)));
+  await pass(1_000);
   ground.read();
   ground.sent.length = 0;
   ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];

@@ -115,10 +115,21 @@ test("one without an interface for an address says so at once, and the next is e
   other.unable = new Set(["192.0.2.100"]);
   other.beat();
   expect(hear()).toEqual(["a"]);
-  expect(other.eligible(["b", "a"], [vip])).toEqual(["a"]);
   other.unable = new Set();
   expect(hear()).toEqual(["b", "a"]);
   expect(onChange).toHaveBeenCalledTimes(2);
+});
+
+test("an address is left to nobody who was never heard: that one would not know", () => {
+  const { beats } = node("a");
+  const vip = parseAddress("192.0.2.100");
+  beats.beat();
+  beats.unable = new Set(["192.0.2.100"]);
+  expect(beats.eligible(["a", "b"], [vip])).toEqual(["a", "b"]);
+  const { beats: other, sent } = node("b");
+  other.beat();
+  for (const [, bytes] of sent) beats.take(bytes);
+  expect(beats.eligible(["a", "b"], [vip])).toEqual(["b"]);
 });
 
 test("one that was never heard is a stranger once, also to who asks, until it is heard", async () => {

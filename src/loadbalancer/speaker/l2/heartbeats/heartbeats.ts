@@ -138,9 +138,11 @@ export class Heartbeats {
     clearInterval(timer);
   }
 
-  /** Whether the node has an interface for the address, as far as it has said. */
+  /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
   #isAble(node: string, address: string): boolean {
-    return !isAbout(node === this.#options.node ? this.#unable : this.#liveness.unable(node), address);
+    const isOurs = !isAbout(this.#unable, address);
+    if (node === this.#options.node) return isOurs;
+    return (isOurs || this.#liveness.heard.includes(node)) && !isAbout(this.#liveness.unable(node), address);
   }
 
   #warnOfClock({ node, sent }: Heartbeat): void {
