@@ -85,8 +85,9 @@ export const RULES = {
       "parsing peer <name> invalid BGPPeer address <value>",
       "parsing peer <name> invalid router ID <value>",
       "parsing peer <name> invalid source IP <value>",
+      "parsing peer <name> invalid source IP <value>: the peer is of the other family",
     ],
-    when: "peerAddress or sourceAddress is no address, or routerID is no IPv4 address.",
+    when: "peerAddress or sourceAddress is not the address of a machine, or of another family than the other one; or routerID is no IPv4 address, or 0.0.0.0.",
   },
   P7: {
     ...permanent,

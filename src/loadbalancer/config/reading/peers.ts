@@ -56,6 +56,7 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
     ...asn.complaints,
     ...address.complaints,
     ...source.complaints,
+    ...strangeSource(source.address, address.address, say),
     ...routerId.complaints,
     ...timerComplaints,
     ...connect.complaints,
@@ -133,11 +134,24 @@ function readAddress(
   try {
     const parsed = parseAddress(text);
     const address = parsed.mappedIPv4 ?? parsed;
-    return family && address.family !== family ? { complaints: [complain(text)] } : { complaints: [], address };
+    const fits = family ? address.family === family && address.value !== 0n : isHost(address);
+    return fits ? { complaints: [], address } : { complaints: [complain(text)] };
   } catch (error) {
     if (error instanceof IpError) return { complaints: [complain(text)] };
     throw error;
   }
+}
+
+/** Neither none nor many. */
+function isHost({ family, value }: Address): boolean {
+  const isMulticast = family === 4 ? value >> 28n === 0xen : value >> 120n === 0xffn;
+  return value !== 0n && !isMulticast;
+}
+
+/** A session of one family cannot begin at an address of the other. */
+function strangeSource(source: Address | undefined, address: Address | undefined, say: Say): Complaint[] {
+  if (!source || !address || source.family === address.family) return [];
+  return [say("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer is of the other family`)];
 }
 
 const LONGEST = 65_535;
