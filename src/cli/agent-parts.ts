@@ -45,8 +45,8 @@ interface Part extends Restorable {
   close(): void;
 }
 
-/** Addresses of the local network outlive an agent by two minutes. */
-const RESTORE_AFTER_MS = 15_000;
+/** Addresses of the local network outlive an agent that is killed by 20 s. */
+const RESTORE_AFTER_MS = 10_000;
 
 interface Shared extends AgentPartsOptions {
   nodes: Cache<Node>;

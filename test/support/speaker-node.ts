@@ -82,7 +82,7 @@ export class SpeakerNode {
   }
 
   /** The agent, in this process; or one that finds no API server, or has less rights there. */
-  startAgent({ away = false, as = this.#access, restoreAfterMs = away ? 0 : 15_000, ...more }: AgentStart = {}): void {
+  startAgent({ away = false, as = this.#access, restoreAfterMs = away ? 0 : 10_000, ...more }: AgentStart = {}): void {
     const stop = new AbortController();
     const log = createLog({ level: process.env["SPEAKER_LOG"] === undefined ? "silent" : "debug" }).child({ node: this.name });
     const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : as;
