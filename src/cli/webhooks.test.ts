@@ -21,8 +21,12 @@ test("webhook and controller in one process watch every kind once", () => {
   const asked = vi.spyOn(manager, "cache");
   const own = { manager, client, log, namespace: "plumbline-system" };
   addWebhooks({ ...own, metallbNamespace: "metallb-system", port: 0 });
-  const settle = () => Promise.resolve();
-  addControllerParts({ ...own, routerNamespace: "openperouter-system", loadBalancer: { namespace: "metallb-system" }, settle });
+  addControllerParts({
+    ...own,
+    routerNamespace: "openperouter-system",
+    loadBalancer: { namespace: "metallb-system" },
+    settle: async () => {},
+  });
   const cachesOf = (kind: Kind) =>
     new Set(asked.mock.results.filter((_, nth) => asked.mock.calls[nth]?.[0] === kind).map(({ value }) => value as unknown));
   for (const kind of [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community, Node] as unknown as Kind[]) {

@@ -248,12 +248,17 @@ describe("with two controllers of different classes on the same pools", () => {
   });
 
   test("of what both gave in the same moment the older Service keeps it, and the younger gets another", async () => {
-    await cluster.service("classy", edge);
-    await sleep(1_100);
-    await cluster.service("plain");
+    await Promise.all([controller.stop(), other.stop()]);
     await cluster.pool("both", ["192.0.2.160-192.0.2.161"]);
-    await cluster.hasAddresses("classy", "192.0.2.160");
-    await cluster.hasAddresses("plain", "192.0.2.161");
-    expect(await cluster.addresses("classy")).toEqual(["192.0.2.160"]);
+    await cluster.service("plain");
+    await sleep(1_100);
+    await cluster.service("a-classy", edge);
+    const carried = { status: { loadBalancer: { ingress: [{ ip: "192.0.2.160" }] } } };
+    for (const name of ["plain", "a-classy"]) await cluster.editService(name, carried, "status");
+    controller = cluster.controller("controller");
+    other = cluster.controller("classy", { lbClass: "example.com/edge" });
+    await cluster.hasAddresses("a-classy", "192.0.2.161");
+    await told("a-classy", /ClearAssignment: .*192.0.2.160/);
+    expect(await cluster.addresses("plain")).toEqual(["192.0.2.160"]);
   });
 });

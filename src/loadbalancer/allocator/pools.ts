@@ -38,10 +38,13 @@ export class Pools {
     return this.#stocks.get(name);
   }
 
-  equals(other: Pools): boolean {
-    if (this.#stocks.size !== other.#stocks.size) return false;
-    for (const [name, stock] of this.#stocks) if (other.get(name) !== stock) return false;
-    return true;
+  /** Those that are not as they were, or were not there. */
+  differentFrom(before: Pools): string[] {
+    return [...this.#stocks].filter(([name, stock]) => before.get(name) !== stock).map(([name]) => name);
+  }
+
+  get size(): number {
+    return this.#stocks.size;
   }
 
   /** The pool that an address is in, whoever may have it. */

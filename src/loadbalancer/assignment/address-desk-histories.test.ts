@@ -23,6 +23,7 @@ class World {
   #pools: readonly Pool[];
   #flying: { name: string; resourceVersion: string; patch: Patch; isGivenUp: boolean }[] = [];
   #version = 1;
+  readonly #refused = new Set<string>();
   #woken: string[] = [];
 
   constructor(pools: readonly Pool[]) {
@@ -49,7 +50,9 @@ class World {
     const found = this.services.get(name);
     // The queue has no two workers at one key.
     if (!found || this.#flying.some((patch) => patch.name === name && !patch.isGivenUp)) return;
-    const { patch } = this.#desk.decide(found);
+    const { patch, refused } = this.#desk.decide(found);
+    if (refused) this.#refused.add(name);
+    else this.#refused.delete(name);
     if (patch) this.#flying.push({ name, resourceVersion: found.metadata.resourceVersion ?? "", patch, isGivenUp: false });
   }
 
@@ -84,9 +87,10 @@ class World {
     this.#desk = this.#lead();
   }
 
-  /** Looks at everyone, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
-  settle(): boolean {
-    let keys = [...this.services.keys()];
+  /** Looks at those, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
+  settle(first: "everyone" | "those refused and woken" = "everyone"): boolean {
+    const woken = this.#woken.splice(0).map((key) => key.slice("shop/".length));
+    let keys = first === "everyone" ? [...this.services.keys()] : [...new Set([...this.#refused, ...woken])];
     for (let round = 0; round < 20; round++) {
       for (const name of keys) this.reconcile(name);
       keys = [...this.#flying.map(({ name }) => name), ...this.#woken.map((key) => key.slice("shop/".length))];
@@ -117,6 +121,11 @@ class World {
   #carry(found: Service, ingress: { ip: string }[]): void {
     const metadata = { ...found.metadata, resourceVersion: this.#next() };
     this.services.set(metadata.name, { ...found, metadata, status: { loadBalancer: { ingress } } });
+  }
+
+  /** What every Service says of itself. */
+  get all(): unknown[] {
+    return [...this.services.values()].map((one) => ({ name: one.metadata.name, from: one.metadata.annotations, shown: shownBy([one]) }));
   }
 
   /** Over all classes. */
@@ -155,7 +164,7 @@ function shownBy(services: Iterable<Service>): string[] {
   return [...services].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
 }
 
-describe("through any history of edits, lost writes and changes of leader", () => {
+describe("through any history of edits, lost writes and changes of leader", { timeout: 60_000 }, () => {
   const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
   const request = fc.oneof(
     fc.integer({ min: 0, max: 4 }).map((last) => `192.0.2.${last}`),
@@ -257,6 +266,22 @@ describe("through any history of edits, lost writes and changes of leader", () =
         }
       }),
       { seed: 6, numRuns: 400 },
+    );
+  });
+
+  test("when pools change it is enough to look at those who lack something, and at those who are woken", () => {
+    fc.assert(
+      fc.property(history, shape, (steps, ranges) => {
+        const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
+        for (const take of steps) take(world);
+        expect(world.settle()).toBe(true);
+        world.reshape([pool("main", ranges), pool("other", ["203.0.113.0/31"], { autoAssign: false })]);
+        expect(world.settle("those refused and woken")).toBe(true);
+        const shown = world.all;
+        expect(world.settle()).toBe(true);
+        expect(world.all).toEqual(shown);
+      }),
+      { seed: 9, numRuns: 150 },
     );
   });
 

@@ -120,6 +120,20 @@ test("a pool rings when something of it is taken or given back, and not when the
   expect(rung).toEqual(["main", "main"]);
 });
 
+test("pools that are told of again are no news to anyone; of others only those ring that are different", () => {
+  const [one, two] = [pool("one", ["192.0.2.0/30"]), pool("two", ["198.51.100.0/30"])];
+  const { desk, rung, woken } = open([one, two]);
+  desk.decide(service("web"));
+  rung.length = 0;
+  expect(desk.configure(loaded([one, { ...two, ranges: [...two.ranges] }]))).toBe(false);
+  expect([rung, woken]).toEqual([[], []]);
+  expect(desk.configure(loaded([one, pool("two", ["198.51.100.0/29"])]))).toBe(true);
+  expect(desk.configure(loaded([one], ["two", "three"]))).toBe(true);
+  expect(desk.configure(loaded([one], ["two", "three"]))).toBe(false);
+  expect(desk.configure(loaded([one]))).toBe(true);
+  expect([rung, woken]).toEqual([["two", "two", "three"], []]);
+});
+
 test("a pool that is invalid is not in effect, and one that nobody has ever heard of neither", () => {
   const { desk } = open([]);
   desk.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));

@@ -4,7 +4,7 @@ import type { Address } from "../../ip/address.ts";
 import { Allocator, type Held, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { readService } from "../services/read-services.ts";
-import { type Decision, decide, type Desk, reclaim } from "./decide.ts";
+import { type Decision, decide, type Desk, reclaim, sameSet } from "./decide.ts";
 import { annotatedPool, patchTo, type Shown } from "./shown.ts";
 import { VisibleAddresses } from "./visible-addresses.ts";
 
@@ -36,14 +36,15 @@ export class AddressDesk {
     this.#visible = new VisibleAddresses(options.onWake);
   }
 
-  /** From now on these pools. Services that lose or change something by it are woken. */
-  configure({ config, resources }: Loaded): void {
+  /** From now on these pools. Services that lose or change something by it are woken. Returns whether they are any different. */
+  configure({ config, resources }: Loaded): boolean {
     const pools = resources.filter(({ kind }) => kind === "IPAddressPool").map(({ name }) => name);
     this.#pools = new Set(pools);
     this.#broken = new Set(pools.filter((name) => !config.pools.has(name)));
-    const { lost, moved } = this.#allocator.setPools(config.pools.values(), this.#broken);
+    const { lost, moved, different } = this.#allocator.setPools(config.pools.values(), this.#broken);
     for (const key of [...lost, ...moved]) this.#options.onWake(key);
-    for (const pool of pools) this.#options.onPool(pool);
+    for (const pool of different ?? []) this.#options.onPool(pool);
+    return different !== undefined;
   }
 
   /** What the Services carry is theirs before anyone else is served; of two that carry the same the older keeps it. */
@@ -118,14 +119,13 @@ export class AddressDesk {
   }
 
   #note(before: readonly Held[], after: readonly Held[]): void {
-    const [had, has] = [before.map(textOf), after.map(textOf)];
-    const changed = [...before.filter((held) => !has.includes(textOf(held))), ...after.filter((held) => !had.includes(textOf(held)))];
+    const changed = [...before.filter((held) => !isAmong(after, held)), ...after.filter((held) => !isAmong(before, held))];
     for (const pool of new Set(changed.map(({ pool }) => pool))) this.#options.onPool(pool);
   }
 }
 
-function textOf({ pool, addresses }: Held): string {
-  return `${pool} ${addresses.map(String).sort().join(" ")}`;
+function isAmong(all: readonly Held[], { pool, addresses }: Held): boolean {
+  return all.some((held) => held.pool === pool && sameSet(held.addresses, addresses));
 }
 
 function versionOf({ metadata }: Service): string {

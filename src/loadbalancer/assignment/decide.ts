@@ -201,6 +201,6 @@ function failed({ refused }: Refusal, rest = ""): EventText {
   return { type: "Warning", reason: "AllocationFailed", message: `No address: ${refused}${rest}` };
 }
 
-function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
+export function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
   return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

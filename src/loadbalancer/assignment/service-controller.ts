@@ -67,8 +67,8 @@ export class ServiceController implements Runnable {
       this.#latest = loaded;
       return;
     }
-    this.#desk.configure(loaded);
-    for (const service of this.#options.services.list()) if (service.spec.type === "LoadBalancer") this.#bell.ring(keyOf(service));
+    // Who has all that it asks for, and loses nothing of it, has nothing to gain.
+    if (this.#desk.configure(loaded)) for (const key of this.#refused.keys()) this.#bell.ring(key);
   }
 
   usage(pool: string): Usage | undefined {

@@ -11,6 +11,7 @@ import type { Warning } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
 import type { NodeView } from "../services/service-view.ts";
 import type { ClusterSources, ClusterView } from "./cluster-view.ts";
+import { LoadPace } from "./load-pace.ts";
 
 export interface ClusterWatchOptions {
   view: ClusterView;
@@ -30,6 +31,7 @@ const STANDING_MS = 10_000;
 /** Keeps the view of the cluster up to date, and tells whoever wrote something that cannot be meant so. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
+  const pace = new LoadPace();
   let standing = new Map<string, Standing>();
   return controller("loadbalancer-view", {
     watches: [
@@ -40,7 +42,8 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
     ],
     log,
     reconcile() {
-      const differs = view.load(agents.living());
+      if (pace.waitMs > 0) return Promise.resolve({ requeueAfter: pace.waitMs });
+      const differs = pace.run(() => view.load(agents.living()));
       const now = performance.now();
       standing = new Map(
         view.loaded?.warnings.map((warning) => {
