@@ -49,6 +49,14 @@ const isHeld = (service: string, ip: string, node?: string) =>
 const other = (node: string) => (node === "worker0" ? "worker1" : "worker0");
 const label = (node: string, labels: Record<string, string | null>) =>
   cluster.client.resource(Node).patch({ name: node }, { metadata: { labels } }, { signal });
+/** Which nodes have told that others are not heard, and how often. */
+const unheard = async () => {
+  const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
+  const events = items.filter(({ reason }) => reason === "CandidateUnheard");
+  return events.map(({ type, involvedObject, count = 1 }) => `${type} ${involvedObject.kind}/${involvedObject.name} ${count}`).sort();
+};
+const heard = async () => (await l2Heartbeats.get()).values.find(({ labels }) => labels.outcome === "heard")?.value ?? 0;
+const nft = (netns: string, ...words: string[]) => run("ip", "netns", "exec", netns, "nft", ...words);
 let elected: string;
 
 test("one node has the address, and says so in the object of the Service, with who would take over", async () => {
@@ -75,11 +83,6 @@ test("nothing is written while it stays so, whatever else happens", async () => 
 
 test("candidates of whom no heartbeat arrives are told in an Event of each node, once", async () => {
   // Nobody has made a key.
-  const unheard = async () => {
-    const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
-    const events = items.filter(({ reason }) => reason === "CandidateUnheard");
-    return events.map(({ type, involvedObject, count = 1 }) => `${type} ${involvedObject.kind}/${involvedObject.name} ${count}`).sort();
-  };
   const both = ["Warning ConfigurationState/speaker-worker0 1", "Warning ConfigurationState/speaker-worker1 1"];
   await eventually(async () => expect(await unheard()).toEqual(both));
   await sleep(3_000);
@@ -196,13 +199,11 @@ test("a members object that a person breaks or deletes costs nobody an address, 
 test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {
   const key = { key: Buffer.alloc(32, 7).toString("base64") };
   await cluster.client.resource(Secret).create({ metadata: { name: heartbeatSecretName, namespace: OWN }, data: key }, { signal });
-  const heard = async () => (await l2Heartbeats.get()).values.find(({ labels }) => labels.outcome === "heard")?.value ?? 0;
   await eventually(async () => expect(await heard()).toBeGreaterThan(10));
   const rules =
     "add table inet deaf; add chain inet deaf input { type filter hook input priority -10; }; add rule inet deaf input udp dport 7947 drop";
-  const inNode = (netns: string, ...words: string[]) => run("ip", "netns", "exec", netns, "nft", ...words);
   const cut = async () => {
-    for (const { netns } of cluster.nodes) await inNode(netns, rules);
+    for (const { netns } of cluster.nodes) await nft(netns, rules);
     // Three heartbeats, and then the other believes to be elected and finds the address in use.
     await sleep(5_000);
   };
@@ -211,7 +212,7 @@ test("heartbeats are cut between two that live: who answers says so, and the oth
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual(["patch servicel2statuses/status shop/web"]);
   expect(await isHeld("web", "192.168.50.200")).toBe(elected);
   expect((await statusOf("web"))?.eligibleNodes).toEqual([elected]);
-  for (const { netns } of cluster.nodes) await inNode(netns, "delete", "table", "inet", "deaf");
+  for (const { netns } of cluster.nodes) await nft(netns, "delete", "table", "inet", "deaf");
   await isHeld("web", "192.168.50.200", elected);
 });
 
