@@ -166,7 +166,7 @@ export const RULES = {
   A2: {
     ...permanent,
     text: ["parsing address pool <name>: invalid CIDR <value> in pool <name>: <problem>"],
-    when: "An entry of addresses is neither a prefix nor a range of addresses of one family.",
+    when: "An entry of addresses is neither a prefix nor a range of addresses of one family, or has only such as no Service can have: loopback, groups, 0.0.0.0.",
   },
   A3: {
     ...permanent,

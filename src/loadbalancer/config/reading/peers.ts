@@ -3,6 +3,7 @@ import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
 import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { type Address, parseAddress } from "../../../ip/address.ts";
 import { IpError, quote } from "../../../ip/error.ts";
+import { scopeOf } from "../../../ip/scope.ts";
 import type { Claim } from "../../../resilience/claim.ts";
 import type { Peer, Profile } from "../config.ts";
 import type { ConfigObjects } from "../objects.ts";
@@ -142,10 +143,9 @@ function readAddress(
   }
 }
 
-/** Neither none nor many. */
-function isHost({ family, value }: Address): boolean {
-  const isMulticast = family === 4 ? value >> 28n === 0xen : value >> 120n === 0xffn;
-  return value !== 0n && !isMulticast;
+/** Neither nobody nor a group. */
+function isHost(address: Address): boolean {
+  return !["unspecified", "multicast"].includes(scopeOf(address));
 }
 
 /** A session of one family cannot begin at an address of the other. */
