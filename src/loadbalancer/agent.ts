@@ -11,7 +11,7 @@ import { Community } from "../api/metallb/community.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import { keyOf, type KubeObject } from "../api/kind.ts";
-import type { Cache } from "../kube/cache/cache.ts";
+import { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { controller } from "../kube/controller/controller.ts";
 import { aborted } from "../kube/controller/ending.ts";
@@ -25,12 +25,13 @@ import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
 import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
 import { LostViews } from "./report/lost-views.ts";
-import { leanNamespace, leanNode, leanService, leanSlice, serviceNameLabel } from "./services/lean.ts";
+import { leanNamespace, leanNode, leanSecret, leanService, leanSlice, serviceNameLabel } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
 import { readService } from "./services/read-services.ts";
 import { isOurs } from "./services/wish.ts";
 import { changesThatCount } from "./speaker/changes-that-count.ts";
 import type { Drivers } from "./speaker/drivers.ts";
+import { inOne } from "./speaker/finding.ts";
 import { LastTold } from "./speaker/last-told.ts";
 import type { SpeakerMemory } from "./speaker/memory.ts";
 import { ReferencedSecrets } from "./speaker/referenced-secrets.ts";
@@ -105,7 +106,11 @@ export function addSpeaker(options: SpeakerOptions): void {
     onL2: () => work.ring("holders"),
   });
   const speaker = new Speaker({ node, drivers, reports, memory, tidings, ring: (what) => work.ring(what), log });
-  const secrets = new ReferencedSecrets({ client, namespace, log, onChange: () => bell.ring(CONFIG) });
+  const secrets = new ReferencedSecrets({
+    namespace,
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log }),
+    onChange: () => bell.ring(CONFIG),
+  });
   const lost = new LostViews(Object.values(config.caches), CONFIG);
   reports.surroundings = {
     nodeUid: () => nodes.get(node)?.metadata.uid,
@@ -138,7 +143,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     if (!isPrimed) await prime();
     await secrets.follow(config.secretNames(), SECRETS_MS, signal);
     const objects = { ...config.objects(), namespaces: labelled(views.namespaces), nodes: labelled(nodes) };
-    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, lost.impairment());
+    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, inOne([lost.impairment(), secrets.impairment()]));
   };
 
   manager.add(

@@ -1,22 +1,24 @@
-import { Secret } from "../../api/core/secret.ts";
-import { Cache } from "../../kube/cache/cache.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { Secret } from "../../api/core/secret.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
 import { pause, untilAborted } from "../../kube/client/pause.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import { aborted } from "../../kube/controller/ending.ts";
-import type { Log } from "../../kube/log.ts";
-import { leanSecret } from "../services/lean.ts";
+import type { Impairment } from "../report/configuration-state.ts";
+import { LostViews } from "../report/lost-views.ts";
+
+type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;
 
 interface Options {
-  client: KubeClient;
   namespace: string;
-  log: Log;
+  /** Of the one Secret of that name. */
+  open(name: string): SecretCache;
   onChange(): void;
 }
 
 interface Followed {
-  readonly cache: Cache<Secret>;
+  readonly cache: SecretCache;
   readonly end: AbortController;
+  readonly lost: LostViews;
   /** Nobody waits for it any more: when it can be read, that is news. */
   isLate: boolean;
 }
@@ -37,6 +39,14 @@ export class ReferencedSecrets implements Runnable {
   get(name: string): Secret | "unreadable" | undefined {
     const { cache } = this.#followed.get(name) ?? {};
     return !cache || cache.synced ? cache?.get(`${this.#options.namespace}/${name}`) : "unreadable";
+  }
+
+  /** Why what they hold may be old. */
+  impairment(): Impairment | undefined {
+    const names = [...this.#followed].filter(([, { lost }]) => lost.impairment()).map(([name]) => name);
+    if (names.length === 0) return undefined;
+    const message = `The API does not let us read Secret ${names.sort().join(", ")} any more; what it held before still counts`;
+    return { reason: "SecretUnreadable", message };
   }
 
   /** Follows these from now on. Those that are new are waited for, but no longer than this; what can be read later is told as a change. */
@@ -64,10 +74,14 @@ export class ReferencedSecrets implements Runnable {
   }
 
   #begin(name: string): Followed {
-    const { client, namespace, log } = this.#options;
-    const cache = new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log });
-    const followed: Followed = { cache, end: new AbortController(), isLate: false };
+    const cache = this.#options.open(name);
+    const followed: Followed = { cache, end: new AbortController(), lost: new LostViews([cache], name), isLate: false };
     const { signal } = followed.end;
+    signal.addEventListener(
+      "abort",
+      followed.lost.subscribe(() => this.#options.onChange()),
+      { once: true },
+    );
     cache.start(signal);
     cache.subscribe((change) => {
       // What was there from the start is waited for.
