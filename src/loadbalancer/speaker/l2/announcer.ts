@@ -194,10 +194,11 @@ export class L2Announcer implements Runnable {
       this.candidates.unable = withoutInterface(this.#wanted.values(), seen);
       const unfit = new Map<string, string>();
       const sought: Sought[] = [];
+      const own = this.#options.peers().get(this.#options.node) ?? [];
       for (const [text, wanted] of this.#wanted) {
         const { address, candidates } = wanted;
         if (this.candidates.eligible(candidates, [address])[0] !== this.#options.node) continue;
-        const place = placeOf(wanted, seen);
+        const place = placeOf(wanted, seen, own);
         if ("nics" in place) sought.push({ address, nics: place.nics, candidates });
         else unfit.set(text, place.obstacle);
       }

@@ -1,5 +1,5 @@
 import type { Address } from "../../../ip/address.ts";
-import { fitting, nothingFits, type Nic, type Observed } from "./nics.ts";
+import { fitting, isNodesOwn, nothingFits, type Nic, type Observed } from "./nics.ts";
 
 export interface L2Wanted {
   readonly address: Address;
@@ -10,15 +10,20 @@ export interface L2Wanted {
   readonly candidates: readonly string[];
 }
 
-/** Where an address would be on this node, or why it cannot be there. */
+/**
+ * Where an address would be on this node, or why it cannot be there. What the node itself is reached by, it must not answer for as a service: all
+ * that is not translated would be dropped.
+ */
 export function placeOf(
   { address, interfaces }: L2Wanted,
   seen: Observed,
+  ownAddresses: readonly string[],
 ): { readonly nics: readonly Nic[] } | { readonly obstacle: string } {
   const text = String(address);
+  if (ownAddresses.includes(text)) return { obstacle: `${text} is the node's own address` };
   const nics = fitting(seen, address.family, interfaces);
-  const foreign = nics.find(({ name }) => seen.foreign.has(`${text} ${name}`));
-  if (foreign) return { obstacle: `${text} is on ${foreign.name} already, put there by somebody else` };
+  const foreign = seen.foreign.get(text)?.find((name) => isNodesOwn(name) || nics.some((nic) => nic.name === name));
+  if (foreign !== undefined) return { obstacle: `${text} is on ${foreign} already, put there by somebody else` };
   return nics.length === 0 ? { obstacle: nothingFits(interfaces) } : { nics };
 }
 
