@@ -7,6 +7,11 @@ import { isOurs } from "../services/wish.ts";
 import type { AddressDesk } from "./address-desk.ts";
 import { loaded, open, service } from "./specimen.ts";
 
+const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
+const soak = SOAK_MINUTES > 0;
+/** How many histories, and from where. */
+const runs = (seed: number, numRuns: number) => (soak ? { seed: Date.now() % 1_000_000, numRuns: 100 * numRuns } : { seed, numRuns });
+
 interface Patch {
   metadata?: { annotations: Record<string, string | null> };
   status?: Service["status"];
@@ -164,7 +169,7 @@ function shownBy(services: Iterable<Service>): string[] {
   return [...services].flatMap(({ status }) => (status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
 }
 
-describe("through any history of edits, lost writes and changes of leader", { timeout: 60_000 }, () => {
+describe("through any history of edits, lost writes and changes of leader", { timeout: soak ? 30 * 60_000 : 60_000 }, () => {
   const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
   const request = fc.oneof(
     fc.integer({ min: 0, max: 4 }).map((last) => `192.0.2.${last}`),
@@ -265,7 +270,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
           expect(world.doubles).toEqual([]);
         }
       }),
-      { seed: 6, numRuns: 400 },
+      runs(6, 400),
     );
   });
 
@@ -281,7 +286,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
         expect(world.settle()).toBe(true);
         expect(world.all).toEqual(shown);
       }),
-      { seed: 9, numRuns: 150 },
+      runs(9, 150),
     );
   });
 
@@ -309,7 +314,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
         expect(world.settle()).toBe(true);
         expect(world.doublesOfAll).toEqual([]);
       }),
-      { seed: 8, numRuns: 200 },
+      runs(8, 200),
     );
     // In the same moment they may, and some did.
     expect(met).toBeGreaterThan(0);
@@ -325,7 +330,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
         expect(world.settle()).toBe(true);
         expect(world.addressed).toBe(4);
       }),
-      { seed: 7, numRuns: 200 },
+      runs(7, 200),
     );
   });
 });
