@@ -65,6 +65,25 @@ test.concurrent("an agent that is stopped longer than its addresses live asks fi
   expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
 });
 
+test.concurrent("an agent that is stopped with all its processes for less time than its addresses live goes on, and nobody takes them", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby"), a.hearsAll(), b.hearsAll()]);
+  a.signalWire("SIGSTOP");
+  a.signal("SIGSTOP");
+  await b.is(VIP, "in-use");
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  a.signal("SIGCONT");
+  a.signalWire("SIGCONT");
+  await b.is(VIP, "standby");
+  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  await answers.from(a.station.mac);
+  expect(answers.owners).toEqual([a.station.mac]);
+  expect(answers.doubles).toEqual([]);
+});
+
 test.concurrent("where only the heartbeats are cut, the next candidate finds the address in use and leaves it", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
@@ -88,12 +107,12 @@ test.concurrent.each([VIP, VIP6])(
     const macs = [a, b].map(({ station }) => segment.addLink(station, "eth1"));
     const answers = segment.watch(vip);
     for (const node of [a, b]) node.want({ address: vip, interfaces: ["eth1"], candidates: ["a", "b"] });
-    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), b.hearsAll()]);
+    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), a.hearsAll(), b.hearsAll()]);
     // Heartbeats go over eth0, and are heard all the while.
     segment.carrier(a.station, "eth1", false);
     expect(await b.is(vip, "holding")).toMatchObject({ interfaces: ["eth1"] });
-    expect(b.word.alive).toMatchObject({ a: true });
-    expect(a.word.states[vip]).toEqual({ is: "standby" });
+    await b.until(({ alive }) => alive["a"] === true);
+    await a.is(vip, "standby");
     await answers.from(macs[1] as string);
     segment.carrier(a.station, "eth1", true);
     await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), answers.from(macs[0] as string)]);
