@@ -108,6 +108,7 @@ test.concurrent.each([VIP, VIP6])(
     const answers = segment.watch(vip);
     for (const node of [a, b]) node.want({ address: vip, interfaces: ["eth1"], candidates: ["a", "b"] });
     await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), a.hearsAll(), b.hearsAll()]);
+    await answers.from(macs[0] as string);
     // Heartbeats go over eth0, and are heard all the while.
     segment.carrier(a.station, "eth1", false);
     expect(await b.is(vip, "holding")).toMatchObject({ interfaces: ["eth1"] });
