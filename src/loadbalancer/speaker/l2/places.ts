@@ -30,8 +30,14 @@ export function placeOf(
 /** The addresses that this node leaves to others: all of a Service, if one of them has no interface here. Its addresses stay together. */
 export function withoutInterface(wanted: Iterable<L2Wanted>, seen: Observed): ReadonlySet<string> {
   const all = [...wanted];
-  const homeless = new Set(
-    all.filter(({ address, interfaces }) => fitting(seen, address.family, interfaces).length === 0).map(({ service }) => service),
-  );
+  // Thousands of addresses are selected for a few sets of interfaces.
+  const known = new Map<string, boolean>();
+  const fits = ({ address: { family }, interfaces }: L2Wanted): boolean => {
+    const selection = `${family} ${interfaces?.join(" ") ?? "*"}`;
+    const found = known.get(selection) ?? fitting(seen, family, interfaces).length > 0;
+    known.set(selection, found);
+    return found;
+  };
+  const homeless = new Set(all.filter((one) => !fits(one)).map(({ service }) => service));
   return new Set(all.filter(({ service }) => homeless.has(service)).map(({ address }) => String(address)));
 }

@@ -12,7 +12,7 @@ export interface Heartbeat {
   readonly macs: readonly string[];
   /** It has just taken an address off a link. */
   readonly letGo: boolean;
-  /** What it leaves to others, because it has no interface for it. An agent of an earlier version does not say. */
+  /** What it leaves to others, because it has no interface for it. An agent that has only just started does not know yet. */
   readonly unable?: Inability;
 }
 

@@ -34,7 +34,8 @@ export class Heartbeats {
   readonly #acquaintances = new Set<string>();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
-  #unable: Inability = NONE;
+  /** Undefined until it is known. */
+  #unable: Inability | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class Heartbeats {
   /** Addresses that this node leaves to others; they are told at once. */
   set unable(addresses: ReadonlySet<string>) {
     const next = inabilityOf(addresses);
-    if (isSame(this.#unable, next)) return;
+    if (this.#unable && isSame(this.#unable, next)) return;
     this.#unable = next;
     this.#speak(this.#options.peers(), false);
   }
@@ -140,7 +141,7 @@ export class Heartbeats {
 
   /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
   #isAble(node: string, address: string): boolean {
-    const isOurs = !isAbout(this.#unable, address);
+    const isOurs = !isAbout(this.#unable ?? NONE, address);
     if (node === this.#options.node) return isOurs;
     return (isOurs || this.#liveness.heard.includes(node)) && !isAbout(this.#liveness.unable(node), address);
   }
@@ -163,7 +164,7 @@ export class Heartbeats {
     if (!sealing || listeners.size === 0) return;
     this.#number += 1;
     const numbered = { started: this.#started, number: this.#number, sent: Date.now() };
-    const bytes = seal({ node, ...numbered, macs: [...macs()], letGo, unable: this.#unable }, sealing);
+    const bytes = seal({ node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) }, sealing);
     for (const listener of listeners) {
       for (const address of nodes.get(listener) ?? []) {
         send(address, bytes);

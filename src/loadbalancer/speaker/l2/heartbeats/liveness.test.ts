@@ -153,6 +153,21 @@ test("what was recorded more than a minute ago is not believed, nor is a strange
   expect(liveness.heard).toEqual([]);
 });
 
+test("an agent that was restarted and has not looked at its links yet cannot do other than before", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1, { unable: ["0a0b0c0d"] }), 0, 50_000);
+  liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 1_000, 50_000);
+  expect(liveness.unable("b")).toEqual(["0a0b0c0d"]);
+  liveness.hear(beat(2, { started: 2_000, sent: 50_002, unable: [] }), 2_000, 50_000);
+  expect(liveness.unable("b")).toEqual([]);
+  // What it said when it was a member before is not known of it now.
+  liveness.hear(beat(3, { started: 2_000, sent: 50_003, unable: ["0a0b0c0d"] }), 3_000, 50_000);
+  liveness.members([], 4_000);
+  liveness.members(["b"], 5_000);
+  expect(liveness.unable("b")).toEqual([]);
+});
+
 test("heartbeats tell whose a MAC is", () => {
   const liveness = new Liveness();
   liveness.members(["b"], 0);

@@ -63,7 +63,8 @@ export class Liveness {
     if (!follows && Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
     if (last && !isNewer(heartbeat, last)) return "stale";
     const returned = pulse.silent || pulse.warned;
-    this.#last.set(heartbeat.node, heartbeat);
+    const { unable = last?.unable } = heartbeat;
+    this.#last.set(heartbeat.node, { ...heartbeat, ...(unable && { unable }) });
     pulse.heard = now;
     pulse.silent = false;
     pulse.warned = false;
