@@ -301,6 +301,16 @@ export const bfdMetrics = {
 };
 
 // loadbalancer/speaker/l2/
+export const l2RequestsReceived = metallbCounter(
+  "layer2_requests_received",
+  "ARP requests and neighbour solicitations for an address that this node holds, on its interfaces.",
+  "ip",
+);
+export const l2ResponsesSent = metallbCounter(
+  "layer2_responses_sent",
+  "Those that were answered: all of them, since the kernel does it.",
+  "ip",
+);
 export const l2GratuitousSent = metallbCounter(
   "layer2_gratuitous_sent",
   "Gratuitous ARPs and unsolicited neighbour advertisements sent for an address that this node holds.",

@@ -4,9 +4,10 @@ import { parseAddress } from "../../../ip/address.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Addresses, l2Conflicts, l2GratuitousSent, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
 import { Doorbell } from "./doorbell.ts";
 import type { Said } from "./wire/frames.ts";
+import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard/guard.ts";
 import { Heartbeats } from "./heartbeats/heartbeats.ts";
@@ -74,6 +75,7 @@ export class L2Announcer implements Runnable {
       },
       onEnd: () => this.#move(),
       onSaid: (said, device) => this.#hear(said, device),
+      onAsked: (address, device, times) => countAsked(address, this.#tenures.standing(address), device, times),
       onDatagram: (bytes) => this.candidates.take(bytes),
       onFailed: (device, words) => this.#tenures.unsent(device, `frames cannot be sent: ${words}`, performance.now()),
     });
@@ -223,14 +225,14 @@ export class L2Announcer implements Runnable {
       this.#respotted = true;
       this.#surround([]);
       this.candidates.tellLetGo();
-      for (const { address } of steps.drop) l2GratuitousSent.remove({ ip: String(address) });
+      for (const { address } of steps.drop) forgetCounts(address);
     }
     this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
   }
 
   #announce(address: Address, nic: Nic): void {
     this.#wire.announce(address, nic);
-    l2GratuitousSent.inc({ ip: String(address) });
+    countGratuitous(address);
   }
 
   /** Rules come before an address, and go after it. */
