@@ -6,21 +6,12 @@ import { asOccupant, Occupants } from "./occupants.ts";
 import { alternatives, nothingIn, Pools, type Found } from "./pools.ts";
 import { refusal, type Refusal } from "./refusal.ts";
 import { Register, type Held } from "./register.ts";
-import type { Stock } from "./stock.ts";
+import type { Stock, Usage } from "./stock.ts";
 import { Waiting, type Place, type Waiter } from "./waiting.ts";
 
-export type { Held, Refusal };
+export type { Held, Refusal, Usage };
 
-export interface Usage {
-  readonly assignedIPv4: bigint;
-  readonly assignedIPv6: bigint;
-  readonly availableIPv4: bigint;
-  readonly availableIPv6: bigint;
-  /** How many Services have an address from the pool. */
-  readonly services: number;
-}
-
-export interface PoolChange {
+interface PoolChange {
   readonly lost: readonly string[];
   readonly moved: readonly string[];
   readonly different?: readonly string[];
@@ -162,17 +153,7 @@ export class Allocator {
 
   /** undefined: there is no such pool. */
   usage(pool: string): Usage | undefined {
-    const stock = this.#pools.get(pool);
-    if (!stock) return undefined;
-    const assigned = (family: Family) => BigInt(stock.assigned[family]);
-    const available = (family: Family) => (stock.pool ? stock.spaces[family].capacity - assigned(family) : 0n);
-    return {
-      assignedIPv4: assigned(4),
-      assignedIPv6: assigned(6),
-      availableIPv4: available(4),
-      availableIPv6: available(6),
-      services: stock.services,
-    };
+    return this.#pools.get(pool)?.usage;
   }
 
   #claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {

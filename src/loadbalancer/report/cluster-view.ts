@@ -34,7 +34,7 @@ export interface ClusterSources {
   readonly nodes: Listed<Node>;
 }
 
-export interface ClusterViewOptions {
+interface ClusterViewOptions {
   /** Nodes that ask not to be used for load balancers are, by all speakers. */
   readonly ignoreExclude: boolean;
   /** What the speakers say of their configuration. */
