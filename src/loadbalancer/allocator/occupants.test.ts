@@ -69,6 +69,12 @@ describe("what a Service has that someone else serves", () => {
     expect(told(allocator.allocate(wish("s")))).toBe("a: 10.0.0.0");
   });
 
+  test("does not count where the pool would give it to nobody", () => {
+    const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"], { avoidBuggyIPs: true }));
+    allocator.occupy(foreign("x"), addresses("10.0.0.0", "10.0.0.1"), nobody);
+    expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, availableIPv4: 0n });
+  });
+
   test("is no obstacle to a pool edit that takes the pool away from others", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "fc00::/126"]));
     allocator.occupy(foreign("x"), addresses("10.0.0.0", "fc00::"), nobody);

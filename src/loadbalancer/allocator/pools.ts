@@ -47,10 +47,10 @@ export class Pools {
     return this.#stocks.size;
   }
 
-  /** The pool that an address is in, whoever may have it. */
+  /** The pool that could give the address, whoever may have it. */
   at(address: Address): Stock | undefined {
     const segment = this.#territory.locate(address);
-    return segment && this.#stocks.get(segment.pool);
+    return segment && numberOf(segment, address.value) !== undefined ? this.#stocks.get(segment.pool) : undefined;
   }
 
   /** The pool that the Service may have these addresses from. `from`: where it has them from, if that pool should be broken. */
