@@ -45,7 +45,7 @@ const said = (node: string, result: "Valid" | "Invalid" | "Unknown"): Configurat
   status: { result },
 });
 
-test("nodes that are alive and whose speaker says that its configuration is invalid are in doubt, until it says otherwise", () => {
+test("nodes that are alive and whose speaker does not run on what is written, or cannot read all of it, are in doubt until it says otherwise", () => {
   const states: ConfigurationState[] = [];
   const view = new ClusterView(sources, { ignoreExclude: false, states: holding(ConfigurationState, states) });
   view.load(["n1", "n2"]);
@@ -55,6 +55,16 @@ test("nodes that are alive and whose speaker says that its configuration is inva
   });
   expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([true, new Set(["n1"])]);
   expect(view.load(["n1", "n2"])).toBe(false);
-  states[0] = said("n1", "Unknown");
+  const valid = (reason: string): ConfigurationState => {
+    const conditions = [{ type: "Valid", status: "True" as const, reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    return { ...said("n1", "Valid"), status: { result: "Valid", conditions } };
+  };
+  states[0] = valid("SecretsUnreadable");
+  expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([false, new Set(["n1"])]);
+  states[0] = valid("Starting");
+  expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([true, new Set()]);
+  states[0] = said("n1", "Invalid");
+  view.load(["n1", "n2"]);
+  states[0] = valid("ConfigurationValid");
   expect([view.load(["n1", "n2"]), view.landscape?.doubtful]).toEqual([true, new Set()]);
 });

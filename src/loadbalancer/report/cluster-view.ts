@@ -93,8 +93,8 @@ export class ClusterView {
 
   /** What a speaker keeps of before, and which Secrets it could not use, nobody else knows. */
   #doubtful(alive: ReadonlySet<string> | undefined): Set<string> {
-    const invalid = this.states.list().filter(({ status }) => status?.result === "Invalid");
-    return new Set(invalid.flatMap((state) => nodeOfReport(state) ?? []).filter((node) => alive?.has(node)));
+    const others = this.states.list().filter((state) => !isAsWritten(state));
+    return new Set(others.flatMap((state) => nodeOfReport(state) ?? []).filter((node) => alive?.has(node)));
   }
 
   #load(nodes: readonly NodeView[]): Loaded {
@@ -114,6 +114,15 @@ export class ClusterView {
       { view: { of: "cluster" }, lastGood: this.#lastGood, now: new Date() },
     );
   }
+}
+
+/** One that only just begins has nothing to say yet. */
+const CERTAIN = new Set(["ConfigurationValid", "Starting"]);
+
+/** Whether the component runs on what is written, with nothing that kept it from reading all of it. */
+export function isAsWritten({ status }: ConfigurationState): boolean {
+  const valid = status?.conditions?.find(({ type }) => type === "Valid");
+  return status?.result !== "Invalid" && (!valid || CERTAIN.has(valid.reason));
 }
 
 function landscapeOf(

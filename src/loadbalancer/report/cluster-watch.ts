@@ -10,7 +10,7 @@ import { configChangesOf } from "../config-changes.ts";
 import type { Warning } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
 import type { NodeView } from "../services/service-view.ts";
-import type { ClusterSources, ClusterView } from "./cluster-view.ts";
+import { type ClusterSources, type ClusterView, isAsWritten } from "./cluster-view.ts";
 import { LoadPace } from "./load-pace.ts";
 
 export interface ClusterWatchOptions {
@@ -37,7 +37,7 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
     watches: [
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
       nodeChanges(nodes),
-      resultsOf(view.states),
+      certaintyOf(view.states),
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
     ],
     log,
@@ -101,11 +101,11 @@ function nodeChanges(nodes: ClusterSources["nodes"]): Source {
 }
 
 /** Whether a speaker runs on what is written. */
-function resultsOf(states: ClusterView["states"]): Source {
+function certaintyOf(states: ClusterView["states"]): Source {
   return {
     subscribe: (enqueue) =>
       states.subscribe((change) => {
-        if (change.type !== "updated" || change.old.status?.result !== change.object.status?.result) enqueue(KEY);
+        if (change.type !== "updated" || isAsWritten(change.old) !== isAsWritten(change.object)) enqueue(KEY);
       }),
     ready: (signal) => states.waitForSync(signal),
   };
