@@ -137,5 +137,6 @@ export function withoutNews(node: Node): Node {
   const conditions = (node.status?.conditions ?? [])
     .filter(({ type }) => type === "NetworkUnavailable")
     .map(({ type, status }) => ({ type, status }));
-  return { ...node, status: { conditions } };
+  const addresses = node.status?.addresses;
+  return { ...node, status: { conditions, ...(addresses && { addresses }) } };
 }
