@@ -70,6 +70,8 @@ describe("a write is refused in the words of the documents", () => {
     await create(IPAddressPool, pool("client1-pool", ["192.168.10.0/24"]));
     const text = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
     expect(await refusal(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
+    const range = 'CIDR "192.168.10.250-192.168.11.5" in pool "ranges" overlaps with already defined CIDR "192.168.10.0/24"';
+    expect(await refusal(IPAddressPool, pool("ranges", ["192.168.10.250-192.168.11.5"]))).toContain(range);
     await create(IPAddressPool, pool("client2-pool", ["192.168.20.0/24"]));
     const edit = { spec: { addresses: ["192.168.20.0/24", "192.168.10.100/32"] } };
     await expect(client.resource(IPAddressPool).patch({ name: "client2-pool", namespace }, edit, { signal })).rejects.toThrow(
@@ -90,7 +92,11 @@ describe("a write is refused in the words of the documents", () => {
     await expect(create(BGPPeer, peer("p", { myASN: 0, peerAddress: "x", holdTime: "1s" }))).rejects.toThrow(
       /is invalid: \[spec.holdTime: .*, spec.myASN: parsing peer p missing local ASN, spec.peerAddress: .*\]/,
     );
-    await expect(create(BGPAdvertisement, bgpAd("ad", { communities: ["70000:1"] }))).rejects.toThrow("invalid community value");
+    for (const value of ["70000:1", "large:1:2:4294967296"]) {
+      await expect(create(BGPAdvertisement, bgpAd("ad", { communities: [value] }))).rejects.toThrow("invalid community value");
+    }
+    const twice = bgpAd("ad", { communities: ["64512:1", "64512:1"] });
+    await expect(create(BGPAdvertisement, twice)).rejects.toThrow('duplicate definition of community "64512:1"');
     await expect(create(L2Advertisement, l2Ad("l2", { interfaces: ["no/name"] }))).rejects.toThrow("invalid interface");
     await expect(create(Community, community("c", { alias: "1" }))).rejects.toThrow(
       'parsing community "alias": invalid community format: 1',
@@ -102,10 +108,22 @@ describe("a write is refused in the words of the documents", () => {
     expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("BGPAdvertisement wide could not stay");
   });
 
-  test("an object in another namespace", async () => {
-    await expect(
-      client.resource(IPAddressPool).create({ ...pool("p", ["10.0.0.0/24"]), metadata: { name: "p", namespace: "default" } }, { signal }),
-    ).rejects.toThrow("resource must be created in metallb-system namespace");
+  test("anything in another namespace", async () => {
+    const objects: readonly [Kind, KubeObject][] = [
+      [IPAddressPool, pool("p", ["10.0.0.0/24"])],
+      [BGPPeer, peer("p")],
+      [BFDProfile, profile("p")],
+      [BGPAdvertisement, bgpAd("p")],
+      [L2Advertisement, l2Ad("p")],
+      [Community, community("p", { alias: "64512:1" })],
+    ];
+    for (const [kind, object] of objects) {
+      const elsewhere = { ...object, metadata: { name: "p", namespace: "default" } };
+      await expect(client.resource(kind).create(elsewhere, { signal })).rejects.toThrow(
+        "resource must be created in metallb-system namespace",
+      );
+    }
+    expect(new Set(objects.map(([kind]) => kind))).toEqual(new Set(KINDS));
   });
 
   test("the deletion of a profile that a peer names", async () => {
