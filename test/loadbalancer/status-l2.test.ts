@@ -236,8 +236,10 @@ test("an address that two Services share stays when one of them goes, and goes w
 
 test("a Service that the advertisement does not select has no object, and one that is gone leaves none", async () => {
   await cluster.patch(L2Advertisement, "ad", { spec: { serviceSelectors: [{ matchLabels: { app: "web" } }] } });
-  await eventually(async () => expect(await cluster.names(ServiceL2Status)).toEqual([]));
-  expect(await holder("192.168.50.200")).toEqual([]);
+  await eventually(async () => {
+    expect(await cluster.names(ServiceL2Status)).toEqual([]);
+    expect(await holder("192.168.50.200")).toEqual([]);
+  });
   await cluster.patch(Service, "web", { metadata: { labels: { app: "web" } } }, "shop");
   await isHeld("web", "192.168.50.200", elected);
   await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } }, "shop");
