@@ -28,6 +28,8 @@ const quiet = () => sleep(1_500);
 const poolOf = async (name: string) => (await cluster.readService(name)).metadata.annotations?.["metallb.io/ip-allocated-from-pool"];
 const told = (name: string, words: RegExp) => eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(words));
 
+const on = (port: number) => ({ ports: [{ protocol: "TCP" as const, port }], selector: { app: `on-${port}` } });
+
 describe("addresses", () => {
   test("a Service gets one in one write, with the pool that it is from, and an Event", async () => {
     await cluster.pool("small", ["192.0.2.10-192.0.2.11"]);
@@ -151,6 +153,21 @@ describe("addresses", () => {
     await cluster.removeService("holder");
     await cluster.hasAddresses("mover", "192.0.2.90");
     expect(await poolOf("mover")).toBe("second");
+  });
+
+  test("one address is shared as long as key, ports and backend allow it, and who may not any more gets another", async () => {
+    await cluster.pool("shared", ["192.0.2.110-192.0.2.112"]);
+    const annotations = { "metallb.io/allow-shared-ip": "together" };
+    await cluster.service("http", { annotations, ...on(80) });
+    await cluster.hasAddresses("http", "192.0.2.110");
+    await cluster.service("https", { annotations, ...on(443) });
+    await cluster.hasAddresses("https", "192.0.2.110");
+    await cluster.service("http-too", { annotations, ...on(80) });
+    await cluster.hasAddresses("http-too", "192.0.2.111");
+    await cluster.editService("https", { spec: { externalTrafficPolicy: "Local" } });
+    await cluster.hasAddresses("https", "192.0.2.112");
+    await told("https", /ClearAssignment: 192.0.2.110/);
+    expect(await cluster.addresses("http")).toEqual(["192.0.2.110"]);
   });
 
   test("a Service that is none of ours any more gives its address back", async () => {
