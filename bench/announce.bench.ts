@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { FrrPass } from "../src/frr/apply.ts";
+import { originatedTag } from "../src/frr/show.ts";
 import { reload, reloadDifference } from "../src/frr/reload.ts";
 import { replaceFile } from "../src/resilience/atomic-file.ts";
 import type { Advertised } from "../src/loadbalancer/announce/decision.ts";
 import { BgpSpeaker } from "../src/loadbalancer/speaker/bgp/bgp-speaker.ts";
 import { frrInNamespace, type FrrInNamespace } from "../test/support/frr.ts";
 import { asMetallbWritesIt } from "./announce/metallb.ts";
-import { addressOf, advertisedOf, CONFIG, keyOf, NODE } from "./announce/services.ts";
+import { AwaitedRoute } from "./announce/awaited-route.ts";
+import { addressOf, advertisedOf, COMMUNITY, CONFIG, keyOf, NODE } from "./announce/services.ts";
 import { compare, interleaved, median, type Bench, type Measure } from "./measure.ts";
 
 const SERVICES = 10_000;
@@ -41,16 +43,23 @@ async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): 
   files.with = announcer.text();
   announcer.services.delete(keyOf(ONE_MORE));
   await announcer.apply();
+  const theRoute = new AwaitedRoute(frr.instance.router, addressOf(ONE_MORE), COMMUNITY);
 
   const { ours, peer } = await interleaved({
     ours: async () => {
       const times: number[] = [];
       for (let pass = 0; pass < PASSES_PER_RUN; pass++) {
-        announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
-        times.push(await timed(() => announcer.apply(1)));
+        times.push(
+          await timed(async () => {
+            announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
+            await announcer.apply(1);
+            await theRoute.isThere();
+          }),
+        );
         await announcer.settled();
         announcer.services.delete(keyOf(ONE_MORE));
         await announcer.apply(1);
+        await theRoute.isGone();
         await announcer.settled();
       }
       const ms = median(times);
@@ -59,9 +68,13 @@ async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): 
     },
     peer: async () => {
       // Our own lines, which are as few as can be. To render them is not counted.
-      const ms = await timed(() => reload(frr.instance, files.with, signal));
+      const ms = await timed(async () => {
+        await reload(frr.instance, files.with, signal);
+        await theRoute.isThere();
+      });
       say(`frr-reload.py --reload: ${ms.toFixed(0)} ms`);
       await reload(frr.instance, files.without, signal);
+      await theRoute.isGone();
       return ms;
     },
   });
@@ -91,7 +104,11 @@ async function asMetallb(say: (line: string) => void): Promise<number[]> {
     for (let run = 0; run < 5; run++) {
       const middle = addressOf(METALLB_SERVICES + run);
       const more = addresses.concat(middle);
-      const ms = await timed(() => reload(frr.instance, asMetallbWritesIt(more), signal));
+      const theRoute = new AwaitedRoute(frr.instance.router, middle);
+      const ms = await timed(async () => {
+        await reload(frr.instance, asMetallbWritesIt(more), signal);
+        await theRoute.isThere();
+      });
       say(`frr-reload.py --reload of MetalLB's lines: ${ms.toFixed(0)} ms`);
       await reload(frr.instance, asMetallbWritesIt(addresses), signal);
       times.push(ms);
@@ -116,6 +133,7 @@ class Announcer {
           this.#pass = await FrrPass.open(instance, applied, signal);
           return this.#pass;
         },
+        tagOf: ({ vrf, prefix }, signal) => originatedTag(instance.router, vrf, prefix, signal),
         writeBootFile: (text) => replaceFile(join(instance.stateDirectory, "frr.conf"), text),
       },
     });

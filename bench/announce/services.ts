@@ -7,11 +7,13 @@ import { bgpAd, config, node, peer, pool, service } from "../../src/loadbalancer
 const POOLS = [pool("pool", ["10.64.0.0/10"])];
 const INDEX = new PoolIndex(POOLS);
 
+export const COMMUNITY = "64512:1";
+
 /** Two top-of-rack routers, and an advertisement with a community. */
 export const CONFIG = config({
   pools: POOLS,
   peers: [peer("tor-1", { address: "192.0.2.1" }), peer("tor-2", { address: "192.0.2.2" })],
-  bgpAds: [bgpAd("ad", { communities: ["64512:1"] })],
+  bgpAds: [bgpAd("ad", { communities: [COMMUNITY] })],
 });
 
 export const NODE = { name: "node-a", internalIPv4: "192.0.2.10" };

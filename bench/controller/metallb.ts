@@ -21,9 +21,10 @@ export async function metallbServes({ binary, kubeconfig, directory }: Metallb, 
   await reset(client, signal);
   const services = new Cache(client, Service, { namespace: TENANT });
   const done = Promise.withResolvers<void>();
-  let addressed = 0;
+  const addressed = new Set<string>();
   services.subscribe(({ object }) => {
-    if (object.status?.loadBalancer?.ingress && ++addressed === count) done.resolve();
+    if (object.status?.loadBalancer?.ingress) addressed.add(object.metadata.name);
+    if (addressed.size === count) done.resolve();
   });
   services.start(signal);
   await services.waitForSync(signal);

@@ -25,10 +25,12 @@ addControllerParts({
   settle: () => Promise.resolve(),
 });
 const services = new Cache(client, Service, { namespace: TENANT, transform: addressOnly });
-let addressed = 0;
+// Each once: a Service may be written again before the last has its address.
+const addressed = new Set<string>();
 const done = Promise.withResolvers<void>();
 services.subscribe(({ object }) => {
-  if (object.status?.loadBalancer?.ingress && ++addressed === Number(count)) done.resolve();
+  if (object.status?.loadBalancer?.ingress) addressed.add(object.metadata.name);
+  if (addressed.size === Number(count)) done.resolve();
 });
 services.start(signal);
 void manager.run(signal);

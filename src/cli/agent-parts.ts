@@ -14,6 +14,7 @@ import { addRouter } from "../router/controller.ts";
 import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
 import { FrrUnderUs } from "./frr-under-us.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-machine.ts";
+import { type Restorable, restoreUnlessRead } from "./restoring.ts";
 import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
 
 export interface AgentPartsOptions {
@@ -32,19 +33,20 @@ export interface AgentPartsOptions {
 }
 
 export interface AgentParts {
-  /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster is `away`. */
-  run(signal: AbortSignal, options?: { away: boolean }): Promise<void>;
+  /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster has not been read in this time. */
+  run(signal: AbortSignal, options?: { restoreAfterMs?: number }): Promise<void>;
 }
 
 /** One domain of the agent, apart from what the manager runs. */
-interface Part {
+interface Part extends Restorable {
   /** Until the signal: what needs no cluster. */
   run(signal: AbortSignal): Promise<unknown>;
-  /** Sets up what was live last, without a word from the cluster. */
-  restore(signal: AbortSignal): Promise<void>;
   /** Open connections would keep the process from ending. */
   close(): void;
 }
+
+/** Addresses of the local network outlive an agent that is killed by 20 s. */
+const RESTORE_AFTER_MS = 10_000;
 
 interface Shared extends AgentPartsOptions {
   nodes: Cache<Node>;
@@ -59,17 +61,20 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
   const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
 
+  // All caches are synced when the manager starts the first of its runnables.
+  const read = new AbortController();
+  manager.add({ name: "first view of the cluster", run: () => Promise.resolve(read.abort()) });
   manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
   const parts: Part[] = [];
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
   if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));
   manager.add(events, { stage: "writers" });
   return {
-    async run(signal, { away } = { away: false }) {
+    async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
       const stop = new AbortController();
       const broken = new AbortController();
       const besides = parts.map((part) => part.run(stop.signal).catch((error: unknown) => broken.abort(error)));
-      if (away) besides.push(...parts.map((part) => restore(part, log, stop.signal)));
+      besides.push(restoreUnlessRead(parts, { afterMs: restoreAfterMs, read: read.signal, log }, stop.signal));
       try {
         await manager.run(AbortSignal.any([signal, broken.signal]));
       } finally {
@@ -81,14 +86,6 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       if (broken.signal.aborted) throw broken.signal.reason;
     },
   };
-}
-
-async function restore(part: Part, log: Log, signal: AbortSignal): Promise<void> {
-  try {
-    await part.restore(signal);
-  } catch (error) {
-    if (!signal.aborted) log.error({ error }, "what was live last cannot be set up without the API server");
-  }
 }
 
 function routerPart({ manager, client, log, node, nodes, place, startFrr, budget, events }: Shared, namespace: string): Part {
@@ -153,8 +150,9 @@ function loadBalancerPart(
   return {
     // Addresses of the local network are held with or without the API server.
     run: (signal) => Promise.all([machine?.l2.run(signal), startFrr && ours.run(signal)]),
-    async restore() {
-      machine?.l2.set(await memory.addresses());
+    async restore(_signal, read) {
+      const addresses = await memory.addresses();
+      if (!read.aborted) machine?.l2.set(addresses);
       // It reads what it last had when it starts.
       if (startFrr && (await memory.applied()).length > 0) await ours.up();
     },

@@ -1,10 +1,11 @@
+import { readdir } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { Node } from "../api/core/node.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import { Manager } from "../kube/controller/manager.ts";
-import { createLog } from "../kube/log.ts";
+import { createLog, type Log } from "../kube/log.ts";
 import {
   type LoadBalancerOptions,
   type RouterPlaceOptions,
@@ -68,7 +69,7 @@ async function run({
   for (const flag of FRUGAL) setFlagsFromString(flag);
   const log = createLog({ level: logLevel }).child({ node });
   const client = await connectToCluster(options);
-  const away = !(await answers(client, node));
+  const away = !(await answers(client, node, { hasRunBefore: () => hasRunBefore(options.stateDirectory), log }));
   const manager = new Manager({ client, log, healthAddress });
   const agent = addAgentParts({
     manager,
@@ -81,18 +82,34 @@ async function run({
     ...(router === "on" && { routerNamespace }),
     ...(loadbalancer === "on" && { loadbalancer: options }),
   });
-  await agent.run(new AbortController().signal, { away });
+  await agent.run(new AbortController().signal, away ? { restoreAfterMs: 0 } : {});
 }
 
-/** Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
-async function answers(client: KubeClient, node: string): Promise<boolean> {
+/**
+ * Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come; and where an agent has run
+ * before, there is something to go on with until someone gives us our rights back.
+ */
+async function answers(
+  client: KubeClient,
+  node: string,
+  { hasRunBefore, log }: { hasRunBefore: () => Promise<boolean>; log: Log },
+): Promise<boolean> {
   try {
     await client.resource(Node).get(node, { signal: AbortSignal.timeout(10_000) });
     return true;
   } catch (error) {
     if (isKubeError(error, "NotFound")) return true;
     if (!isKubeError(error, "Unauthorized", "Forbidden")) return false;
+    if (await hasRunBefore()) {
+      log.error({ error }, "the API server refuses us; the node goes on as it was");
+      return false;
+    }
     client.close();
     throw error;
   }
+}
+
+async function hasRunBefore(stateDirectory: string): Promise<boolean> {
+  const names = await readdir(stateDirectory).catch(() => []);
+  return names.some((name) => name.endsWith(".json"));
 }

@@ -102,7 +102,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states: speakers.states });
+    const { states, l2: l2Reports, bgp: bgpReports } = speakers;
+    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
   }
   addConnectivity({ ...parts, manager, events, budget });
   manager.add(events, { stage: "writers", leaderOnly: true });
@@ -134,10 +135,10 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
 }
 
 /** What a Node says of itself all the time, and nobody here reads, is left out. */
-function withoutNews(node: Node): Node {
+export function withoutNews(node: Node): Node {
   const conditions = (node.status?.conditions ?? [])
     .filter(({ type }) => type === "NetworkUnavailable")
     .map(({ type, status }) => ({ type, status }));
-  const addresses = (node.status?.addresses ?? []).filter(({ type }) => type === "InternalIP");
-  return { ...node, status: { conditions, addresses } };
+  const addresses = node.status?.addresses;
+  return { ...node, status: { conditions, ...(addresses && { addresses }) } };
 }

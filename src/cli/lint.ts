@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { LOAD_BALANCER } from "./agent-options.ts";
 import { EXIT } from "./exit.ts";
 import { lint, type PlacedFailure } from "./linting/lint.ts";
 import { LINT_RULES, LINT_WARNERS } from "./linting/rules.ts";
@@ -10,6 +11,7 @@ interface LintOptions {
   filename: string[];
   node?: string;
   interfaces?: string[];
+  metallbNamespace: string;
   output: "text" | "json";
 }
 
@@ -18,6 +20,7 @@ export function configure(command: Command): void {
     .requiredOption("-f, --filename <path...>", "files, directories with all below them, - for standard input")
     .option("--node <name>", "the node that they are meant for; otherwise what every node would say")
     .option("--interfaces <names>", "the interfaces that the node has, with commas", (names: string) => names.split(","))
+    .option("--metallb-namespace <name>", "where the load balancer's configuration is", LOAD_BALANCER.metallbNamespace)
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
@@ -32,9 +35,9 @@ Examples:
     .action(run);
 }
 
-async function run({ filename, output, node, interfaces }: LintOptions): Promise<void> {
+async function run({ filename, output, node, interfaces, metallbNamespace }: LintOptions): Promise<void> {
   const inputs = await readInputs(filename);
-  const context = { ...(node !== undefined && { node }), ...(interfaces && { interfaces }) };
+  const context = { metallbNamespace, ...(node !== undefined && { node }), ...(interfaces && { interfaces }) };
   const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNERS);
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   if (output === "json") printItems("Failure", failures);

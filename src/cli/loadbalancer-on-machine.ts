@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { FrrPass } from "../frr/apply.ts";
 import { FrrInstance } from "../frr/instance.ts";
+import { originatedTag } from "../frr/show.ts";
 import type { Log } from "../kube/log.ts";
 import type { Seams } from "../loadbalancer/agent.ts";
 import { BgpSpeaker } from "../loadbalancer/speaker/bgp/bgp-speaker.ts";
@@ -73,6 +74,7 @@ export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frr
             await frrUp?.();
             return FrrPass.open(frr, fragments, signal);
           },
+          tagOf: ({ vrf, prefix }, signal) => originatedTag(frr.router, vrf, prefix, signal),
           writeBootFile: (text) => replaceFile(frr.bootFile, text),
         },
         applied,

@@ -13,6 +13,7 @@ import { WebhookCertificates } from "../kube/webhook/certificates.ts";
 import { ValidatingWebhookConfiguration } from "../kube/webhook/configuration.ts";
 import { WebhookServer } from "../kube/webhook/server.ts";
 import { registerLoadBalancer } from "../loadbalancer/webhooks.ts";
+import { withoutNews } from "./controller-parts.ts";
 
 const NAME = "plumbline-webhook";
 
@@ -50,11 +51,7 @@ export function addWebhooks(options: {
     bgpAdvertisements: manager.cache(BGPAdvertisement, here),
     l2Advertisements: manager.cache(L2Advertisement, here),
     communities: manager.cache(Community, here),
-    nodes: manager.cache(Node, { transform: labelsOnly }),
+    nodes: manager.cache(Node, { transform: withoutNews }),
   };
   registerLoadBalancer(server, sources, metallbNamespace);
-}
-
-function labelsOnly({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } }: Node): Node {
-  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } })) as Node;
 }

@@ -72,6 +72,17 @@ export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<
   return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }
 
+/** The tag of the route to a prefix that BGP has of its own making, in the VRF of that name or the main one (""); undefined: it has none. */
+export async function originatedTag(router: FrrRouter, vrf: string, prefix: string, signal: AbortSignal): Promise<number | undefined> {
+  const where = `${vrf === "" ? "" : `vrf ${vrf} `}${prefix.includes(":") ? "ipv6" : "ipv4"} unicast`;
+  const said = await read(router, "bgpd", `show bgp ${where} ${prefix} json`, signal);
+  // One that was taken back stays for a moment, marked.
+  const own = list(record(said)["paths"])
+    .map(record)
+    .find(({ sourced, removed }) => sourced === true && removed !== true);
+  return own && number(own["tag"]);
+}
+
 function sessionsOf(vrf: string, families: unknown): Session[] {
   const found = new Map<string, Session & { families: SessionFamily[] }>();
   for (const [family, summary] of members(families)) {

@@ -248,6 +248,15 @@ const metallbCounter = <L extends string>(name: string, help: string, ...labelNa
   new Counter<L>({ name: `metallb_${name}`, help, labelNames, registers: [registry] });
 export const serviceUpdates = metallbCounter("k8s_client_updates_total", "Times a Service was looked at.");
 export const serviceUpdateErrors = metallbCounter("k8s_client_update_errors_total", "Times that could not be finished; it is tried again.");
+export const addressRepairs = counter(
+  "service_address_repairs_total",
+  "Times the addresses in a Service's status were put back after somebody else had changed them. `manager` is who, by the Service's managedFields.",
+  "manager",
+);
+export const contestedServices = gauge(
+  "contested_services",
+  "Services whose addresses somebody else keeps changing, so that they are put back only now and then.",
+);
 export const speakerAnnounced = metallbGauge(
   "speaker_announced",
   "1 for each address that this node announces. `protocol` is bgp or layer2.",
@@ -292,6 +301,16 @@ export const bfdMetrics = {
 };
 
 // loadbalancer/speaker/l2/
+export const l2RequestsReceived = metallbCounter(
+  "layer2_requests_received",
+  "ARP requests and neighbour solicitations for an address that this node holds, on its interfaces.",
+  "ip",
+);
+export const l2ResponsesSent = metallbCounter(
+  "layer2_responses_sent",
+  "Those that were answered: all of them, since the kernel does it.",
+  "ip",
+);
 export const l2GratuitousSent = metallbCounter(
   "layer2_gratuitous_sent",
   "Gratuitous ARPs and unsolicited neighbour advertisements sent for an address that this node holds.",

@@ -11,9 +11,10 @@ import { Community } from "../api/metallb/community.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import { keyOf, type KubeObject } from "../api/kind.ts";
-import type { Cache } from "../kube/cache/cache.ts";
+import { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { controller, type Result } from "../kube/controller/controller.ts";
+import { controller } from "../kube/controller/controller.ts";
+import { aborted } from "../kube/controller/ending.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
@@ -24,12 +25,13 @@ import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
 import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
 import { LostViews } from "./report/lost-views.ts";
-import { leanNamespace, leanNode, leanService, leanSlice, serviceNameLabel } from "./services/lean.ts";
+import { leanNamespace, leanNode, leanSecret, leanService, leanSlice, serviceNameLabel } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
 import { readService } from "./services/read-services.ts";
 import { isOurs } from "./services/wish.ts";
 import { changesThatCount } from "./speaker/changes-that-count.ts";
 import type { Drivers } from "./speaker/drivers.ts";
+import { inOne } from "./speaker/finding.ts";
 import { LastTold } from "./speaker/last-told.ts";
 import type { SpeakerMemory } from "./speaker/memory.ts";
 import { ReferencedSecrets } from "./speaker/referenced-secrets.ts";
@@ -80,8 +82,7 @@ const MEMBERS = "members";
 /** A pass may have a rebuild of FRR's configuration in it. */
 const PASS_MS = 180_000;
 const RESYNC_MS = 60_000;
-const SECRETS_MS = 5_000;
-const UNREAD_MS = 5_000;
+const SECRETS_MS = 2_000;
 
 /** The load balancer of this node, for as long as the manager runs: what the cluster asks for is announced, and what became of it reported. */
 export function addSpeaker(options: SpeakerOptions): void {
@@ -105,13 +106,18 @@ export function addSpeaker(options: SpeakerOptions): void {
     onL2: () => work.ring("holders"),
   });
   const speaker = new Speaker({ node, drivers, reports, memory, tidings, ring: (what) => work.ring(what), log });
-  const secrets = new ReferencedSecrets({ client, namespace, log, onChange: () => bell.ring(CONFIG) });
+  const secrets = new ReferencedSecrets({
+    namespace,
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log }),
+    onChange: () => bell.ring(CONFIG),
+  });
   const lost = new LostViews(Object.values(config.caches), CONFIG);
   reports.surroundings = {
     nodeUid: () => nodes.get(node)?.metadata.uid,
     isNode: (name) => nodes.get(name) !== undefined,
     isPeer: (name) => config.caches.peers.get(`${namespace}/${name}`) !== undefined,
     isService: (key) => services.get(key) !== undefined,
+    isMember: (name) => speaker.isMember(name),
   };
 
   const place = () => {
@@ -133,15 +139,11 @@ export function addSpeaker(options: SpeakerOptions): void {
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
   };
-  const load = async (signal: AbortSignal): Promise<Result> => {
+  const load = async (signal: AbortSignal): Promise<void> => {
     if (!isPrimed) await prime();
-    const unread = await secrets.follow(config.secretNames(), SECRETS_MS, signal);
-    if (unread.length > 0) {
-      speaker.cannotRead({ reason: "SecretUnreadable", message: `The API does not let us read Secret ${unread.join(", ")}` });
-      return { requeueAfter: UNREAD_MS };
-    }
+    await secrets.follow(config.secretNames(), SECRETS_MS, signal);
     const objects = { ...config.objects(), namespaces: labelled(views.namespaces), nodes: labelled(nodes) };
-    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, lost.impairment());
+    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, inOne([lost.impairment(), secrets.impairment()]));
   };
 
   manager.add(
@@ -181,11 +183,13 @@ export function addSpeaker(options: SpeakerOptions): void {
         if (key === "bgp") return speaker.carryOutBgp(signal);
         if (key === "l2") return speaker.carryOutL2();
         if (key === "sessions") return speaker.publishSessions();
-        speaker.publishHolders();
+        await speaker.publishHolders();
       },
     }),
   );
   manager.add(secrets);
+  // After the last pass has ended or was cut.
+  manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
   bell.ring(CONFIG);
 }
 

@@ -19,6 +19,27 @@ test.each<[string, number, Change<IPAddressPool>]>([
     1,
     { type: "updated", old: pool(), object: pool({}, { claims: [{ claim: "range/a", since: "2026-01-01T00:00:00Z" }] }) },
   ],
+  [
+    "a record that an object which nobody edited is as old as it is",
+    0,
+    {
+      type: "updated",
+      old: pool({ creationTimestamp: "2026-01-01T00:00:00Z" }),
+      object: pool({ creationTimestamp: "2026-01-01T00:00:00Z" }, { claims: [{ claim: "range/a", since: "2026-01-01T00:00:00Z" }] }),
+    },
+  ],
+  [
+    "the same of one that was edited, which may keep what it had before",
+    1,
+    {
+      type: "updated",
+      old: pool({ generation: 2, creationTimestamp: "2026-01-01T00:00:00Z" }),
+      object: pool(
+        { generation: 2, creationTimestamp: "2026-01-01T00:00:00Z" },
+        { claims: [{ claim: "range/a", since: "2026-01-01T00:00:00Z" }] },
+      ),
+    },
+  ],
   ["a counter", 0, { type: "updated", old: pool(), object: pool({ resourceVersion: "2" }, { assignedIPV4: 1 }) }],
   ["an annotation", 0, { type: "updated", old: pool(), object: pool({ annotations: { note: "x" } }) }],
 ])("%s counts %i times", (_what, times, change) => {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../api/kind.ts";
 import type { Cache, Change } from "../kube/cache/cache.ts";
 import type { Source } from "../kube/controller/source.ts";
+import type { RecordedClaim } from "../resilience/claim.ts";
 
 /** The changes of a cache that can change the configuration: what programs write into a status is none, except who asked first for what. */
 export function configChangesOf<T extends KubeObject>(cache: Pick<Cache<T>, "subscribe" | "waitForSync">, key: string): Source {
@@ -19,7 +20,9 @@ function matters<T extends KubeObject>(change: Change<T>): boolean {
 }
 
 function whatCounts(object: KubeObject): unknown {
-  const { uid, generation, labels = {}, deletionTimestamp } = object.metadata;
-  const { claims = [] } = (object as { status?: { claims?: unknown[] } }).status ?? {};
-  return { uid, generation, labels, deletionTimestamp, claims };
+  const { uid, generation, labels = {}, deletionTimestamp, creationTimestamp } = object.metadata;
+  const { claims = [] } = (object as { status?: { claims?: readonly RecordedClaim[] } }).status ?? {};
+  // Without a record an object is as old as it is, and as long as nobody has edited it there is nothing else that it could go back to.
+  const saysNothing = generation === 1 && claims.every(({ since }) => since === creationTimestamp);
+  return { uid, generation, labels, deletionTimestamp, claims: saysNothing ? [] : claims };
 }

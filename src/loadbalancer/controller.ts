@@ -9,6 +9,8 @@ import { Community } from "../api/metallb/community.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
+import type { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../api/metallb/service-l2-status.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
@@ -27,6 +29,7 @@ import { ClusterView } from "./report/cluster-view.ts";
 import { clusterWatch } from "./report/cluster-watch.ts";
 import { addConfigurationReports } from "./report/configuration-reports.ts";
 import { addPoolReports } from "./report/pool-reports.ts";
+import { strayConfiguration } from "./report/strays.ts";
 
 export interface LoadBalancerOptions {
   manager: Manager;
@@ -48,6 +51,10 @@ export interface LoadBalancerOptions {
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
   /** Every ConfigurationState of the configuration's namespace. */
   states: Cache<ConfigurationState>;
+  /** Whether the nodes that are elected answer for the addresses of Services. */
+  l2Reports: Cache<ServiceL2Status>;
+  /** To whom nodes announce Services. */
+  bgpReports: Cache<ServiceBGPStatus>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
@@ -124,6 +131,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
   });
 
   const secrets = manager.cache(Secret, { namespace: options.namespace, fieldSelector: `metadata.name=${heartbeatSecretName}` });
+  manager.add(strayConfiguration(options), { leaderOnly: true });
   manager.add(heartbeatKeyMaker({ client, namespace: options.namespace, secrets, log }), { leaderOnly: true });
 }
 

@@ -1,7 +1,12 @@
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { parseAddress } from "../../src/ip/address.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
 import { LAUNCHER, plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 
@@ -64,6 +69,52 @@ test("an agent speaks to its API server, reports, and ends without touching the 
   expect(await run("unshare", "-n", "-m", "env", ...environment, "bash", "-c", MACHINE)).toBe(
     "plumbline_router_unavailable 0\nagent ended with 0\nrouter bgp 64514\n",
   );
+});
+
+/** A machine that was started anew, with an agent whom the API server refuses. */
+const REFUSED = `
+set -eu
+ip link set lo up
+ip link add eth0 type veth peer name segment
+ip addr add 192.168.50.10/24 dev eth0
+ip link set eth0 up
+ip link set segment up
+"$PLUMBLINE" agent --node n1 --router off --kubeconfig "$KUBE" --state-directory "$STATE" --health-address 127.0.0.1:7081 >"$STATE.log" 2>&1 &
+agent=$!
+trap 'kill -KILL $agent 2>/dev/null' EXIT
+for attempt in $(seq 300); do ip -o addr show dev eth0 | grep -q 192.168.50.200/32 && break; sleep 0.1; done
+ip -o addr show dev eth0 | grep -o 192.168.50.200/32
+kill -TERM $agent
+wait $agent && echo "agent ended with 0"
+trap - EXIT
+`;
+
+test("an agent that is refused says so and ends, but on a machine where one has run before it sets up what was live last", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "plumbline-agent-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const server = createServer((_request, response) => {
+    const status = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", message: "it is not for you", code: 403 };
+    response.writeHead(403, { "content-type": "application/json" }).end(JSON.stringify(status));
+  });
+  server.listen(join(directory, "api.sock"));
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const [kubeconfig, state] = [join(directory, "kubeconfig"), join(directory, "state")];
+  const config = {
+    clusters: [{ name: "c", cluster: { server: `unix:${join(directory, "api.sock")}` } }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    users: [{ name: "u", user: {} }],
+    "current-context": "c",
+  };
+  await writeFile(kubeconfig, JSON.stringify(config));
+
+  const refused = await plumbline(["agent", "--node", "n1", "--kubeconfig", kubeconfig, "--state-directory", state]);
+  expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("it is not for you")]);
+
+  const held = { address: parseAddress("192.168.50.200"), service: "shop/web", candidates: ["n1"] };
+  await new SpeakerMemory(state, createLog({ level: "silent" })).keep({ addresses: [held] });
+  const environment = [`PLUMBLINE=${LAUNCHER}`, `KUBE=${kubeconfig}`, `STATE=${state}`];
+  expect(await run("unshare", "-n", "env", ...environment, "bash", "-c", REFUSED)).toBe("192.168.50.200/32\nagent ended with 0\n");
 });
 
 test("an agent without anyone to speak to says so", async () => {

@@ -188,6 +188,10 @@ test("describe shows the object and its events", async () => {
   expect(stdout).toMatch(/^Name: +red$/m);
   expect(stdout).toMatch(/^ +Vni: +301$/m);
   expect(stdout).toMatch(/Warning +Kept +\S+ +plumbline +the last good form stays/);
+  const slice = { metadata: { name: "web-1", labels: { "kubernetes.io/service-name": "web" } }, addressType: "IPv4" };
+  const endpoints = { endpoints: [{ addresses: ["10.1.0.10"] }], ports: [{ port: 80 }] };
+  const behind = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", ...slice, ...endpoints };
+  expect(await kubectl("create", "-f", await file("slice.json", JSON.stringify(behind)))).toMatchObject({ code: 0 });
   for (const what of [
     ["svc", "web"],
     ["cm", "settings"],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { bfdPeers, knownAddresses, sessions, vnis } from "../../src/frr/show.ts";
+import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -111,6 +111,25 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
         { vni: 200, type: "L3", vrf: "red", state: "Down", macs: 0, neighbors: 0, vteps: [] },
       ]);
     }, patient);
+  });
+
+  test("tells the tag of what it originates, in every VRF and family, and at once that it no longer does", async () => {
+    const { router } = one.instance;
+    const bgpd = await router.open("bgpd", signal);
+    const map = ["route-map tagged permit 1", "set tag 4711", "exit"];
+    const v4 = ["address-family ipv4 unicast", "network 203.0.113.7/32 route-map tagged", "exit-address-family"];
+    const v6 = ["address-family ipv6 unicast", "network 2001:db8::7/128 route-map tagged", "exit-address-family"];
+    await bgpd.configure([...map, "router bgp 64511", ...v4, ...v6, "exit", "router bgp 64511 vrf red", ...v4, ...v6], signal);
+    const tags = () =>
+      Promise.all(["", "red"].flatMap((vrf) => ["203.0.113.7/32", "2001:db8::7/128"].map((to) => originatedTag(router, vrf, to, signal))));
+    expect(await tags()).toEqual([4711, 4711, 4711, 4711]);
+    await bgpd.configure(["router bgp 64511", ...v4.map((line) => line.replace("network", "no network"))], signal);
+    expect(await tags()).toEqual([undefined, 4711, 4711, 4711]);
+    bgpd.close();
+    // What the other side has told us is not of our making.
+    await expect.poll(() => originatedTag(router, "", "198.51.100.1/32", signal), patient).toBe(0);
+    expect(await originatedTag(router, "", "198.51.100.2/32", signal)).toBeUndefined();
+    expect(await originatedTag(router, "", "10.0.0.0/8", signal)).toBeUndefined();
   });
 
   test("counts the MAC addresses of a VNI", async () => {

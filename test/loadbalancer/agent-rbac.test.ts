@@ -44,6 +44,7 @@ const running: (() => Promise<void>)[] = [];
 let api: SuiteApiServer;
 let admin: KubeClient;
 let directory: string;
+let settled = 0;
 
 beforeAll(async () => {
   api = await apiServer("lb-agent-rbac");
@@ -97,11 +98,15 @@ async function startAgent(): Promise<void> {
     ignoreExclude: false,
     memory: new SpeakerMemory(directory, log),
     drivers: () => ({
-      bgp: () => ({ applied: [], apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }) }),
+      bgp: () => ({
+        applied: [],
+        apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
+        settled: () => Promise.resolve(void settled++),
+      }),
       l2: {
         set: () => undefined,
         state: () => ({ is: "holding", since: new Date(), interfaces: ["eth0"] }),
-        isAlive: () => true,
+        candidates: { eligible: (candidates) => candidates, strangers: [], remember: () => undefined, pulses: new Map() },
         protection: () => ({ is: "on" }),
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
@@ -178,11 +183,17 @@ test("a right that is missing flips no result, and is told as the reason why the
 
   await roles.patch(role, { rules: rules.filter(({ resources }) => !resources.includes("secrets")) }, { signal });
   await create(BGPPeer, "second", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.2", passwordSecret: { name: "other" } });
+  // It costs nobody else anything.
+  await create(BGPPeer, "third", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.3" });
   await eventually(async () => {
-    const { result, conditions } = (await state()) ?? {};
+    const { result, conditions, resources } = (await state()) ?? {};
     expect(result).toBe("Valid");
     expect(conditions).toMatchObject([{ type: "Valid", status: "True", reason: "SecretUnreadable" }]);
-    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other");
+    expect(conditions?.[0]?.message).toContain("The API does not let us read Secret other: BGPPeer second is left out; apart from that: ");
+    expect(resources?.filter(({ kind }) => kind === "BGPPeer").map(({ name, state }) => `${name} ${state}`)).toEqual([
+      "second Failed",
+      "third Applied",
+    ]);
   });
   await roles.patch(role, { rules }, { signal });
   await eventually(async () => {
@@ -254,4 +265,10 @@ describe("what it may not", () => {
     await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
     client.close();
   });
+});
+
+test("an agent that ends waits until what FRR has is on the disk", async () => {
+  expect(settled).toBe(0);
+  await Promise.all(running.splice(0).map((stop) => stop()));
+  expect(settled).toBe(1);
 });

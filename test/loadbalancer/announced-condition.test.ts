@@ -4,7 +4,10 @@ import { Lease } from "../../src/api/core/lease.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
+import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
+import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { microTime } from "../../src/api/time.ts";
 import { agentLeaseName, componentLabel, nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
@@ -114,6 +117,86 @@ test("where a node answers on its links it is named, and what changes within ten
   const writes = (await cluster.writes("controller")).slice(before.length);
   expect(writes.filter((write) => write.includes("services/web/status"))).toHaveLength(1);
   await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
+test("where the elected node finds the address in use that is said, with an Event, until the address is free", async () => {
+  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
+  await cluster.pool("taken", ["192.0.2.0/24"]);
+  await cluster.service("taken");
+  await endpoints("taken", "n1");
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
+  const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("taken"))?.message ?? "") ?? [];
+  const statuses = cluster.client.resource(ServiceL2Status);
+  const place = { name: "taken", namespace: "shop" };
+  await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: elected } } }, { signal });
+  const say = (status: "True" | "False", reason: string) => {
+    const condition = {
+      type: "Announced",
+      status,
+      reason,
+      message: "02:00:00:00:00:07 has it",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    };
+    return statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
+  };
+  await say("False", "AddressInUse");
+  const message = `L2: ${elected} does not answer for it: 02:00:00:00:00:07 has it`;
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "False", reason: "addressInUse", message }));
+  await eventually(async () => expect(await cluster.events("taken")).toContain(`NotAnnounced: ${message}`));
+  await say("True", "Announcing");
+  await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
+  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
+/** What the speaker of a node says of its configuration, and that it announces a Service. */
+async function speaks(node: string, result: "Valid" | "Invalid", service?: string): Promise<void> {
+  const annotations = { [nodeAnnotation]: node };
+  const state = { name: `speaker-${node}`, namespace: METALLB };
+  await cluster.client
+    .resource(ConfigurationState)
+    .apply({ metadata: { ...state, annotations } }, { signal, fieldManager: node, force: true });
+  await cluster.client.resource(ConfigurationState).patchStatus(state, { status: { result } }, { signal });
+  if (service === undefined) return;
+  const report = { name: `${service}-${node}`, namespace: "shop", annotations };
+  await cluster.client.resource(ServiceBGPStatus).create({ metadata: report }, { signal });
+  await cluster.client.resource(ServiceBGPStatus).patchStatus(report, { status: { service, node, bgpPeers: ["all"] } }, { signal });
+}
+
+test("what nodes keep of before counts, also for a controller that never saw it; a peer that they cannot use does not", async () => {
+  await cluster.pool("kept", ["192.0.2.0/24"]);
+  await cluster.client
+    .resource(BGPPeer)
+    .create({ metadata: all, spec: { myASN: 64512, peerASN: 64513, peerAddress: "198.51.100.1" } }, { signal });
+  await cluster.client.resource(BGPAdvertisement).create({ metadata: all, spec: {} } as never, { signal });
+  await cluster.service("kept");
+  await endpoints("kept", "n1");
+  const both = "BGP: 2 nodes announce it, 1 not (speakerSilent)";
+  await eventually(async () => expect(await announced("kept")).toMatchObject({ status: "True", message: both }));
+
+  // The advertisement names a community that nobody has defined; both nodes go on without it.
+  for (const node of ["n1", "n2"]) await speaks(node, "Invalid", "kept");
+  await cluster.client.resource(BGPAdvertisement).patch(all, { spec: { communities: ["unheard-of"] } }, { signal });
+  await controller.stop();
+  const { resourceVersion } = (await cluster.readService("kept")).metadata;
+  controller = cluster.controller("anew", { silenceMs: 600_000 });
+  await cluster.service("never-announced");
+  await endpoints("never-announced", "n1");
+  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool kept";
+  await eventually(async () => expect(await announced("never-announced")).toMatchObject({ status: "False", message: uncovered }));
+  expect((await cluster.readService("kept")).metadata.resourceVersion).toBe(resourceVersion);
+
+  // It is repaired. One node takes it; the other cannot use the peer, because of its Secret.
+  await cluster.client.resource(BGPAdvertisement).patch(all, { spec: { communities: null } }, { signal });
+  await speaks("n1", "Valid");
+  await cluster.client.resource(ServiceBGPStatus).delete({ name: "kept-n2", namespace: "shop" }, { signal });
+  const one = "BGP: 1 node announces it, 1 not (configurationInvalid), 1 not (speakerSilent)";
+  for (const name of ["kept", "never-announced"]) {
+    await eventually(async () => expect(await announced(name)).toMatchObject({ status: "True", message: one }));
+  }
+  await speaks("n2", "Valid");
+  await eventually(async () => expect(await announced("kept")).toMatchObject({ message: both }));
+  await cluster.client.resource(BGPAdvertisement).delete(all, { signal });
+  await cluster.client.resource(BGPPeer).delete(all, { signal });
 });
 
 test("a Service that is no longer of type LoadBalancer has no such condition", async () => {

@@ -8,7 +8,7 @@ import { config, peer, profile } from "../../src/loadbalancer/announce/specimen.
 import type { Peer } from "../../src/loadbalancer/config/config.ts";
 import { SessionPoll } from "../../src/loadbalancer/speaker/bgp/sessions.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";
-import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
+import { FRR_RELEASES, frrInNamespace, type FrrInNamespace, run } from "../support/frr.ts";
 import { ip } from "../support/namespaces.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -21,62 +21,68 @@ const WEB: Advertised[] = [
 
 interface Case {
   readonly peer: Partial<Omit<Peer, "address">> & { address?: string };
-  /** How the far side has it; its AS is 64599. */
-  readonly far: string;
+  /** How the far side has the neighbor; its AS is 64599. */
+  readonly far: readonly string[];
   readonly bfd?: string;
   /** Of what near announces. */
   readonly heard: readonly ("ipv4" | "ipv6")[];
 }
 
-const cases: Record<string, Case> = {
-  "an IPv4 address, with timers of its own": {
-    peer: { address: "10.255.0.2", timers: { keepalive: 3, hold: 9 } },
-    far: "neighbor 10.255.0.1 remote-as 64500",
+/** Each on a wire of its own, by whose number its addresses go. */
+const cases: Record<string, (wire: number) => Case> = {
+  "an IPv4 address, with timers of its own": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, timers: { keepalive: 3, hold: 9 } },
+    far: [`10.255.${wire}.1 remote-as 64500`],
     heard: ["ipv4"],
-  },
-  "an IPv6 address": { peer: { address: "fd00:255::2" }, far: "neighbor fd00:255::1 remote-as 64500", heard: ["ipv6"] },
-  "an IPv6 address and IPv4 as well": {
-    peer: { address: "fd00:255::2", families: ["IPv4", "IPv6"] },
-    far: "neighbor fd00:255::1 remote-as 64500\nneighbor fd00:255::1 capability extended-nexthop",
+  }),
+  "an IPv6 address": (wire) => ({
+    peer: { address: `fd00:${wire}::2` },
+    far: [`fd00:${wire}::1 remote-as 64500`],
     heard: ["ipv6"],
-  },
-  "an IPv4 address and IPv6 as well": {
-    peer: { address: "10.255.0.2", families: ["IPv4", "IPv6"] },
-    far: "neighbor 10.255.0.1 remote-as 64500",
+  }),
+  "an IPv6 address and IPv4 as well": (wire) => ({
+    peer: { address: `fd00:${wire}::2`, families: ["IPv4", "IPv6"] },
+    far: [`fd00:${wire}::1 remote-as 64500`, `fd00:${wire}::1 capability extended-nexthop`],
     heard: ["ipv4", "ipv6"],
-  },
-  "an interface instead of an address, and whatever AS": {
-    peer: { interface: "wire", peerAsn: "external", families: ["IPv4", "IPv6"] },
-    far: "neighbor wire interface remote-as external",
+  }),
+  "an IPv4 address and IPv6 as well": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, families: ["IPv4", "IPv6"] },
+    far: [`10.255.${wire}.1 remote-as 64500`],
     heard: ["ipv4", "ipv6"],
-  },
-  "BFD by a profile": {
-    peer: { address: "10.255.0.2", bfdProfile: "fast" },
-    far: "neighbor 10.255.0.1 remote-as 64500\nneighbor 10.255.0.1 bfd",
+  }),
+  "an interface instead of an address, and whatever AS": (wire) => ({
+    peer: { interface: `wire${wire}`, peerAsn: "external", families: ["IPv4", "IPv6"] },
+    far: [`wire${wire} interface remote-as external`],
+    heard: ["ipv4", "ipv6"],
+  }),
+  "BFD by a profile": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, bfdProfile: "fast" },
+    far: [`10.255.${wire}.1 remote-as 64500`, `10.255.${wire}.1 bfd`],
     bfd: "Up",
     heard: ["ipv4"],
-  },
-  "several hops, from an address of ours": {
-    peer: { address: "10.254.0.2", ebgpMultiHop: true, sourceAddress: parseAddress("10.254.0.1") },
-    far: "neighbor 10.254.0.1 remote-as 64500\nneighbor 10.254.0.1 ebgp-multihop 255\nneighbor 10.254.0.1 update-source 10.254.0.2",
+  }),
+  "several hops, from an address of ours": (wire) => ({
+    peer: { address: `10.254.${wire}.2`, ebgpMultiHop: true, sourceAddress: parseAddress(`10.254.${wire}.1`) },
+    far: [`10.254.${wire}.1 remote-as 64500`, `10.254.${wire}.1 ebgp-multihop 255`, `10.254.${wire}.1 update-source 10.254.${wire}.2`],
     heard: ["ipv4"],
-  },
-  "a password": {
-    peer: { address: "10.255.0.2", password: "s3cret" },
-    far: "neighbor 10.255.0.1 remote-as 64500\nneighbor 10.255.0.1 password s3cret",
+  }),
+  "a password": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, password: "s3cret" },
+    far: [`10.255.${wire}.1 remote-as 64500`, `10.255.${wire}.1 password s3cret`],
     heard: ["ipv4"],
-  },
-  "another AS than ours": {
-    peer: { address: "10.255.0.2", localAsn: 64700 },
-    far: "neighbor 10.255.0.1 remote-as 64700",
+  }),
+  "another AS than ours": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, localAsn: 64700 },
+    far: [`10.255.${wire}.1 remote-as 64700`],
     heard: ["ipv4"],
-  },
-  "graceful restart": {
-    peer: { address: "10.255.0.2", gracefulRestart: true },
-    far: "neighbor 10.255.0.1 remote-as 64500",
+  }),
+  "graceful restart": (wire) => ({
+    peer: { address: `10.255.${wire}.2`, gracefulRestart: true },
+    far: [`10.255.${wire}.1 remote-as 64500`],
     heard: ["ipv4"],
-  },
+  }),
 };
+const wired = Object.entries(cases).map(([title, on], wire) => Object.assign(on(wire), { title, wire }));
 
 describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   let near: FrrInNamespace;
@@ -85,22 +91,25 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   let poll: SessionPoll;
   const stop = new AbortController();
   let rung: string[] = [];
+  let applied: Awaited<ReturnType<SpeakerOnFrr["speaker"]["apply"]>>;
 
   beforeAll(async () => {
     [near, far] = await Promise.all([frrInNamespace({ version, bgpPort: 0 }), frrInNamespace({ version })]);
-    ip(near.netns, `link add wire type veth peer name wire netns ${far.netns}`);
+    // A router on the wire, which far is to near, would give near another address, and that address is nobody's neighbor.
+    for (const { netns } of [near, far]) await run("ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.default.autoconf=0");
+    for (const { wire } of wired) ip(near.netns, `link add wire${wire} type veth peer name wire${wire} netns ${far.netns}`);
     for (const [{ netns }, own, other] of [
       [near, 1, 2],
       [far, 2, 1],
     ] as const) {
-      ip(
-        netns,
-        `address add 10.255.0.${own}/24 dev wire`,
-        `address add fd00:255::${own}/64 dev wire nodad`,
-        `address add 10.254.0.${own}/32 dev lo`,
-        "link set wire up",
-        `route add 10.254.0.${other}/32 via 10.255.0.${other}`,
-      );
+      const lines = wired.flatMap(({ wire }) => [
+        `address add 10.255.${wire}.${own}/24 dev wire${wire}`,
+        `address add fd00:${wire}::${own}/64 dev wire${wire} nodad`,
+        `address add 10.254.${wire}.${own}/32 dev lo`,
+        `link set wire${wire} up`,
+        `route add 10.254.${wire}.${other}/32 via 10.255.${wire}.${other}`,
+      ]);
+      ip(netns, ...lines);
     }
     stage = speakerOn(near);
     poll = new SessionPoll({
@@ -110,68 +119,63 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
       onRestart: () => rung.push("restart"),
     });
     void poll.run(stop.signal);
+    await farSays(wired.flatMap((one) => one.far));
+    const peers = wired.map(({ wire, peer: more }) => peer(`far${wire}`, { peerAsn: 64599, connectTime: 1, ...more }));
+    const wanted = config({ peers, bfdProfiles: [FAST] });
+    const node = { name: "node-a", internalIPv4: "10.255.0.1" };
+    const services = new Map([["shop/web", WEB]]);
+    applied = await stage.speaker.apply({ config: wanted, node, services }, signal);
   });
   afterAll(async () => {
     stop.abort();
     await Promise.all([near.stop(), far.stop()]);
   });
 
-  const farHas = async (text: string) => {
+  /** `<neighbor> <words>`: all of them at once. */
+  const farSays = async (neighbors: readonly string[]) => {
+    const names = [...new Set(neighbors.map((line) => line.split(" ")[0]))];
+    const quick = names.map((name) => `neighbor ${name} timers connect 1`);
+    const active = names.map((name) => ` neighbor ${name} activate`);
+    const both = ["ipv4", "ipv6"].flatMap((family) => [`address-family ${family} unicast`].concat(active, "exit-address-family"));
+    const said = neighbors.map((line) => `neighbor ${line}`);
+    const text = ["router bgp 64599", "no bgp ebgp-requires-policy", ...said, ...quick, ...both, "exit", ""].join("\n");
     const pass = await FrrPass.open(far.instance, [], signal);
-    expect((await pass.bring({ owner: "Underlay/far", lines: parse(text) })).refused).toBeUndefined();
+    const { refused } = await pass.bring({ owner: "Underlay/far", lines: parse(text) });
+    if (refused) throw new Error(`the far side does not take ${text}`);
     await pass.finish();
   };
-  const farSays = async (lines: string) => {
-    const neighbor = /neighbor (\S+)/.exec(lines)?.[1];
-    const both = ["ipv4", "ipv6"].map((family) => `address-family ${family} unicast\n neighbor ${neighbor} activate\nexit-address-family`);
-    const text = `router bgp 64599\nno bgp ebgp-requires-policy\n${lines}\nneighbor ${neighbor} timers connect 1\n${both.join("\n")}\nexit\n`;
-    await farHas(text);
-  };
-  const nearSays = async (more: Case["peer"]) => {
-    const wanted = config({ peers: [peer("far", { peerAsn: 64599, connectTime: 1, ...more })], bfdProfiles: [FAST] });
-    const services = new Map([["shop/web", WEB]]);
-    const node = { name: "node-a", internalIPv4: "10.255.0.1" };
-    expect(await stage.speaker.apply({ config: wanted, node, services }, signal)).toMatchObject({ failures: [], drift: [] });
-  };
-  const heard = async () => {
+  /** What far has of a neighbor, by family. */
+  const heard = async (neighbor: string) => {
     const vty = await far.instance.router.vty("bgpd", signal);
-    const rib = async (family: string) => (await vty.run(`show bgp ${family} unicast json`, signal)).text;
-    const [v4, v6] = [await rib("ipv4"), await rib("ipv6")];
-    return [...(v4.includes("198.51.100.1/32") ? ["ipv4"] : []), ...(v6.includes("2001:db8:100::1/128") ? ["ipv6"] : [])];
+    const from = async (family: string, prefix: string) => {
+      const { routes } = await vty.json<{ routes?: object }>(`show bgp ${family} unicast neighbors ${neighbor} routes json`, signal);
+      return Object.keys(routes ?? {}).includes(prefix) ? [family] : [];
+    };
+    return [...(await from("ipv4", "198.51.100.1/32")), ...(await from("ipv6", "2001:db8:100::1/128"))];
   };
-  const spoken = () => poll.spoken?.[0];
-  /** No session is left of what was before. */
-  const nobody = async () => {
-    await nearSays({ address: "203.0.113.1" });
-    await expect.poll(() => spoken()?.neighbor, PATIENT).toBe("203.0.113.1");
-    // A neighbor that FRR has tried in vain for a while it lets wait for up to two minutes.
-    await farHas("router bgp 64599\nno bgp ebgp-requires-policy\nexit\n");
-    await expect.poll(heard, PATIENT).toEqual([]);
-  };
+  const spoken = (neighbor: string) => poll.spoken?.find((session) => session.neighbor === neighbor);
 
-  test.each(Object.entries(cases))("by %s", async (_, { peer: more, far: lines, bfd = "N/A", heard: expected }) => {
-    await nobody();
-    await farSays(lines);
-    await nearSays(more);
-    const neighbor = more.address ?? more.interface;
-    await expect.poll(spoken, PATIENT).toMatchObject({ vrf: "default", neighbor, state: "Established", bfd });
-    await expect.poll(heard, PATIENT).toEqual(expect.arrayContaining([...expected]) as string[]);
+  test("however its peers want it, all of them at once", () => {
+    expect(applied).toMatchObject({ failures: [], drift: [] });
+  });
+
+  test.each(wired)("by $title", async ({ peer: more, far: [line = ""], bfd = "N/A", heard: expected }) => {
+    const neighbor = more.address ?? more.interface ?? "";
+    await expect.poll(() => spoken(neighbor), PATIENT).toMatchObject({ vrf: "default", neighbor, state: "Established", bfd });
+    await expect.poll(() => heard(line.split(" ")[0] ?? ""), PATIENT).toEqual(expected);
   });
 
   test("that is told of when the other side ends it, in its words, and when FRR itself does not answer", async () => {
-    await nobody();
-    await farSays("neighbor 10.255.0.1 remote-as 64500");
-    await nearSays({ address: "10.255.0.2" });
-    await expect.poll(spoken, PATIENT).toMatchObject({ neighbor: "10.255.0.2", state: "Established" });
-    const since = spoken()?.since;
-    expect(since).toMatch(/^\d{4}-.*Z$/);
+    expect(spoken("10.255.0.2")?.since).toMatch(/^\d{4}-.*Z$/);
     rung = [];
 
-    await farSays("neighbor 10.255.0.1 remote-as 64500\nneighbor 10.255.0.1 shutdown");
-    await expect.poll(() => spoken()?.state, PATIENT).not.toBe("Established");
-    await expect.poll(() => spoken()?.lastResetReason, PATIENT).toMatch(/^BGP Notification received: Cease\/Administrat/);
+    const [ended, ...others] = wired.map((one) => one.far);
+    await farSays([...(ended ?? []), "10.255.0.1 shutdown", ...others.flat()]);
+    await expect.poll(() => spoken("10.255.0.2")?.state, PATIENT).not.toBe("Established");
+    await expect.poll(() => spoken("10.255.0.2")?.lastResetReason, PATIENT).toMatch(/^BGP Notification received: Cease\/Administrat/);
     expect(rung).toContain("change");
     expect(rung).not.toContain("restart");
+    for (const { peer: more } of wired.slice(1)) expect(spoken(more.address ?? more.interface ?? "")?.state).toBe("Established");
 
     await near.instance.stop();
     await vi.waitUntil(() => poll.spoken === undefined, PATIENT);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
+import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { Service } from "../../src/api/core/service.ts";
@@ -39,6 +40,8 @@ test("with the rights of deploy/rbac the controller does all of its work, and is
     const state = { name: `speaker-${node}`, namespace: METALLB, annotations: { [nodeAnnotation]: node } };
     await admin.resource(ConfigurationState).create({ metadata: state }, { signal });
   }
+  const elsewhere = { metadata: { name: "stray", namespace: "shop" } };
+  await admin.resource(IPAddressPool).create({ ...elsewhere, spec: { addresses: ["192.0.2.128/30"] } } as IPAddressPool, { signal });
   const controller = cluster.controller("restricted", { client: restricted(), silenceMs: 3_000 });
   await cluster.pool("rights", ["192.0.2.0/30"]);
   await cluster.service("web");
@@ -54,6 +57,16 @@ test("with the rights of deploy/rbac the controller does all of its work, and is
     const { items: reports } = await admin.resource(ServiceBGPStatus).list({ signal });
     expect(reports.map(({ metadata, status }) => [metadata.name, status?.conditions?.[0]?.reason])).toEqual([["web-mute", "AgentSilent"]]);
     expect((await cluster.readService("web")).status?.conditions).toMatchObject([{ type: "metallb.io/Announced", status: "False" }]);
+    // Nobody looks for configuration there, and whoever wrote it is told so.
+    const told = (await admin.resource(Event).list({ namespace: "shop", signal })).items.filter(({ reason }) => reason === "Ineffective");
+    expect(told.map(({ type, involvedObject: { kind, name }, message }) => [type, kind, name, message])).toEqual([
+      [
+        "Warning",
+        "IPAddressPool",
+        "stray",
+        "IPAddressPool stray is in namespace shop and has no effect there: the load balancer's configuration is in namespace metallb-system",
+      ],
+    ]);
   });
   expect(await refusals()).toBe(before);
   await controller.stop();

@@ -173,6 +173,11 @@ describe("ConfigurationStatus config-status", () => {
     );
     await cluster.client.resource(ConfigurationStatus).delete(inMetallb("config-status"), { signal });
     await eventually(async () => expect(await aggregate()).toMatchObject({ components: { valid: 2, invalid: 0, unknown: 1 } }));
+    const edit = { status: { validConfig: true, lastError: "all is well", components: { valid: 9, invalid: 9, unknown: 9 } } };
+    await cluster.client.resource(ConfigurationStatus).patchStatus(inMetallb("config-status"), edit, { signal });
+    await eventually(async () =>
+      expect(await aggregate()).toMatchObject({ validConfig: false, lastError: "", components: { valid: 2, invalid: 0, unknown: 1 } }),
+    );
     for (const node of ["n3", "n4"]) await states().delete(inMetallb(`speaker-${node}`), { signal });
     await eventually(async () => expect(await aggregate()).toMatchObject({ validConfig: true, conditions: [{ status: "True" }] }));
   });

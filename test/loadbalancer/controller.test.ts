@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
+import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
 
 const { signal } = new AbortController();
@@ -25,6 +27,8 @@ afterEach(async () => {
 const quiet = () => sleep(1_500);
 const poolOf = async (name: string) => (await cluster.readService(name)).metadata.annotations?.["metallb.io/ip-allocated-from-pool"];
 const told = (name: string, words: RegExp) => eventually(async () => expect((await cluster.events(name)).join("\n")).toMatch(words));
+
+const on = (port: number) => ({ ports: [{ protocol: "TCP" as const, port }], selector: { app: `on-${port}` } });
 
 describe("addresses", () => {
   test("a Service gets one in one write, with the pool that it is from, and an Event", async () => {
@@ -91,6 +95,23 @@ describe("addresses", () => {
     await eventually(async () => expect(await poolOf("web")).toBe("edited"));
   });
 
+  test("somebody who writes over it again and again is named, meets ever fewer writes, and has not the last word", async () => {
+    await cluster.pool("contested", ["192.0.2.62/32"]);
+    await cluster.service("web");
+    await cluster.hasAddresses("web", "192.0.2.62");
+    const rival = new KubeClient(cluster.api.access, { userAgent: "cloud-thing" });
+    const theirs = { status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } };
+    const sent = async () => (await cluster.writes("controller")).filter((write) => write.startsWith("patch services/web/status")).length;
+    const before = await sent();
+    for (const end = Date.now() + 4_000; Date.now() < end; await sleep(10)) {
+      await rival.resource(Service).patchStatus({ name: "web", namespace: "shop" }, theirs, { signal });
+    }
+    rival.close();
+    await told("web", /AddressContested: cloud-thing keeps writing 203.0.113.7 into the Service's status, where 192.0.2.62 belongs/);
+    expect((await sent()) - before).toBeLessThan(12);
+    await cluster.hasAddresses("web", "192.0.2.62");
+  });
+
   test("two families are given where a Service wants two, and the second is added when the pool gets one", async () => {
     await cluster.pool("dual", ["192.0.2.60/30"]);
     await cluster.service("prefers", { ipFamilyPolicy: "PreferDualStack" });
@@ -132,6 +153,21 @@ describe("addresses", () => {
     await cluster.removeService("holder");
     await cluster.hasAddresses("mover", "192.0.2.90");
     expect(await poolOf("mover")).toBe("second");
+  });
+
+  test("one address is shared as long as key, ports and backend allow it, and who may not any more gets another", async () => {
+    await cluster.pool("shared", ["192.0.2.110-192.0.2.112"]);
+    const annotations = { "metallb.io/allow-shared-ip": "together" };
+    await cluster.service("http", { annotations, ...on(80) });
+    await cluster.hasAddresses("http", "192.0.2.110");
+    await cluster.service("https", { annotations, ...on(443) });
+    await cluster.hasAddresses("https", "192.0.2.110");
+    await cluster.service("http-too", { annotations, ...on(80) });
+    await cluster.hasAddresses("http-too", "192.0.2.111");
+    await cluster.editService("https", { spec: { externalTrafficPolicy: "Local" } });
+    await cluster.hasAddresses("https", "192.0.2.112");
+    await told("https", /ClearAssignment: 192.0.2.110/);
+    expect(await cluster.addresses("http")).toEqual(["192.0.2.110"]);
   });
 
   test("a Service that is none of ours any more gives its address back", async () => {
@@ -196,15 +232,50 @@ test("where there is no pool, the addresses that someone else gave a Service sta
   expect(await cluster.addresses("cloud")).toEqual(["203.0.113.7"]);
 });
 
-test("only Services of its class are served", async () => {
-  await cluster.pool("classes", ["192.0.2.150-192.0.2.159"]);
-  const other = cluster.controller("classy", { lbClass: "example.com/edge" });
-  await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
-  await cluster.service("classy", { loadBalancerClass: "example.com/edge" });
-  await cluster.service("plain");
-  await cluster.hasAddresses("plain", "192.0.2.150");
-  await eventually(async () => expect(await cluster.addresses("classy")).toHaveLength(1));
-  await quiet();
-  expect(await cluster.addresses("theirs")).toEqual([]);
-  await other.stop();
+describe("with two controllers of different classes on the same pools", () => {
+  let other: Running;
+  beforeEach(() => {
+    other = cluster.controller("classy", { lbClass: "example.com/edge" });
+  });
+  afterEach(() => other.stop());
+  const edge = { loadBalancerClass: "example.com/edge" };
+
+  test("each serves its own, and what one has given the other leaves alone", async () => {
+    await cluster.pool("classes", ["192.0.2.150-192.0.2.152"]);
+    await cluster.service("theirs", { loadBalancerClass: "example.com/other" });
+    await cluster.service("classy", edge);
+    await cluster.hasAddresses("classy", "192.0.2.150");
+    await cluster.service("plain");
+    await cluster.hasAddresses("plain", "192.0.2.151");
+    await cluster.service("classy-too", edge);
+    await cluster.hasAddresses("classy-too", "192.0.2.152");
+    await cluster.service("plain-too");
+    await told("plain-too", /AllocationFailed: .*all 3 IPv4 addresses are in use/);
+    await cluster.removeService("classy");
+    await cluster.hasAddresses("plain-too", "192.0.2.150");
+    expect(await cluster.addresses("theirs")).toEqual([]);
+    const counted = { assignedIPV4: 3, availableIPV4: 0, services: 3 };
+    await eventually(async () => expect((await cluster.readPool("classes")).status).toMatchObject(counted));
+    // Both count the same, so neither writes what the other would have to correct.
+    await quiet();
+    const writes = async () => (await cluster.writes("")).filter((write) => write.includes("ipaddresspools/classes/status"));
+    const before = (await writes()).length;
+    await quiet();
+    expect(await writes()).toHaveLength(before);
+  });
+
+  test("of what both gave in the same moment the older Service keeps it, and the younger gets another", async () => {
+    await Promise.all([controller.stop(), other.stop()]);
+    await cluster.pool("both", ["192.0.2.160-192.0.2.161"]);
+    await cluster.service("plain");
+    await sleep(1_100);
+    await cluster.service("a-classy", edge);
+    const carried = { status: { loadBalancer: { ingress: [{ ip: "192.0.2.160" }] } } };
+    for (const name of ["plain", "a-classy"]) await cluster.editService(name, carried, "status");
+    controller = cluster.controller("controller");
+    other = cluster.controller("classy", { lbClass: "example.com/edge" });
+    await cluster.hasAddresses("a-classy", "192.0.2.161");
+    await told("a-classy", /ClearAssignment: .*192.0.2.160/);
+    expect(await cluster.addresses("plain")).toEqual(["192.0.2.160"]);
+  });
 });

@@ -65,6 +65,25 @@ test.concurrent("an agent that is stopped longer than its addresses live asks fi
   expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
 });
 
+test.concurrent("an agent that is stopped with all its processes for less time than its addresses live goes on, and nobody takes them", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby"), a.hearsAll(), b.hearsAll()]);
+  a.signalWire("SIGSTOP");
+  a.signal("SIGSTOP");
+  await b.is(VIP, "in-use");
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  a.signal("SIGCONT");
+  a.signalWire("SIGCONT");
+  await b.is(VIP, "standby");
+  expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
+  await answers.from(a.station.mac);
+  expect(answers.owners).toEqual([a.station.mac]);
+  expect(answers.doubles).toEqual([]);
+});
+
 test.concurrent("where only the heartbeats are cut, the next candidate finds the address in use and leaves it", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
@@ -77,6 +96,61 @@ test.concurrent("where only the heartbeats are cut, the next candidate finds the
   expect(a.word.states[VIP]).toMatchObject({ is: "holding" });
   await segment.crash(a);
   await b.is(VIP, "holding");
+  expect(answers.doubles).toEqual([]);
+});
+
+test.concurrent.each([VIP, VIP6])(
+  "a node whose selected interface loses its carrier leaves %s to the next, until it is back",
+  async (vip) => {
+    await using segment = new Segment(["a", "b"]);
+    const [a, b] = [segment.start("a"), segment.start("b")];
+    const macs = [a, b].map(({ station }) => segment.addLink(station, "eth1"));
+    const answers = segment.watch(vip);
+    for (const node of [a, b]) node.want({ address: vip, interfaces: ["eth1"], candidates: ["a", "b"] });
+    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), a.hearsAll(), b.hearsAll()]);
+    await answers.from(macs[0] as string);
+    // Heartbeats go over eth0, and are heard all the while.
+    segment.carrier(a.station, "eth1", false);
+    expect(await b.is(vip, "holding")).toMatchObject({ interfaces: ["eth1"] });
+    await b.until(({ alive }) => alive["a"] === true);
+    await a.is(vip, "standby");
+    await answers.from(macs[1] as string);
+    segment.carrier(a.station, "eth1", true);
+    await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), answers.from(macs[0] as string)]);
+    expect(answers.doubles).toEqual([]);
+    expect(answers.owners).toEqual([macs[0], macs[1], macs[0]]);
+  },
+);
+
+test.concurrent("where no candidate has an interface for the address, the first says so", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  for (const node of [a, b]) node.want({ address: VIP, interfaces: ["eth7"], candidates: ["a", "b"] });
+  await Promise.all([a.hearsAll(), b.hearsAll()]);
+  await Promise.all([a.is(VIP, "refused"), b.is(VIP, "standby")]);
+  segment.addLink(b.station, "eth7");
+  expect(await b.is(VIP, "holding")).toMatchObject({ interfaces: ["eth7"] });
+  await a.is(VIP, "standby");
+});
+
+test.concurrent("an agent that is restarted right after it took over holds on, though the one before it still counts as a member", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP);
+  for (const node of [a, b]) node.want({ address: VIP, candidates: ["a", "b"] });
+  await Promise.all([a.is(VIP, "holding"), b.is(VIP, "standby"), b.hearsAll()]);
+  await segment.crash(a);
+  await b.is(VIP, "holding");
+  await answers.from(b.station.mac);
+  const { pulses } = b.word;
+  expect(pulses).toEqual([["a", "silent"]]);
+  await b.kill();
+  const before = answers.rounds.length;
+  const again = segment.start("b", { pulses });
+  again.want({ address: VIP, candidates: ["a", "b"] });
+  await again.is(VIP, "holding");
+  await vi.waitUntil(() => answers.rounds.length > before || addressOf(b.station, VIP)?.valid_life_time === 25, { timeout: 30_000 });
+  expect(answers.rounds.slice(before)).toEqual([]);
   expect(answers.doubles).toEqual([]);
 });
 

@@ -1,4 +1,7 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Event } from "../../src/api/core/event.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
@@ -8,16 +11,14 @@ import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import type { Condition, Kind, KubeObject } from "../../src/api/kind.ts";
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { Manager } from "../../src/kube/controller/manager.ts";
-import { createLog } from "../../src/kube/log.ts";
+import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // What goes on without the agent, without FRR and without the API server, and what is said of it meanwhile.
 
 type Reported = KubeObject & { status?: { conditions?: Condition[] } };
 type Reference = [Kind<Reported>, string, string];
+const { signal } = new AbortController();
 let cluster: SpeakerCluster;
 
 beforeAll(async () => {
@@ -53,6 +54,33 @@ test("an agent that is told to end leaves sessions as they are, and addresses fo
   node().startAgent();
   await eventually(async () => expect(await session()).toBe("Established"));
   expect((await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.since).toBe(since);
+});
+
+test("an agent that is told to end the moment it has announced something leaves it for daemons that are started anew", async () => {
+  await cluster.service("last", { ip: "10.20.0.2" });
+  await eventually(async () => expect(await node().vtysh("show running-config")).toContain("network 10.20.0.2/32"));
+  await node().stopAgent();
+  expect(await readFile(node().frr.bootFile, "utf8")).toContain("network 10.20.0.2/32");
+  node().startAgent();
+});
+
+test("a disk that cannot be written costs nothing that is announced, and is told of until it can be", async () => {
+  const condition = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status?.conditions?.[0];
+  const told = async () => {
+    const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
+    return items.filter(({ reason = "" }) => /^State(Unu|U)sable$/.test(reason)).map(({ reason, count = 1 }) => `${count} ${reason}`);
+  };
+  await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
+  // A root user may write wherever a file can be.
+  const inTheWay = join(node().place.stateDirectory, "loadbalancer.json.new");
+  await mkdir(join(inTheWay, "something"), { recursive: true });
+  await cluster.service("nearer", { ip: "192.168.50.201" });
+  await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "StateUnusable" }));
+  expect((await condition())?.message).toContain("loadbalancer.json cannot be written");
+  await eventually(async () => expect([await holds("192.168.50.201"), await told()]).toEqual([true, ["1 StateUnusable"]]));
+  await rm(inTheWay, { recursive: true });
+  await eventually(async () => expect((await condition())?.reason).toBe("ConfigurationValid"));
+  await eventually(async () => expect((await told()).sort()).toEqual(["1 StateUnusable", "1 StateUsable"]));
 });
 
 test("a machine that is started anew while the API server is away announces what it last did", async () => {
@@ -118,7 +146,8 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
     const { conditions = [] } = await statusOf(report);
     return conditions.length > 0 && conditions.every(({ status, reason }) => status === "Unknown" && reason === "AgentSilent");
   };
-  await using controller = startController();
+  // Soon worried about agents that renew their Lease every ten seconds.
+  await using controller = startController(cluster.api.access, { silenceMs: 13_000 });
   await node().stopAgent();
   await eventually(async () => expect(await Promise.all(reports.map(isUnknown))).toEqual([true, true, true, true]));
   expect(await cluster.get(ConfigurationState, "speaker-worker0")).toMatchObject({ status: { result: "Unknown" } });
@@ -129,28 +158,3 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
   expect(await cluster.get(ConfigurationState, "speaker-worker0")).toMatchObject({ status: { result: "Valid" } });
   expect(controller).toBeDefined();
 });
-
-/** The controller of this cluster, which is soon worried about agents that renew their Lease every ten seconds. */
-function startController(): AsyncDisposable {
-  const log = createLog({ level: "silent" });
-  const client = new KubeClient(cluster.api.access, { userAgent: "controller" });
-  const manager = new Manager({ client, log });
-  addControllerParts({
-    manager,
-    client,
-    log,
-    namespace: "plumbline-system",
-    routerNamespace: "openperouter-system",
-    loadBalancer: { namespace: METALLB },
-    settle: () => Promise.resolve(),
-    silenceMs: 13_000,
-  });
-  const stop = new AbortController();
-  const ended = manager.run(stop.signal);
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await ended;
-    },
-  };
-}

@@ -3,13 +3,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
+import { Secret } from "../../src/api/core/secret.ts";
 import { Service } from "../../src/api/core/service.ts";
 import type { Condition } from "../../src/api/kind.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
+import { l2Heartbeats } from "../../src/kube/metrics.ts";
 import { membersName } from "../../src/kube/members/members.ts";
-import { eventually, OWN, SpeakerCluster } from "../support/speaker-cluster.ts";
+import { heartbeatSecretName } from "../../src/loadbalancer/heartbeat-key.ts";
+import { run } from "../support/frr.ts";
+import { eventually, METALLB, OWN, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // ServiceL2Status of two real speakers on one segment.
 
@@ -45,6 +49,14 @@ const isHeld = (service: string, ip: string, node?: string) =>
 const other = (node: string) => (node === "worker0" ? "worker1" : "worker0");
 const label = (node: string, labels: Record<string, string | null>) =>
   cluster.client.resource(Node).patch({ name: node }, { metadata: { labels } }, { signal });
+/** Which nodes have told that others are not heard, and how often. */
+const unheard = async () => {
+  const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
+  const events = items.filter(({ reason }) => reason === "CandidateUnheard");
+  return events.map(({ type, involvedObject, count = 1 }) => `${type} ${involvedObject.kind}/${involvedObject.name} ${count}`).sort();
+};
+const heard = async () => (await l2Heartbeats.get()).values.find(({ labels }) => labels.outcome === "heard")?.value ?? 0;
+const nft = (netns: string, ...words: string[]) => run("ip", "netns", "exec", netns, "nft", ...words);
 let elected: string;
 
 test("one node has the address, and says so in the object of the Service, with who would take over", async () => {
@@ -67,6 +79,14 @@ test("nothing is written while it stays so, whatever else happens", async () => 
     await cluster.setMembers(["worker1", "worker0"]);
   };
   expect(await cluster.writesDuring(churn, 4_000)).toEqual([]);
+});
+
+test("candidates of whom no heartbeat arrives are told in an Event of each node, once", async () => {
+  // Nobody has made a key.
+  const both = ["Warning ConfigurationState/speaker-worker0 1", "Warning ConfigurationState/speaker-worker1 1"];
+  await eventually(async () => expect(await unheard()).toEqual(both));
+  await sleep(3_000);
+  expect(await unheard()).toEqual(both);
 });
 
 test("an advertisement for some interfaces lists them, in one order, and one for all lists none", async () => {
@@ -176,6 +196,26 @@ test("a members object that a person breaks or deletes costs nobody an address, 
   await isHeld("web", "192.168.50.200", elected);
 });
 
+test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {
+  const key = { key: Buffer.alloc(32, 7).toString("base64") };
+  await cluster.client.resource(Secret).create({ metadata: { name: heartbeatSecretName, namespace: OWN }, data: key }, { signal });
+  await eventually(async () => expect(await heard()).toBeGreaterThan(10));
+  const rules =
+    "add table inet deaf; add chain inet deaf input { type filter hook input priority -10; }; add rule inet deaf input udp dport 7947 drop";
+  const cut = async () => {
+    for (const { netns } of cluster.nodes) await nft(netns, rules);
+    // Three heartbeats, and then the other believes to be elected and finds the address in use.
+    await sleep(5_000);
+  };
+  // That nobody is heard who could take over is told once, and nothing else is.
+  const writes = await cluster.writesDuring(cut, 10_000);
+  expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual(["patch servicel2statuses/status shop/web"]);
+  expect(await isHeld("web", "192.168.50.200")).toBe(elected);
+  expect((await statusOf("web"))?.eligibleNodes).toEqual([elected]);
+  for (const { netns } of cluster.nodes) await nft(netns, "delete", "table", "inet", "deaf");
+  await isHeld("web", "192.168.50.200", elected);
+});
+
 test("an address that two Services share stays when one of them goes, and goes with the last", async () => {
   const shared = { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } };
   await cluster.service("first", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
@@ -196,8 +236,10 @@ test("an address that two Services share stays when one of them goes, and goes w
 
 test("a Service that the advertisement does not select has no object, and one that is gone leaves none", async () => {
   await cluster.patch(L2Advertisement, "ad", { spec: { serviceSelectors: [{ matchLabels: { app: "web" } }] } });
-  await eventually(async () => expect(await cluster.names(ServiceL2Status)).toEqual([]));
-  expect(await holder("192.168.50.200")).toEqual([]);
+  await eventually(async () => {
+    expect(await cluster.names(ServiceL2Status)).toEqual([]);
+    expect(await holder("192.168.50.200")).toEqual([]);
+  });
   await cluster.patch(Service, "web", { metadata: { labels: { app: "web" } } }, "shop");
   await isHeld("web", "192.168.50.200", elected);
   await cluster.patch(Service, "web", { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } }, "shop");

@@ -1,8 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { parse } from "yaml";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
@@ -13,66 +10,28 @@ import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { Community } from "../../src/api/metallb/community.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
-import { addWebhooks } from "../../src/cli/webhooks.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { Manager } from "../../src/kube/controller/manager.ts";
-import { createLog } from "../../src/kube/log.ts";
-import { ValidatingWebhookConfiguration, webhookConfiguration, type Watched } from "../../src/kube/webhook/configuration.ts";
+import { webhookConfiguration, type Watched } from "../../src/kube/webhook/configuration.ts";
 import { bgpAd, community, l2Ad, peer, pool, profile } from "../../src/loadbalancer/config/specimen.ts";
 import { registerLoadBalancer, type ReviewSources } from "../../src/loadbalancer/webhooks.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { configureWebhooks, deployedWebhooks, type RunningWebhook, startWebhook } from "../support/webhook.ts";
 
 const namespace = "metallb-system";
 const { signal } = new AbortController();
 const KINDS: readonly Kind[] = [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community];
 let api: SuiteApiServer;
 let client: KubeClient;
-let webhook: { url: string; end(): Promise<void> };
-
-/** `plumbline controller --webhook-mode onlywebhook`, as far as webhooks go. */
-async function startWebhook(): Promise<typeof webhook> {
-  const stop = new AbortController();
-  const ports: number[] = [];
-  const log = createLog({
-    write: (line) => {
-      const { msg, port } = JSON.parse(line) as { msg: string; port?: number };
-      if (msg === "webhook listens" && port !== undefined) ports.push(port);
-    },
-  });
-  const own = new KubeClient(api.access);
-  const manager = new Manager({ client: own, log });
-  addWebhooks({ manager, client: own, log, namespace: "plumbline-system", metallbNamespace: namespace, host: "127.0.0.1", port: 0 });
-  const ended = manager.run(stop.signal);
-  const port = await vi.waitFor(() => ports[0] ?? Promise.reject(new Error("not listening yet")), { timeout: 30_000 });
-  return {
-    url: `https://127.0.0.1:${port}`,
-    async end() {
-      stop.abort();
-      await ended;
-    },
-  };
-}
-
-async function deployed(): Promise<ValidatingWebhookConfiguration> {
-  return parse(await readFile(join(import.meta.dirname, "../../deploy/webhooks.yaml"), "utf8")) as ValidatingWebhookConfiguration;
-}
-
-/** What deploy/ has, reached by URL because no Service leads out of the API server here. */
-async function configure(): Promise<void> {
-  const configuration = await deployed();
-  for (const one of configuration.webhooks ?? []) one.clientConfig = { url: `${webhook.url}${one.clientConfig.service?.path}` };
-  await client.resource(ValidatingWebhookConfiguration).create(configuration, { signal });
-  // The server hears of the configuration, and of the authority in it, in its own time.
-  expect(await refusal(IPAddressPool, pool("probe", ["nonsense"]))).toContain("invalid CIDR");
-}
+let webhook: RunningWebhook;
 
 beforeAll(async () => {
   api = await apiServer("lb-webhooks");
   client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
   for (const name of [namespace, "plumbline-system"]) await client.resource(Namespace).create({ metadata: { name } }, { signal });
-  webhook = await startWebhook();
-  await configure();
+  webhook = await startWebhook(api.access);
+  await configureWebhooks(client, webhook, signal);
+  await refusal(IPAddressPool, pool("probe", ["nonsense"]));
 });
 afterEach(async () => {
   for (const kind of [BGPPeer, ...KINDS] as Kind[]) {
@@ -111,6 +70,8 @@ describe("a write is refused in the words of the documents", () => {
     await create(IPAddressPool, pool("client1-pool", ["192.168.10.0/24"]));
     const text = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
     expect(await refusal(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
+    const range = 'CIDR "192.168.10.250-192.168.11.5" in pool "ranges" overlaps with already defined CIDR "192.168.10.0/24"';
+    expect(await refusal(IPAddressPool, pool("ranges", ["192.168.10.250-192.168.11.5"]))).toContain(range);
     await create(IPAddressPool, pool("client2-pool", ["192.168.20.0/24"]));
     const edit = { spec: { addresses: ["192.168.20.0/24", "192.168.10.100/32"] } };
     await expect(client.resource(IPAddressPool).patch({ name: "client2-pool", namespace }, edit, { signal })).rejects.toThrow(
@@ -131,7 +92,11 @@ describe("a write is refused in the words of the documents", () => {
     await expect(create(BGPPeer, peer("p", { myASN: 0, peerAddress: "x", holdTime: "1s" }))).rejects.toThrow(
       /is invalid: \[spec.holdTime: .*, spec.myASN: parsing peer p missing local ASN, spec.peerAddress: .*\]/,
     );
-    await expect(create(BGPAdvertisement, bgpAd("ad", { communities: ["70000:1"] }))).rejects.toThrow("invalid community value");
+    for (const value of ["70000:1", "large:1:2:4294967296"]) {
+      await expect(create(BGPAdvertisement, bgpAd("ad", { communities: [value] }))).rejects.toThrow("invalid community value");
+    }
+    const twice = bgpAd("ad", { communities: ["64512:1", "64512:1"] });
+    await expect(create(BGPAdvertisement, twice)).rejects.toThrow('duplicate definition of community "64512:1"');
     await expect(create(L2Advertisement, l2Ad("l2", { interfaces: ["no/name"] }))).rejects.toThrow("invalid interface");
     await expect(create(Community, community("c", { alias: "1" }))).rejects.toThrow(
       'parsing community "alias": invalid community format: 1',
@@ -143,10 +108,22 @@ describe("a write is refused in the words of the documents", () => {
     expect(await refusal(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("BGPAdvertisement wide could not stay");
   });
 
-  test("an object in another namespace", async () => {
-    await expect(
-      client.resource(IPAddressPool).create({ ...pool("p", ["10.0.0.0/24"]), metadata: { name: "p", namespace: "default" } }, { signal }),
-    ).rejects.toThrow("resource must be created in metallb-system namespace");
+  test("anything in another namespace", async () => {
+    const objects: readonly [Kind, KubeObject][] = [
+      [IPAddressPool, pool("p", ["10.0.0.0/24"])],
+      [BGPPeer, peer("p")],
+      [BFDProfile, profile("p")],
+      [BGPAdvertisement, bgpAd("p")],
+      [L2Advertisement, l2Ad("p")],
+      [Community, community("p", { alias: "64512:1" })],
+    ];
+    for (const [kind, object] of objects) {
+      const elsewhere = { ...object, metadata: { name: "p", namespace: "default" } };
+      await expect(client.resource(kind).create(elsewhere, { signal })).rejects.toThrow(
+        "resource must be created in metallb-system namespace",
+      );
+    }
+    expect(new Set(objects.map(([kind]) => kind))).toEqual(new Set(KINDS));
   });
 
   test("the deletion of a profile that a peer names", async () => {
@@ -172,12 +149,12 @@ test("what deploy/ has is what there are validators for, and never blocks for wa
   const server = { register: (kind: Kind, _: unknown, operations: Watched["operations"] = []) => watched.push({ kind, operations }) };
   registerLoadBalancer(server as never, {} as ReviewSources, namespace);
   const reach = { service: { namespace: "plumbline-system", name: "plumbline-webhook" } };
-  expect(await deployed()).toEqual(webhookConfiguration("plumbline-webhook", watched, reach));
+  expect(await deployedWebhooks()).toEqual(webhookConfiguration("plumbline-webhook", watched, reach));
   expect(new Set(watched.map(({ kind }) => kind))).toEqual(new Set(KINDS));
 });
 
 test("without the webhook everything goes through", async () => {
   await webhook.end();
   await expect(create(IPAddressPool, pool("bad", ["nonsense"]))).resolves.toMatchObject({ spec: { addresses: ["nonsense"] } });
-  webhook = await startWebhook();
+  webhook = await startWebhook(api.access);
 });

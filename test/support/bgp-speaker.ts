@@ -1,5 +1,6 @@
 import { FrrPass } from "../../src/frr/apply.ts";
 import type { Fragment } from "../../src/frr/fragment.ts";
+import { originatedTag } from "../../src/frr/show.ts";
 import { BgpSpeaker } from "../../src/loadbalancer/speaker/bgp/bgp-speaker.ts";
 import type { FrrInNamespace } from "./frr.ts";
 
@@ -23,6 +24,7 @@ export function speakerOn({ instance }: FrrInNamespace, applied: readonly Fragme
         last = await FrrPass.open(instance, fragments, signal);
         return last;
       },
+      tagOf: ({ vrf, prefix }, signal) => originatedTag(instance.router, vrf, prefix, signal),
       writeBootFile: (text) => {
         boot = text;
         return Promise.resolve();

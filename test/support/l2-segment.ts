@@ -55,9 +55,14 @@ export class Segment implements AsyncDisposable {
   addLink(station: Station, device: string): string {
     const port = `to-${station.name}-${device}`;
     ip(this.bridge, `link add ${port} type veth peer name ${device} netns ${station.netns}`, `link set ${port} master br0 up`);
-    const mac = `${station.mac.slice(0, -2)}f${device.at(-1) ?? ""}`;
+    const mac = `02:00:00:00:${station.mac.slice(-2)}:f${device.at(-1) ?? ""}`;
     ip(station.netns, `link set ${device} address ${mac}`, `link set ${device} up`);
     return mac;
+  }
+
+  /** Whether anything is plugged in at the other end. */
+  carrier(station: Station, device: string, isThere: boolean): void {
+    ip(this.bridge, `link set to-${station.name}-${device} ${isThere ? "up" : "down"}`);
   }
 
   start(name: string, more: Partial<NodeSettings> = {}): L2Node {
@@ -148,7 +153,7 @@ export class L2Node {
   }
 
   get word(): NodeWord {
-    return this.#word ?? { states: {}, alive: {}, unheard: [], protection: { is: "on" } };
+    return this.#word ?? { states: {}, alive: {}, unheard: [], pulses: [], protection: { is: "on" } };
   }
 
   /** It runs, and takes wishes. */

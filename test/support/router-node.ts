@@ -95,7 +95,7 @@ export class RouterNode {
     const shared = { manager, client, log, namespace: "plumbline-system", routerNamespace: NAMESPACE };
     addControllerParts({ ...shared, settle: () => Promise.resolve() });
     const agent = addAgentParts({ ...shared, node: this.name, place: { ...this.place, ...place }, startFrr: true });
-    this.#agent = { stop, ended: agent.run(stop.signal, { away }) };
+    this.#agent = { stop, ended: agent.run(stop.signal, away ? { restoreAfterMs: 0 } : {}) };
   }
 
   async stopAgent(): Promise<void> {

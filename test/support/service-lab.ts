@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Document, parseAllDocuments } from "yaml";
 import type { LabHost } from "../../lab/net/lab-host.ts";
-import { NODES, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
+import { ACCESS_LINK, NODES, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { Attempt } from "../../lab/services/connect.ts";
+import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Service } from "../../src/api/core/service.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
@@ -27,6 +28,12 @@ const CONNECT_EVERY_MS = 100;
 const SILENCE_MS = 15_000;
 /** Longer than an attempt may take. */
 const SETTLE_MS = 3_000;
+
+/** Where a node is found: its own address, and its MAC on the client's segment. */
+export interface Place {
+  readonly ip: string;
+  readonly mac: string;
+}
 
 /** The lab on a real cluster as a suite uses it: kube-proxy, pods, agents and FRR are real, and a client connects ten times a second all along. */
 export class ServiceLab {
@@ -119,6 +126,27 @@ export class ServiceLab {
   async towards(address: string): Promise<NodeName[]> {
     const text = await this.host("tor").do(["ip", "-4", "route", "show", address]);
     return NODES.filter((node) => new RegExp(`via ${underlayAddress(node).replaceAll(".", "\\.")}\\b`).test(text));
+  }
+
+  /** The tor's sessions with the nodes: how often each has come up, and why it fell last. */
+  async torSessions(): Promise<Map<NodeName, { established: number; lastReset: string }>> {
+    const text = await this.host("tor").do(["vtysh", "-c", "show bgp neighbors json"]);
+    const said = JSON.parse(text) as Record<
+      string,
+      { connectionsEstablished?: number; lastResetDueTo?: string; lastNotificationReason?: string } | undefined
+    >;
+    return new Map(
+      NODES.map((node) => {
+        const { connectionsEstablished = 0, lastResetDueTo = "", lastNotificationReason = "" } = said[underlayAddress(node)] ?? {};
+        return [node, { established: connectionsEstablished, lastReset: `${lastResetDueTo}: ${lastNotificationReason}` }];
+      }),
+    );
+  }
+
+  async placeOf(node: NodeName): Promise<Place> {
+    const { status } = await this.lab.api.client.resource(Node).get(node, { signal: this.signal });
+    const [link] = JSON.parse(await this.host(node).do(["ip", "-j", "link", "show", ACCESS_LINK])) as [{ address: string }];
+    return { ip: status?.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "", mac: link.address };
   }
 
   /** What became of the attempts to these services that began since then, once all of those are over. */

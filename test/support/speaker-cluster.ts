@@ -20,8 +20,18 @@ const PATIENCE_MS = 40_000;
 export const METALLB = "metallb-system";
 export const OWN = "plumbline-system";
 const WRITES = new Set(["create", "update", "patch", "delete"]);
-/** What speakers write about. */
-const REPORTS = new Set(["configurationstates", "bgpsessionstatuses", "servicebgpstatuses", "servicel2statuses"]);
+/** Of everything that is a report, or has one in its status. */
+const REPORTS = new Set([
+  "configurationstates",
+  "configurationstatuses",
+  "bgpsessionstatuses",
+  "servicebgpstatuses",
+  "servicel2statuses",
+  "ipaddresspools",
+  "services",
+]);
+/** Who reports. */
+const OURS = /^(agent-of-|controller)/;
 
 export const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: PATIENCE_MS, interval: 50 });
 
@@ -30,6 +40,7 @@ export interface ServiceOptions {
   /** The nodes that have endpoints. */
   on?: readonly string[];
   labels?: Record<string, string>;
+  annotations?: Record<string, string>;
   spec?: Partial<Service["spec"]>;
 }
 
@@ -141,15 +152,15 @@ export class SpeakerCluster {
     return [...(await this.all(kind)).keys()].sort();
   }
 
-  /** A LoadBalancer Service in namespace `shop`, as the controller and kube would have made it. */
-  async service(name: string, { ip = [], on = ["worker0"], labels = {}, spec = {} }: ServiceOptions): Promise<void> {
-    const metadata = { name, namespace: "shop", labels };
+  /** A LoadBalancer Service in namespace `shop`, as kube would have made it; and, with an address, the controller. */
+  async service(name: string, { ip, on = ["worker0"], labels = {}, annotations = {}, spec = {} }: ServiceOptions): Promise<void> {
+    const metadata = { name, namespace: "shop", labels, annotations };
     const ports = [{ port: 80, protocol: "TCP" as const }];
     await this.client
       .resource(Service)
       .create({ metadata, spec: { type: "LoadBalancer", ports, selector: { app: name }, ...spec } }, { signal });
     await this.endpoints(name, on);
-    await this.address(name, ip);
+    if (ip !== undefined) await this.address(name, ip);
   }
 
   async address(name: string, ip: string | readonly string[]): Promise<void> {
@@ -168,18 +179,18 @@ export class SpeakerCluster {
     await this.client.resource(EndpointSlice).apply(slice, { fieldManager: "test", force: true, signal });
   }
 
-  /** What agents wrote about, in the order in which the API server carried it out: `patch bgpsessionstatuses/status metallb-system/worker0-peer1`. */
+  /** What agents and the controller reported, in the order in which the API server carried it out: `patch bgpsessionstatuses/status metallb-system/worker0-peer1`. */
   async writes(): Promise<string[]> {
     const lines = (await readFile(this.api.server.auditLog, "utf8")).split("\n").filter((line) => line.endsWith("}"));
     return lines
       .map((line) => JSON.parse(line) as AuditLine)
-      .filter(({ verb, userAgent = "", objectRef }) => WRITES.has(verb) && userAgent.startsWith("agent-of-") && isReport(objectRef))
+      .filter(({ verb, userAgent = "", objectRef }) => WRITES.has(verb) && OURS.test(userAgent) && isReport(objectRef))
       .map(({ verb, objectRef: { resource = "", subresource, namespace = "", name = "" } = {} }) =>
         [verb, subresource === undefined ? resource : `${resource}/${subresource}`, `${namespace}/${name}`].join(" "),
       );
   }
 
-  /** What the agents write while this happens, and in the moments after it. */
+  /** What they write while this happens, and in the moments after it. */
   async writesDuring(happens: () => Promise<unknown>, afterMs = 1_500): Promise<string[]> {
     const before = await this.writes();
     await happens();

@@ -15,6 +15,12 @@ import { run, sweepWhenGone } from "./frr.ts";
 
 const { signal } = new AbortController();
 
+interface AgentStart extends Partial<LoadBalancerOptions> {
+  away?: boolean;
+  as?: ClusterAccess;
+  restoreAfterMs?: number;
+}
+
 /** A machine made of one network namespace with `eth0` in a bridge of its neighbours, whose agent only announces Services. */
 export class SpeakerNode {
   readonly name: string;
@@ -75,11 +81,11 @@ export class SpeakerNode {
     return text === "" ? undefined : Number(text);
   }
 
-  /** The agent, in this process; or one that finds no API server. */
-  startAgent({ away = false, ...more }: { away?: boolean } & Partial<LoadBalancerOptions> = {}): void {
+  /** The agent, in this process; or one that finds no API server, or has less rights there. */
+  startAgent({ away = false, as = this.#access, restoreAfterMs = away ? 0 : 10_000, ...more }: AgentStart = {}): void {
     const stop = new AbortController();
     const log = createLog({ level: process.env["SPEAKER_LOG"] === undefined ? "silent" : "debug" }).child({ node: this.name });
-    const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : this.#access;
+    const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : as;
     const client = new KubeClient(access, { userAgent: `agent-of-${this.name}` });
     const manager = new Manager({ client, log });
     const agent = addAgentParts({
@@ -92,7 +98,7 @@ export class SpeakerNode {
       loadbalancer: { ...this.loadbalancer, ...more },
       startFrr: true,
     });
-    this.#agent = { stop, ended: agent.run(stop.signal, { away }) };
+    this.#agent = { stop, ended: agent.run(stop.signal, { restoreAfterMs }) };
   }
 
   async stopAgent(): Promise<void> {

@@ -29,8 +29,8 @@ const resource = s.object(
     kind: kind(),
     name: name(),
     observedGeneration: generation(),
-    state: s.enum(["Applied", "Failed", "KeptPrevious"], {
-      doc: "Applied: this generation is live. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live.",
+    state: s.enum(["Applied", "AppliedInPart", "Failed", "KeptPrevious"], {
+      doc: "Applied: this generation is live. AppliedInPart: it is live but for what failedResources says. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live.",
     }),
   },
   { doc: "The state of one resource in this component." },

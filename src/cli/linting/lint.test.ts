@@ -30,6 +30,11 @@ test("a good manifest is fine, also as a server would print it", () => {
   ).toEqual([]);
 });
 
+test("a status is not looked at, since no server takes one from a manifest: what MetalLB prints has other fields", () => {
+  const pool = "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: { name: edge }\nspec: { addresses: [192.0.2.0/24] }\n";
+  expect(failures(`${pool}status: { assignedIPv4: 1, availableIPv4: 255 }\n`)).toEqual([]);
+});
+
 function node(metadata: string): string {
   return `apiVersion: v1\nkind: Node\nmetadata: ${metadata}\n`;
 }

@@ -49,6 +49,21 @@ test("a node that is named has its own view", () => {
   expect(said(objects, { node: "n2" })).toEqual([]);
 });
 
+const warnedIn = (namespace: string, context: LintContext = {}) =>
+  loadBalancerWarnings([{ ...pool("a", "10.0.0.0/24"), metadata: { name: "a", namespace } }], context).map(
+    ({ namespace: of, field, message }) => `${of} ${field}: ${message}`,
+  );
+
+test("what is where nobody looks for it is warned of", () => {
+  expect(warnedIn("shop")).toEqual([
+    "shop metadata.namespace: IPAddressPool a is in namespace shop and has no effect there: the load balancer's configuration is in namespace metallb-system",
+  ]);
+  expect([warnedIn("metallb-system"), warnedIn("shop", { metallbNamespace: "shop" })]).toEqual([[], []]);
+  expect(warnedIn("metallb-system", { metallbNamespace: "shop" })).toHaveLength(1);
+  // It names none: it goes wherever it is applied.
+  expect(warnedIn("default")).toEqual([]);
+});
+
 test("a part of the whole does not miss the rest", () => {
   const objects = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } }), ad("ad", { communities: ["alias"] })];
   expect(said(objects)).toEqual([]);

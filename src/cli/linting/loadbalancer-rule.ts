@@ -10,6 +10,8 @@ import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import { type ConfigFailure, loadConfig, type View, type Warning } from "../../loadbalancer/config/load.ts";
 import type { ConfigObjects } from "../../loadbalancer/config/objects.ts";
+import { strayWarning } from "../../loadbalancer/config/warnings.ts";
+import { LOAD_BALANCER } from "../agent-options.ts";
 import { nodeNamed, nodesOf } from "../routing/imagine.ts";
 import type { Failure, LintContext, LintWarning } from "./rules.ts";
 
@@ -29,12 +31,24 @@ export function loadBalancerRule(objects: readonly KubeObject[], context: LintCo
   return [...found.values()];
 }
 
-/** What nobody announces, and names that nobody has. */
-export function loadBalancerWarnings(objects: readonly KubeObject[]): LintWarning[] {
+/** What nobody announces, names that nobody has, and what is where nobody looks for it. */
+export function loadBalancerWarnings(objects: readonly KubeObject[], { metallbNamespace }: LintContext = {}): LintWarning[] {
   return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
     const config = configObjects(group, objects);
     const { warnings } = loadConfig(config, { view: { of: "cluster" }, lastGood: new Map(), now: new Date() });
-    return warnings.filter((warning) => isWhole(config, warning)).map((warning) => Object.assign({ namespace }, warning));
+    const ineffective = warnings.filter((warning) => isWhole(config, warning)).map((warning) => Object.assign({ namespace }, warning));
+    return strays(config, namespace, metallbNamespace ?? LOAD_BALANCER.metallbNamespace).concat(ineffective);
+  });
+}
+
+function strays(config: ConfigObjects, namespace: string, metallbNamespace: string): LintWarning[] {
+  // What names no namespace goes wherever it is applied.
+  if (["", "default", metallbNamespace].includes(namespace)) return [];
+  const { pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = config;
+  const objects: readonly KubeObject[] = [pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities].flat();
+  return objects.map(({ kind = "", metadata: { name } }) => {
+    const message = strayWarning({ kind, name, namespace }, metallbNamespace);
+    return { kind, name, namespace, field: "metadata.namespace", message };
   });
 }
 

@@ -20,6 +20,8 @@ export interface Failure {
 export interface LintContext {
   readonly node?: string;
   readonly interfaces?: readonly string[];
+  /** Where the load balancer's configuration is to be; otherwise where it is by default. */
+  readonly metallbNamespace?: string;
 }
 
 /** Looks at objects that are each fine by their schema, defaults filled, and says what is wrong with them together. */

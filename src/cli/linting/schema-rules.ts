@@ -8,6 +8,7 @@ import { ApiFault } from "../../embedded/fault.ts";
 import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
 import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
 import { prepareCreate } from "../../embedded/objects/admission.ts";
+import { without } from "../../embedded/objects/json.ts";
 import { Undecodable } from "../../embedded/objects/metadata.ts";
 import { didYouMean } from "../resources/nearest.ts";
 
@@ -35,7 +36,12 @@ export function judge(object: KubeObject): Judgement {
   const kind = KINDS.find((one) => one.kind === name && one.group === group);
   const served = kind?.versions.find((one) => one.name === version);
   if (!kind || !served) return { complaints: [unknownKind(apiVersion, name)] };
-  return { ...judgeAs(kind, object), ...(served.warning !== undefined && { warning: served.warning }) };
+  return { ...judgeAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
+}
+
+/** Without a status, which no server takes from a manifest. */
+function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
+  return custom ? { ...without(object, "status"), metadata: object.metadata } : object;
 }
 
 function judgeAs(kind: ServedKind, object: KubeObject): Judgement {

@@ -84,9 +84,17 @@ const eventRules: Rules = {
 
 const endpointSliceRules: Rules = {
   ...plain,
+  complete: (slice) => {
+    const { ports } = slice as { ports?: unknown };
+    return Array.isArray(ports) ? { ...slice, ports: ports.map(completeSlicePort) } : slice;
+  },
   raisesGeneration: (next, held) =>
     !same(without(next, "metadata"), without(held, "metadata")) || !same(next.metadata.labels ?? {}, held.metadata.labels ?? {}),
 };
+
+function completeSlicePort(port: unknown): unknown {
+  return isObject(port) ? { name: "", protocol: "TCP", ...port } : port;
+}
 
 const daemonSetStatus = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
 

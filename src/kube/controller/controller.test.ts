@@ -345,3 +345,21 @@ test("it can run a second time, and sees what rang in between", async () => {
   await soon();
   expect(seen).toEqual(["between"]);
 });
+
+test("thousands that wait let whoever else has something to do come between", async () => {
+  vi.useRealTimers();
+  let [done, doneThen] = [0, -1];
+  for (let nth = 0; nth < 2_000; nth++) bell.ring(`key-${nth}`);
+  start(
+    async () => {
+      done += 1;
+      if (done === 1) setTimeout(() => (doneThen = done));
+      for (const end = performance.now() + 0.1; performance.now() < end;);
+    },
+    { workers: 4 },
+  );
+  await vi.waitFor(() => expect(done).toBe(2_000), { timeout: 30_000 });
+  vi.useFakeTimers();
+  expect(doneThen).toBeGreaterThan(0);
+  expect(doneThen).toBeLessThan(2_000);
+});

@@ -58,6 +58,10 @@ type Outcome =
 const GRACE_MS = 15_000;
 /** How long those may take to end; then the controller ends without them. */
 const LAST_MS = 2_000;
+/** How long reconciles that wait for nothing may follow on one another before timers, sockets and the Lease's renewal have their turn. */
+const SLICE_MS = 10;
+/** The event loop's own, also where a test stops the clocks. */
+const { setImmediate: afterOthers } = globalThis;
 
 /** Brings keys into the state they should be in: `controller("beacon", { watches: [changesOf(beacons)], reconcile, log })`. */
 export function controller(name: string, options: ControllerOptions): Controller {
@@ -70,6 +74,8 @@ export class Controller implements Runnable {
   readonly #timeoutMs: number;
   readonly #log: Log;
   readonly #running = new Map<string, AbortController>();
+  /** Since when one reconcile has followed on another, and the end of that. */
+  #slice: { readonly since: number; readonly end: Promise<void> } | undefined;
 
   constructor(name: string, options: ControllerOptions) {
     this.name = name;
@@ -135,7 +141,20 @@ export class Controller implements Runnable {
       if (key === undefined || signal.aborted) return;
       await this.#reconcile(key, queue);
       queue.done(key);
+      if (queue.depth > 0) await this.#letOthers();
     }
+  }
+
+  async #letOthers(): Promise<void> {
+    if (!this.#slice) {
+      const { promise: end, resolve } = Promise.withResolvers<void>();
+      this.#slice = { since: performance.now(), end };
+      afterOthers(() => {
+        this.#slice = undefined;
+        resolve();
+      });
+    }
+    if (performance.now() - this.#slice.since > SLICE_MS) await this.#slice.end;
   }
 
   async #reconcile(key: string, queue: WorkQueue): Promise<void> {

@@ -392,3 +392,21 @@ test("a health address that cannot be had is told before anything starts", async
   expect(error.message).toBe("The health server cannot listen on nonsense: the address is not host:port or :port");
   expect(story).toEqual(["client closed"]);
 });
+
+const whole = (map: ConfigMap) => map;
+
+test("who asks for what another watches already gets the same cache; what is selected or made otherwise is another", () => {
+  const managing = manager();
+  const cache = managing.cache(ConfigMap, { namespace: "hall" });
+  expect(managing.cache(ConfigMap, { namespace: "hall" })).toBe(cache);
+  const others = [
+    managing.cache(ConfigMap),
+    managing.cache(ConfigMap, { namespace: "attic" }),
+    managing.cache(ConfigMap, { namespace: "hall", labelSelector: "a=b" }),
+    managing.cache(ConfigMap, { namespace: "hall", transform: whole }),
+    managing.cache(ConfigMap, { namespace: "hall", transform: (map) => map }),
+    managing.cache(ConfigMap, { namespace: "hall", indexes: { all: () => [] } }),
+  ];
+  expect(new Set([cache, ...others]).size).toBe(7);
+  expect(managing.cache(ConfigMap, { namespace: "hall", transform: whole })).toBe(others[3]);
+});

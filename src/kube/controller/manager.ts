@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { isDeepStrictEqual } from "node:util";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { Cache, type CacheOptions } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
@@ -34,7 +35,7 @@ export class Manager {
   readonly #log: Log;
   readonly #healthAddress: string | undefined;
   readonly #leader: Pick<LeaderElector, "run"> | undefined;
-  readonly #caches: Cache<KubeObject>[] = [];
+  readonly #caches: { readonly cache: Cache<KubeObject>; readonly options: object }[] = [];
   readonly #members: (Member & { leaderOnly: boolean })[] = [];
   readonly #checks = new Map<string, Check>();
   readonly #stop = new AbortController();
@@ -51,10 +52,12 @@ export class Manager {
     this.#checks.set("caches", () => this.#assertSynced());
   }
 
-  /** A cache that is started before every runnable and synced when they start. */
+  /** A cache that is started before every runnable and synced when they start. Whoever asks for the same gets the same one. */
   cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
+    const known = this.#caches.find((one) => one.cache.kind === (kind as unknown as Kind) && isDeepStrictEqual(one.options, options));
+    if (known) return known.cache as unknown as Cache<T>;
     const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
-    this.#caches.push(cache as unknown as Cache<KubeObject>);
+    this.#caches.push({ cache: cache as unknown as Cache<KubeObject>, options });
     return cache;
   }
 
@@ -75,8 +78,8 @@ export class Manager {
     const health = new HealthServer(this.#checks);
     try {
       if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
-      for (const cache of this.#caches) cache.start(watching.signal);
-      await Promise.all(this.#caches.map((cache) => cache.waitForSync(this.#stop.signal)));
+      for (const { cache } of this.#caches) cache.start(watching.signal);
+      await Promise.all(this.#caches.map(({ cache }) => cache.waitForSync(this.#stop.signal)));
       this.#man(false);
       const leading = this.#lead();
       await aborted(this.#stop.signal);
@@ -193,7 +196,7 @@ export class Manager {
   }
 
   #assertSynced(): void {
-    const missing = this.#caches.filter((cache) => !cache.synced).map((cache) => cache.kind.plural);
+    const missing = this.#caches.filter(({ cache }) => !cache.synced).map(({ cache }) => cache.kind.plural);
     if (missing.length > 0) throw new Error(`not yet read: ${missing.join(", ")}`);
   }
 }

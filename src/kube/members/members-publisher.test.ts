@@ -71,7 +71,7 @@ class Cluster {
   }
 
   joins(...names: string[]): void {
-    this.live = names;
+    this.live = names.map((name) => node(name).metadata.name);
     this.nodes = names;
     this.nodesCached = names;
     this.changed();
@@ -151,6 +151,24 @@ test("a cache that lags behind the own write causes no second one, and the next 
   expect(news()).toEqual([]);
 });
 
+test("nodes that start one after the other are told together", async () => {
+  cluster.joins("a", "b", "c");
+  const indexes = '{"a":{"index":0},"b":{"index":1},"c":{"index":2}}';
+  cluster.live = ["c"];
+  await start();
+  expect(news()).toEqual(["list Node", `create [] ${indexes}`]);
+  cluster.live = ["b", "c"];
+  cluster.changed();
+  await passes(3);
+  expect(news()).toEqual([]);
+  await passes(3);
+  expect(news()).toEqual([`replace 2 ["b","c"] ${indexes}`]);
+  cluster.live = ["a", "b", "c"];
+  cluster.changed();
+  await passes(1);
+  expect(news()).toEqual([`replace 3 ["a","b","c"] ${indexes}`]);
+});
+
 test("whoever falls silent leaves the live set and keeps its index", async () => {
   cluster.joins("a", "b");
   await start();
@@ -174,7 +192,7 @@ test("a Node that only the cache misses keeps its index", async () => {
 test("Nodes that carry indexes keep them when there is no record of them", async () => {
   cluster.joins("a", "b=0", "c=7");
   await start();
-  expect(news()).toEqual(["list Node", 'create ["a","b=0","c=7"] {"b":{"index":0},"c":{"index":7},"a":{"index":1}}']);
+  expect(news()).toEqual(["list Node", 'create ["a","b","c"] {"b":{"index":0},"c":{"index":7},"a":{"index":1}}']);
 });
 
 test("keys of others stay in the object", async () => {

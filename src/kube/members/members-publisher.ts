@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { membersLive } from "../metrics.ts";
 import type { AgentWatch } from "./agent-watch.ts";
 import { assignIndexes } from "./indexes.ts";
+import { Joining } from "./joining.ts";
 import { type Members, membersName, nobody, parseMembers, printMembers } from "./members.ts";
 
 export interface MembersPublisherOptions {
@@ -42,6 +43,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
   /** What we wrote last, which the cache may not show yet. */
   let written: ConfigMap | undefined;
   let lastGood: Members | undefined;
+  let joining = new Joining();
 
   const publishing = controller("members", {
     watches: [
@@ -51,10 +53,12 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
     ],
     log,
     async reconcile(_key, { signal, log }) {
-      const live = agents.living();
-      if (!live) return;
+      const living = agents.living();
+      if (!living) return undefined;
       const stored = newer(members.get(key), written);
       const held = known(stored, lastGood, log);
+      const names = nodes.list().map(({ metadata }) => metadata.name);
+      const { live, againMs } = joining.admit(living, held.live, names, performance.now());
       let next: Members = { live, ...assign(held, nodes.list()) };
       if (!isDeepStrictEqual(next.indexes, held.indexes)) {
         // A cache that misses a Node for a moment must not cost that node its index.
@@ -70,6 +74,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       }
       lastGood = next;
       membersLive.set(live.length);
+      return againMs === undefined ? undefined : { requeueAfter: againMs };
     },
   });
 
@@ -79,6 +84,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       // In between, another leader may have published.
       written = undefined;
       lastGood = undefined;
+      joining = new Joining();
       const forget = members.subscribe((change) => {
         if (change.type === "deleted") written = undefined;
       });

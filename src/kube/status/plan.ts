@@ -36,6 +36,8 @@ export interface StatusRules<T extends KubeObject> {
   stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
   /** The pictures tell themselves when their conditions flipped. By default that is when the cluster hears of it. */
   knowsFlips?: boolean;
+  /** Whether the object is left as it is, because somebody else says what is true of it. */
+  yields?: (held: T, picture: Picture<T>) => boolean;
 }
 
 type News = "first" | "transition" | "refresh";
@@ -56,6 +58,7 @@ export function plan<T extends KubeObject>(
 ): Step<T> | undefined {
   if (!held) return picture.create && { do: "create", news: "first", object: newObject(key, picture.create) };
   if (picture.uid !== undefined && picture.uid !== held.metadata.uid) return undefined;
+  if (rules.yields?.(held, picture)) return undefined;
   const resourceVersion = held.metadata.resourceVersion ?? "";
   const metadata = picture.create?.metadata && metadataPatch(held.metadata, picture.create.metadata);
   if (metadata && !held.metadata.deletionTimestamp) return { do: "patch", news: "refresh", patch: { metadata }, resourceVersion };

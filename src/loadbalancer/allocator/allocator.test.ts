@@ -301,18 +301,19 @@ describe("dual stack", () => {
     expect(woken()).toEqual([]);
 
     const change = allocator.setPools([pool("a", ["10.0.0.0/24", "fc00::/64"]), pool("six", ["fc01::/64"])], new Set());
-    expect(change).toEqual({ lost: [], moved: [] });
+    expect(change).toMatchObject({ lost: [], moved: [] });
     expect(woken()).toEqual(["default/s"]);
     expect(told(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
     expect(told(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
   });
 
-  test("is given up as a whole when the pool loses a family", () => {
+  test("has what is left of it when the pool loses a family, and can be exchanged for a whole", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"]));
     allocator.allocate(wish("s", dual));
     const fewer = [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.9.0/24", "fc09::/64"])];
-    expect(allocator.setPools(fewer, new Set())).toEqual({ lost: ["default/s"], moved: [] });
-    expect(told(allocator.allocate(wish("s", dual)))).toBe("b: 10.0.9.0 fc09::");
+    expect(allocator.setPools(fewer, new Set())).toMatchObject({ lost: ["default/s"], moved: [] });
+    expect(allocator.held("default/s")).toEqual({ pool: "a", addresses: addresses("10.0.0.0"), before: addresses("10.0.0.0", "fc00::") });
+    expect(told(allocator.exchange(wish("s", dual)))).toBe("b: 10.0.9.0 fc09::");
   });
 });
 

@@ -1,21 +1,20 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
 import { listed, type Wish } from "../services/wish.ts";
+import { byAge } from "./age.ts";
+import { asOccupant, Occupants } from "./occupants.ts";
 import { alternatives, nothingIn, Pools, type Found } from "./pools.ts";
 import { refusal, type Refusal } from "./refusal.ts";
 import { Register, type Held } from "./register.ts";
-import type { Stock } from "./stock.ts";
+import type { Stock, Usage } from "./stock.ts";
 import { Waiting, type Place, type Waiter } from "./waiting.ts";
 
-export type { Held, Refusal };
+export type { Held, Refusal, Usage };
 
-export interface Usage {
-  readonly assignedIPv4: bigint;
-  readonly assignedIPv6: bigint;
-  readonly availableIPv4: bigint;
-  readonly availableIPv6: bigint;
-  /** How many Services have an address from the pool. */
-  readonly services: number;
+interface PoolChange {
+  readonly lost: readonly string[];
+  readonly moved: readonly string[];
+  readonly different?: readonly string[];
 }
 
 /**
@@ -25,6 +24,7 @@ export interface Usage {
 export class Allocator {
   readonly #onWake: (key: string) => void;
   readonly #register = new Register();
+  readonly #occupants = new Occupants(this.#register);
   readonly #waiting = new Waiting();
   #pools = new Pools([], []);
   /** Those to be told at the end of the operation. */
@@ -40,32 +40,40 @@ export class Allocator {
 
   /**
    * What is in effect now. `broken` names pools that exist and have no usable form: what they gave stays, and nothing more is given. `lost` are
-   * the Services that may not keep what they had, and hold nothing now; `moved` those whose addresses are in another pool now. Older ones first; all of them
-   * are to be looked at again, and wait for nothing until then.
+   * the Services that may not keep what they had, or not for what they ask, and hold only what is still good of it; `moved` those whose addresses are in
+   * another pool now. Older ones first; all of them are to be looked at again, and wait for nothing until then. `different` are the pools that are not
+   * as they were; undefined where nothing at all is different. It is one step, whatever it takes: 50 000 Services of a pool take a third of a second.
    */
-  setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): { lost: readonly string[]; moved: readonly string[] } {
+  setPools(pools: Iterable<Pool>, broken: ReadonlySet<string>): PoolChange {
     const [lost, moved]: [string[], string[]] = [[], []];
     const now = new Pools(pools, broken, this.#pools);
-    const isSame = now.equals(this.#pools);
+    const different = now.differentFrom(this.#pools);
+    const isSame = different.length === 0 && now.size === this.#pools.size;
     // It is the new order of pools that is told which of them are full, also where nothing is different.
     this.#pools = now;
     if (isSame) return { lost, moved };
 
+    this.#occupants.standAll();
     const affected = [...this.#register.holders()].filter(({ stock }) => !stock.pool || now.get(stock.name) !== stock);
     affected.sort((a, b) => byAge(a.wish, b.wish));
     for (const { wish } of affected) this.#register.drop(wish.key);
     for (const { wish, held } of affected) {
       const home = this.#homeOf(wish, held.addresses, held.pool);
-      if (!("refused" in home)) this.#register.hold(wish, home, held.addresses);
-      if ("refused" in home) lost.push(wish.key);
-      else if (home.name !== held.pool) moved.push(wish.key);
+      if ("refused" in home) {
+        lost.push(wish.key);
+        this.#holdRest(wish, held);
+      } else {
+        this.#register.hold(wish, home, held.addresses, held.before);
+        if (home.name !== held.pool) moved.push(wish.key);
+      }
     }
+    this.#occupants.sitAll(now);
     for (const key of [...lost, ...moved]) this.#waiting.delete(key);
     // Everyone is looked at, since the places where one waits have changed.
     this.#register.takeOpenings();
     for (const waiter of this.#waiting.all()) this.#retry(waiter);
     this.#tell();
-    return { lost, moved };
+    return { lost, moved, different };
   }
 
   /**
@@ -76,6 +84,34 @@ export class Allocator {
     const outcome = this.#claim(wish, addresses);
     this.#wake();
     return outcome;
+  }
+
+  /**
+   * What the Service has by its status, before it is decided what becomes of it: where it cannot keep two addresses it holds the one that it may keep,
+   * so that nobody else gets it meanwhile.
+   */
+  reclaim(wish: Wish, addresses: readonly Address[]): void {
+    if ("refused" in this.#claim(wish, addresses) && addresses.length > 1) {
+      const kept = addresses.find((address) => !("refused" in this.#claim(wish, [address])));
+      const holder = kept && this.#register.holder(wish.key);
+      if (holder) this.#register.hold(wish, holder.stock, [kept], addresses);
+    }
+    this.#wake();
+  }
+
+  /**
+   * What a Service has that someone else serves: nobody else gets it, and it is not for us to take it away. Where one of ours has it too, and shows it,
+   * the older keeps it.
+   */
+  occupy(wish: Wish, addresses: readonly Address[], isShown: (key: string, address: Address) => boolean): void {
+    this.#occupants.unseat(wish.key);
+    for (const address of addresses) {
+      const others = this.#register.tenancy(address)?.opponentsOf(asOccupant(wish)) ?? [];
+      if (others.some((other) => byAge(other, wish) < 0 && isShown(other.key, address))) continue;
+      for (const other of others) this.#evict(other);
+    }
+    this.#occupants.seat(wish, addresses, this.#pools);
+    this.#wake();
   }
 
   /** What it holds if it still may, else new addresses. A Service that is refused waits until it is served or released. */
@@ -106,25 +142,22 @@ export class Allocator {
   }
 
   held(key: string): Held | undefined {
-    return this.#register.holder(key)?.held;
+    return this.#occupants.has(key) ? undefined : this.#register.holder(key)?.held;
+  }
+
+  /** What is in use because of the Service, ours or not, by pool. */
+  inUse(key: string): readonly Held[] {
+    const keys = this.#occupants.has(key) ? this.#occupants.seats(key) : [key];
+    return keys.flatMap((one) => this.#register.holder(one)?.held ?? []);
   }
 
   /** undefined: there is no such pool. */
   usage(pool: string): Usage | undefined {
-    const stock = this.#pools.get(pool);
-    if (!stock) return undefined;
-    const assigned = (family: Family) => BigInt(stock.assigned[family]);
-    const available = (family: Family) => (stock.pool ? stock.spaces[family].capacity - assigned(family) : 0n);
-    return {
-      assignedIPv4: assigned(4),
-      assignedIPv6: assigned(6),
-      availableIPv4: available(4),
-      availableIPv6: available(6),
-      services: stock.services,
-    };
+    return this.#pools.get(pool)?.usage;
   }
 
   #claim(wish: Wish, addresses: readonly Address[]): Held | Refusal {
+    this.#occupants.unseat(wish.key);
     const holder = this.#register.holder(wish.key);
     const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
     const home = this.#homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
@@ -138,10 +171,7 @@ export class Allocator {
       this.#letGo(wish.key);
       return this.#taken(wish, home, addresses);
     }
-    for (const opponent of opponents) {
-      this.#letGo(opponent.key);
-      this.#woken.push(opponent);
-    }
+    for (const opponent of opponents) this.#evict(opponent);
     const isChange = isHeld && holder.stock === home;
     const held = isChange ? this.#register.change(holder, wish, addresses) : this.#register.hold(wish, home, addresses);
     this.#waitForSecond(wish);
@@ -155,6 +185,7 @@ export class Allocator {
   }
 
   #allocate(wish: Wish): Held | Refusal {
+    this.#occupants.unseat(wish.key);
     const found = this.#find(wish);
     if ("refused" in found) {
       this.#wait({ wish });
@@ -177,8 +208,24 @@ export class Allocator {
     return this.#register.hold(wish, stock, addresses);
   }
 
+  /** What the Service asks for by name may be elsewhere, and one of its families nowhere; what is good is still its own until it has been looked at. */
+  #holdRest({ pool: _pool, addresses: _addresses, ...wish }: Wish, { pool, addresses, before = addresses }: Held): void {
+    for (const rest of [addresses, ...addresses.map((address) => [address])]) {
+      const home = this.#pools.homeOf(wish, rest, pool);
+      if ("refused" in home) continue;
+      this.#register.hold(wish, home, rest, before);
+      return;
+    }
+  }
+
+  #evict(opponent: Wish): void {
+    this.#letGo(opponent.key);
+    this.#woken.push(opponent);
+  }
+
   #letGo(key: string): void {
     this.#waiting.delete(key);
+    this.#occupants.unseat(key);
     this.#register.drop(key);
   }
 
@@ -266,18 +313,6 @@ export class Allocator {
     this.#woken = [];
     for (const { key } of woken) this.#onWake(key);
   }
-}
-
-/** The older first. Who does not say when it was created is younger than all. */
-function byAge(a: Wish, b: Wish): number {
-  const [since, other] = [birth(a), birth(b)];
-  if (since !== other) return since < other ? -1 : 1;
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
-}
-
-function birth({ created }: Wish): number {
-  const time = created.getTime();
-  return Number.isNaN(time) ? Infinity : time;
 }
 
 function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {

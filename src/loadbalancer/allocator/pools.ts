@@ -38,10 +38,19 @@ export class Pools {
     return this.#stocks.get(name);
   }
 
-  equals(other: Pools): boolean {
-    if (this.#stocks.size !== other.#stocks.size) return false;
-    for (const [name, stock] of this.#stocks) if (other.get(name) !== stock) return false;
-    return true;
+  /** Those that are not as they were, or were not there. */
+  differentFrom(before: Pools): string[] {
+    return [...this.#stocks].filter(([name, stock]) => before.get(name) !== stock).map(([name]) => name);
+  }
+
+  get size(): number {
+    return this.#stocks.size;
+  }
+
+  /** The pool that could give the address, whoever may have it. */
+  at(address: Address): Stock | undefined {
+    const segment = this.#territory.locate(address);
+    return segment && numberOf(segment, address.value) !== undefined ? this.#stocks.get(segment.pool) : undefined;
   }
 
   /** The pool that the Service may have these addresses from. `from`: where it has them from, if that pool should be broken. */

@@ -7,6 +7,8 @@ export interface Held {
   readonly pool: string;
   /** In the order in which the Service shows them. */
   readonly addresses: readonly Address[];
+  /** What it had before it lost some of that; what becomes of it is yet to be decided. */
+  readonly before?: readonly Address[];
 }
 
 export interface Holder {
@@ -50,9 +52,9 @@ export class Register {
     return openings;
   }
 
-  hold(wish: Wish, stock: Stock, addresses: readonly Address[]): Held {
+  hold(wish: Wish, stock: Stock, addresses: readonly Address[], before?: readonly Address[]): Held {
     this.drop(wish.key);
-    const held = { pool: stock.name, addresses };
+    const held = { pool: stock.name, addresses, ...(before && { before }) };
     this.#holders.set(wish.key, { wish, held, stock });
     stock.services += 1;
     for (const address of addresses) this.#enter(wish, stock, address);

@@ -6,6 +6,15 @@ import type { Segment } from "./space/segment.ts";
 import { Space } from "./space/space.ts";
 import { groupOf } from "./tenancy.ts";
 
+export interface Usage {
+  readonly assignedIPv4: bigint;
+  readonly assignedIPv6: bigint;
+  readonly availableIPv4: bigint;
+  readonly availableIPv6: bigint;
+  /** How many Services have an address from the pool. */
+  readonly services: number;
+}
+
 /** What a pool has, and how much of it is given. */
 export class Stock {
   readonly name: string;
@@ -26,6 +35,17 @@ export class Stock {
     this.segments = segments;
     this.audience = audienceOf(pool?.allocation);
     this.spaces = { 4: new Space(4, segments), 6: new Space(6, segments) };
+  }
+
+  get usage(): Usage {
+    const [assignedIPv4, assignedIPv6] = [BigInt(this.assigned[4]), BigInt(this.assigned[6])];
+    return {
+      assignedIPv4,
+      assignedIPv6,
+      availableIPv4: this.pool ? this.spaces[4].capacity - assignedIPv4 : 0n,
+      availableIPv6: this.pool ? this.spaces[6].capacity - assignedIPv6 : 0n,
+      services: this.services,
+    };
   }
 
   /** Whether a stock made of these would be the same one. */

@@ -26,14 +26,12 @@ export interface Advertised {
 
 export type BgpDecision = { readonly announce: readonly Advertised[] } | { readonly not: NotAnnounced };
 
-export type L2Decision =
-  | {
-      /** The node that is to answer for the addresses. */
-      readonly node: string;
-      readonly addresses: readonly Address[];
-      /** Of that node; undefined: all. */
-      readonly interfaces?: readonly string[];
-      /** In the order in which they would take over; the first is `node`. */
-      readonly candidates: readonly string[];
-    }
-  | { readonly not: NotAnnounced };
+/** Who answers for the addresses of a Service over L2. */
+export interface Elected {
+  readonly node: string;
+  readonly addresses: readonly Address[];
+  /** Of that node; undefined: all. */
+  readonly interfaces?: readonly string[];
+  /** In the order in which they would take over; the first is `node`. */
+  readonly candidates: readonly string[];
+}

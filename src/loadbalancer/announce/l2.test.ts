@@ -4,7 +4,8 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { NotAnnounced } from "./decision.ts";
-import { decideL2 } from "./l2.ts";
+import { Elections } from "./elections.ts";
+import { interfacesOn } from "./l2.ts";
 import { PoolIndex } from "./pools.ts";
 import { config, l2Ad, node, pool, service } from "./specimen.ts";
 
@@ -30,12 +31,16 @@ interface Case {
 const AD = l2Ad("ad");
 
 function decide({ service: of = service(["10.0.0.1"]), nodes = NODES, ads = [AD], dead = [] }: Case) {
-  return decideL2(of, nodes, config({ pools: POOLS, l2Ads: ads }), new PoolIndex(POOLS), (name) => !dead.includes(name));
+  const isAlive = (name: string) => !dead.includes(name);
+  const election = new Elections().hold(of, { nodes, config: config({ pools: POOLS, l2Ads: ads }), pools: new PoolIndex(POOLS), isAlive });
+  if ("not" in election) return election;
+  const winner = nodes.find(({ name }) => name === election.order[0]);
+  return { order: election.order, interfaces: winner && interfacesOn(winner, election.ads) };
 }
 
 function order(wanted: Case) {
   const decision = decide(wanted);
-  return "not" in decision ? decision.not : decision.candidates.join(",");
+  return "not" in decision ? decision.not : decision.order.join(",");
 }
 
 const reasons: [NotAnnounced, string, Case][] = [
@@ -115,11 +120,11 @@ describe("the interfaces", () => {
       l2Ad("b", { interfaces: ["eth2", "eth1"] }),
       l2Ad("elsewhere", { interfaces: ["eth9"], nodeSelectors: [on("2")] }),
     ];
-    expect(decide({ ads })).toMatchObject({ node: "node-b", interfaces: ["eth0", "eth1", "eth2"] });
+    expect(decide({ ads })).toEqual({ order: ["node-b", "node-a", "node-c"], interfaces: ["eth0", "eth1", "eth2"] });
   });
 
   test("are all as soon as one of them names none", () => {
-    expect(decide({ ads: [l2Ad("a", { interfaces: ["eth1"] }), AD] })).not.toHaveProperty("interfaces");
+    expect(decide({ ads: [l2Ad("a", { interfaces: ["eth1"] }), AD] })).toMatchObject({ interfaces: undefined });
   });
 });
 

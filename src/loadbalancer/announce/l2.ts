@@ -1,78 +1,88 @@
 import { hash } from "node:crypto";
 import { selects } from "../../api/core/label-selector.ts";
-import type { Address } from "../../ip/address.ts";
 import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import type { L2Decision, NotAnnounced } from "./decision.ts";
+import type { NotAnnounced } from "./decision.ts";
 import type { PoolIndex } from "./pools.ts";
 import { adsOf, isForNode, isForService } from "./selection.ts";
 
-/** Which node answers for the addresses of the Service, and who would take over from it; otherwise the first reason why no node does. */
-export function decideL2(
-  service: ServiceView,
-  nodes: Iterable<NodeView>,
-  config: Config,
-  pools: PoolIndex,
-  isAlive: (node: string) => boolean,
-): L2Decision {
-  const [first] = service.addresses;
-  if (!first) return { not: "noIPAllocated" };
+type Not = { readonly not: NotAnnounced };
+
+/** Nodes that may answer for an address, each with how much it is preferred. */
+export type Candidates = ReadonlyMap<string, number>;
+
+/** The advertisements by which the Service is announced. */
+export function l2AdsOf(service: ServiceView, config: Config, pools: PoolIndex): readonly L2Ad[] | Not {
+  if (service.addresses.length === 0) return { not: "noIPAllocated" };
   const pool = pools.poolOfAll(service.addresses);
   if (!pool) return { not: "ipNotAllowed" };
   const ads = adsOf(config.l2Ads, pool.name).filter((ad) => isForService(ad, service));
   if (ads.length === 0) return { not: "noMatchingAdvertisement" };
   // Who else has the address may be selected by other advertisements, and the two would elect different nodes.
   if (service.sharingKey && ads.some(({ serviceSelectors }) => serviceSelectors.length > 0)) return { not: "sharedIPWithServiceSelector" };
+  return ads;
+}
 
-  const { endpoints, local } = service;
+/** Who may answer for Services of these advertisements. */
+export function electorateOf(ads: readonly L2Ad[], nodes: Iterable<NodeView>, isAlive: (node: string) => boolean): Candidates | Not {
   const conditions: [reason: NotAnnounced, holds: (node: NodeView) => boolean][] = [
     ["noMatchingAdvertisement", (node) => ads.some((ad) => isForNode(ad, node))],
     ["notOwner", ({ name }) => isAlive(name)],
     ["nodeNetworkUnavailable", ({ networkUnavailable }) => !networkUnavailable],
     ["nodeLabeledExcludeBalancers", ({ excluded }) => !excluded],
-    ["noLocalEndpoints", ({ name }) => !local || endpoints.nodes.has(name)],
-    ["noEndpoints", () => endpoints.any],
   ];
-  let candidates = [...nodes];
+  let able = [...nodes];
   for (const [reason, holds] of conditions) {
-    candidates = candidates.filter(holds);
-    if (candidates.length === 0) return { not: reason };
+    able = able.filter(holds);
+    if (able.length === 0) return { not: reason };
   }
-
-  const order = elected(candidates, ads, first);
-  const winner = order[0] as NodeView;
-  const interfaces = interfacesOf(ads.filter((ad) => isForNode(ad, winner)));
-  return {
-    node: winner.name,
-    addresses: service.addresses,
-    candidates: order.map(({ name }) => name),
-    ...(interfaces && { interfaces }),
-  };
+  return new Map(able.map((node) => [node.name, preferenceFor(node, ads)]));
 }
 
-/** By preference, then by lot: the hash spreads addresses over nodes, and every node draws the same. */
-function elected(candidates: readonly NodeView[], ads: readonly L2Ad[], address: Address): NodeView[] {
-  const text = address.toString();
-  return candidates
-    .map((node) => ({ node, score: scoreOf(node, ads), lot: hash("sha256", `${node.name}#${text}`, "hex") }))
-    .sort((a, b) => b.score - a.score || (a.lot < b.lot ? -1 : 1))
-    .map(({ node }) => node);
+/** Who of them may answer for this Service. */
+export function candidatesOf({ local, endpoints }: ServiceView, electorate: Candidates): Candidates | Not {
+  const candidates = local ? among(endpoints.nodes, electorate) : electorate;
+  if (candidates.size === 0) return { not: "noLocalEndpoints" };
+  return endpoints.any ? candidates : { not: "noEndpoints" };
 }
 
-function scoreOf(node: NodeView, ads: readonly L2Ad[]): number {
-  let score = 0;
+/** In the order in which they would answer: by preference, then by lot. */
+export function elect(candidates: Candidates, address: string): string[] {
+  return Array.from(candidates, ([name, preference]) => ({ name, preference, lot: lotOf(name, address) }))
+    .sort((a, b) => b.preference - a.preference || (a.lot < b.lot ? -1 : 1))
+    .map(({ name }) => name);
+}
+
+/** The hash spreads addresses over nodes, and every node draws the same. */
+export function lotOf(node: string, address: string): string {
+  return hash("sha256", `${node}#${address}`, "hex");
+}
+
+/** Where the node answers; undefined: on all of its interfaces. */
+export function interfacesOn(node: NodeView, ads: readonly L2Ad[]): readonly string[] | undefined {
+  const named = new Set<string>();
   for (const ad of ads) {
     if (!isForNode(ad, node)) continue;
-    for (const { weight, selector } of ad.preferences) if (selects(selector, node.labels)) score += weight;
-  }
-  return score;
-}
-
-function interfacesOf(ads: readonly L2Ad[]): readonly string[] | undefined {
-  const named = new Set<string>();
-  for (const { interfaces } of ads) {
-    if (!interfaces) return undefined;
-    for (const name of interfaces) named.add(name);
+    if (!ad.interfaces) return undefined;
+    for (const name of ad.interfaces) named.add(name);
   }
   return [...named].sort();
+}
+
+function among(nodes: ReadonlySet<string>, electorate: Candidates): Candidates {
+  const candidates = new Map<string, number>();
+  for (const name of nodes) {
+    const preference = electorate.get(name);
+    if (preference !== undefined) candidates.set(name, preference);
+  }
+  return candidates;
+}
+
+function preferenceFor(node: NodeView, ads: readonly L2Ad[]): number {
+  let sum = 0;
+  for (const ad of ads) {
+    if (!isForNode(ad, node)) continue;
+    for (const { weight, selector } of ad.preferences) if (selects(selector, node.labels)) sum += weight;
+  }
+  return sum;
 }

@@ -4,8 +4,7 @@ import type { Address } from "../../ip/address.ts";
 import { Allocator, type Held, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { readService } from "../services/read-services.ts";
-import { isOurs } from "../services/wish.ts";
-import { type Decision, decide, reclaim } from "./decide.ts";
+import { type Decision, decide, type Desk, reclaim, sameSet } from "./decide.ts";
 import { annotatedPool, patchTo, type Shown } from "./shown.ts";
 import { VisibleAddresses } from "./visible-addresses.ts";
 
@@ -37,21 +36,22 @@ export class AddressDesk {
     this.#visible = new VisibleAddresses(options.onWake);
   }
 
-  /** From now on these pools. Services that lose or change something by it are woken. */
-  configure({ config, resources }: Loaded): void {
+  /** From now on these pools. Services that lose or change something by it are woken. Returns whether they are any different. */
+  configure({ config, resources }: Loaded): boolean {
     const pools = resources.filter(({ kind }) => kind === "IPAddressPool").map(({ name }) => name);
     this.#pools = new Set(pools);
     this.#broken = new Set(pools.filter((name) => !config.pools.has(name)));
-    const { lost, moved } = this.#allocator.setPools(config.pools.values(), this.#broken);
+    const { lost, moved, different } = this.#allocator.setPools(config.pools.values(), this.#broken);
     for (const key of [...lost, ...moved]) this.#options.onWake(key);
-    for (const pool of pools) this.#options.onPool(pool);
+    for (const pool of different ?? []) this.#options.onPool(pool);
+    return different !== undefined;
   }
 
   /** What the Services carry is theirs before anyone else is served; of two that carry the same the older keeps it. */
   claimAll(services: readonly Service[]): void {
     for (const service of services.toSorted(byAge)) {
       this.see(service);
-      reclaim(service, { allocator: this.#allocator, lbClass: this.#options.lbClass });
+      reclaim(service, this.#ground());
     }
   }
 
@@ -59,16 +59,16 @@ export class AddressDesk {
   see(service: Service): void {
     // One that is no longer of the type may be again before what it shows is taken from it.
     const isLeft = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
-    const shown = isLeft || isOurs(service, this.#options.lbClass) ? readService(service, []).addresses : [];
+    const shown = isLeft || service.spec.type === "LoadBalancer" ? readService(service, []).addresses : [];
     this.#visible.see(keyOf(service), versionOf(service), shown.map(String));
   }
 
   decide(service: Service): Order {
     const key = keyOf(service);
     this.see(service);
-    const before = this.#allocator.held(key);
-    const decision = decide(service, { allocator: this.#allocator, lbClass: this.#options.lbClass, hasPools: this.#pools.size > 0 });
-    this.#note(before, this.#allocator.held(key));
+    const before = this.#allocator.inUse(key);
+    const decision = decide(service, this.#ground());
+    this.#note(before, this.#allocator.inUse(key));
 
     const wanted = decision.wanted && this.#unoccupied(key, decision.wanted);
     const patch = wanted && patchTo(service, wanted);
@@ -79,10 +79,10 @@ export class AddressDesk {
 
   /** The Service is gone. */
   release(key: string): void {
-    const before = this.#allocator.held(key);
+    const before = this.#allocator.inUse(key);
     this.#allocator.release(key);
     this.#visible.forget(key);
-    this.#note(before, undefined);
+    this.#note(before, []);
   }
 
   usage(pool: string): Usage | undefined {
@@ -91,6 +91,15 @@ export class AddressDesk {
 
   isInEffect(pool: string): boolean {
     return this.#pools.has(pool) && !this.#broken.has(pool);
+  }
+
+  #ground(): Desk {
+    return {
+      allocator: this.#allocator,
+      lbClass: this.#options.lbClass,
+      hasPools: this.#pools.size > 0,
+      isShown: (key, address) => this.#visible.mayShow(key, address.toString()),
+    };
   }
 
   /** Without what another still shows that no longer holds it, unless it is seen here already. When that is over the Service is woken. */
@@ -109,12 +118,14 @@ export class AddressDesk {
     return this.#allocator.held(key)?.addresses.some((one) => one.equals(address)) ?? false;
   }
 
-  #note(before: Held | undefined, after: Held | undefined): void {
-    const had = new Set(before?.addresses.map(String));
-    const has = new Set(after?.addresses.map(String));
-    if (before?.pool === after?.pool && had.size === has.size && had.isSubsetOf(has)) return;
-    for (const pool of new Set([before?.pool, after?.pool])) if (pool !== undefined) this.#options.onPool(pool);
+  #note(before: readonly Held[], after: readonly Held[]): void {
+    const changed = [...before.filter((held) => !isAmong(after, held)), ...after.filter((held) => !isAmong(before, held))];
+    for (const pool of new Set(changed.map(({ pool }) => pool))) this.#options.onPool(pool);
   }
+}
+
+function isAmong(all: readonly Held[], { pool, addresses }: Held): boolean {
+  return all.some((held) => held.pool === pool && sameSet(held.addresses, addresses));
 }
 
 function versionOf({ metadata }: Service): string {

@@ -28,7 +28,7 @@ const woken: string[] = [];
 function desk(pools: readonly Pool[], broken: readonly string[] = []): Desk {
   const allocator = new Allocator({ onWake: (key) => woken.push(key) });
   allocator.setPools(pools, new Set(broken));
-  return { allocator, lbClass: undefined, hasPools: pools.length + broken.length > 0 };
+  return { allocator, lbClass: undefined, hasPools: pools.length + broken.length > 0, isShown: () => true };
 }
 
 const main = pool("main", ["192.0.2.0-192.0.2.3"]);

@@ -12,6 +12,8 @@ export interface Desk {
   readonly lbClass: string | undefined;
   /** Whether there is any IPAddressPool at all, sound or not. */
   readonly hasPools: boolean;
+  /** Whether the Service shows the address, or may in a moment. */
+  readonly isShown: (key: string, address: Address) => boolean;
 }
 
 export interface Decision {
@@ -27,16 +29,7 @@ export interface Decision {
 
 /** Which addresses a Service has from now on. Everything is decided, and held in the allocator, before anyone is told. */
 export function decide(service: Service, desk: Desk): Decision {
-  const { allocator, lbClass } = desk;
-  const key = keyOf(service);
-  if (!isOurs(service, lbClass)) {
-    const had = allocator.held(key) !== undefined;
-    allocator.release(key);
-    const isMarked = annotatedPool(service) !== undefined;
-    // What one of another class shows may be what another gave it.
-    const isLeft = service.spec.type === "LoadBalancer" ? had && isMarked : had || isMarked;
-    return isLeft ? { wanted: nothing, ...quiet } : quiet;
-  }
+  if (!isOurs(service, desk.lbClass)) return leave(service, desk);
   // Where we are not to hand out anything, someone else may.
   if (!desk.hasPools && annotatedPool(service) === undefined) {
     return { ...quiet, refused: failed({ refused: "there is no IPAddressPool", tried: [] }) };
@@ -46,23 +39,58 @@ export function decide(service: Service, desk: Desk): Decision {
   return new Deciding(service, read.wish, desk).decision(read.deprecated);
 }
 
+/** It is none of ours, or no longer. */
+function leave(service: Service, desk: Desk): Decision {
+  const { allocator } = desk;
+  const key = keyOf(service);
+  const had = allocator.held(key) !== undefined;
+  if (had || service.spec.type !== "LoadBalancer") allocator.release(key);
+  const isMarked = annotatedPool(service) !== undefined;
+  // What one of another class shows may be what another gave it.
+  const isLeft = service.spec.type === "LoadBalancer" ? had && isMarked : had || isMarked;
+  if (isLeft) return { wanted: nothing, ...quiet };
+  occupy(service, desk);
+  return quiet;
+}
+
+/** What one of another class shows is in use, whoever gave it. */
+function occupy(service: Service, { allocator, isShown }: Pick<Desk, "allocator" | "isShown">): void {
+  if (service.spec.type === "LoadBalancer") allocator.occupy(anonymous(service), readService(service, []).addresses, isShown);
+}
+
+/** All that counts of a Service which asks someone else. */
+function anonymous({ metadata }: Service): Wish {
+  const { uid = "", namespace = "", creationTimestamp } = metadata;
+  const created = new Date(creationTimestamp ?? NaN);
+  const sharing = { key: "", backend: "", ports: [] };
+  return { key: keyOf({ metadata }), uid, created, namespace, labels: {}, families: [4, 6], policy: "SingleStack", sharing };
+}
+
 /** Only what it carries already; what becomes of one that cannot have it is decided when everyone has been heard. */
-export function reclaim(service: Service, { allocator, lbClass }: Pick<Desk, "allocator" | "lbClass">): void {
+export function reclaim(service: Service, desk: Pick<Desk, "allocator" | "lbClass" | "isShown">): void {
+  const { allocator, lbClass } = desk;
+  if (!isOurs(service, lbClass)) return occupy(service, desk);
   const has = readService(service, []).addresses;
-  if (has.length === 0 || !isOurs(service, lbClass)) return;
+  if (has.length === 0) return;
   const read = readWish(withoutRequests(service));
   if ("refused" in read) return;
   const fitting = has.filter(({ family }) => read.wish.families.includes(family));
-  if (fitting.length > 0) allocator.claim(read.wish, fitting);
+  if (fitting.length > 0) allocator.reclaim(read.wish, fitting);
 }
 
 const quiet = { tidings: [], deprecated: [] } as const;
 const nothing: Shown = { addresses: [] };
 
+/** What it has, or had until something of it was lost. */
+function hasOf(service: Service, { allocator }: Pick<Desk, "allocator">): readonly Address[] {
+  const held = allocator.held(keyOf(service));
+  return held?.before ?? held?.addresses ?? readService(service, []).addresses;
+}
+
 /** What a Service has stays with it as long as it may be, whatever it asks for in words that nobody understands. */
 function unreadable(service: Service, refused: EventText, { allocator }: Desk): Decision {
   const key = keyOf(service);
-  const has = allocator.held(key)?.addresses ?? readService(service, []).addresses;
+  const has = hasOf(service, { allocator });
   if (has.length === 0) return { refused, ...quiet };
   const bare = readWish(withoutRequests(service));
   const kept = "wish" in bare ? keep(bare.wish, has, allocator) : { refused: bare.refused.message };
@@ -102,8 +130,7 @@ class Deciding {
   }
 
   #assign(): Shown {
-    const { key } = this.#wish;
-    const has = this.#allocator.held(key)?.addresses ?? readService(this.#service, []).addresses;
+    const has = hasOf(this.#service, { allocator: this.#allocator });
     if (has.length > 0) {
       const kept = this.#keep(has);
       if (kept) return this.#complete(kept);
@@ -174,6 +201,6 @@ function failed({ refused }: Refusal, rest = ""): EventText {
   return { type: "Warning", reason: "AllocationFailed", message: `No address: ${refused}${rest}` };
 }
 
-function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
+export function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
   return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

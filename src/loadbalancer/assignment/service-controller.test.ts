@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createLog } from "../../kube/log.ts";
+import { serviceUpdates } from "../../kube/metrics.ts";
 import { config, pool } from "../announce/specimen.ts";
 import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";
@@ -11,7 +13,7 @@ import { ServiceController } from "./service-controller.ts";
 
 function loaded(...pools: Pool[]): Loaded {
   const resources = pools.map(({ name }) => ({ kind: "IPAddressPool", name, generation: 1, state: "Applied" as const }));
-  return { config: config({ pools }), failures: [], warnings: [], resources, lastGood: new Map() };
+  return { config: config({ pools }), failures: [], warnings: [], unread: [], resources, lastGood: new Map() };
 }
 
 const web: Service = {
@@ -20,27 +22,31 @@ const web: Service = {
   status: {},
 };
 
-/** A server with one Service, whose list is answered by hand. */
-function stage() {
+const named = (name: string): Service => ({ ...web, metadata: { ...web.metadata, name, uid: name } });
+
+/** A server with these Services, whose list is answered by hand. */
+function stage(...services: Service[]) {
   const listed = Promise.withResolvers<void>();
   const patches: unknown[] = [];
   const client = {
     resource: () => ({
       list: async () => {
         await listed.promise;
-        return { items: [web], resourceVersion: "1" };
+        return { items: services, resourceVersion: "1" };
       },
-      patchStatus: (_ref: unknown, patch: unknown) => {
+      patchStatus: ({ name }: { name: string }, patch: Partial<Service>) => {
         patches.push(patch);
-        return Promise.resolve(web);
+        const found = services.find(({ metadata }) => metadata.name === name) ?? web;
+        const metadata = { ...found.metadata, ...patch.metadata, resourceVersion: "2" };
+        return Promise.resolve({ ...found, ...patch, metadata });
       },
     }),
   } as unknown as KubeClient;
   const cache = {
-    get: (key: string) => (key === keyOf(web) ? web : undefined),
-    list: () => [web],
+    get: (key: string) => services.find((service) => keyOf(service) === key),
+    list: () => services,
     subscribe(next: (change: { type: "added"; object: Service; initial: boolean }) => void) {
-      next({ type: "added", object: web, initial: true });
+      for (const object of services) next({ type: "added", object, initial: true });
       return () => undefined;
     },
     waitForSync: () => Promise.resolve(),
@@ -49,7 +55,7 @@ function stage() {
 }
 
 test("pools that change while a term begins count from its first decision on", async () => {
-  const { listed, patches, client, cache } = stage();
+  const { listed, patches, client, cache } = stage(web);
   const begun = vi.fn<() => Promise<Loaded>>(() => Promise.resolve(loaded(pool("old", ["192.0.2.0/32"]))));
   const serving = new ServiceController({
     client,
@@ -71,4 +77,40 @@ test("pools that change while a term begins count from its first decision on", a
   end.abort();
   await running;
   expect(patches).toMatchObject([{ status: { loadBalancer: { ingress: [{ ip: "198.51.100.0" }] } } }]);
+});
+
+async function looks(): Promise<number> {
+  return (await serviceUpdates.get()).values[0]?.value ?? 0;
+}
+
+test("an edit of pools has those looked at who lack something, and a configuration that is read again nobody", async () => {
+  const { listed, patches, client, cache } = stage(...["a", "b", "c"].map(named));
+  const serving = new ServiceController({
+    client,
+    cache,
+    services: new FreshView(client, Service, cache),
+    lbClass: undefined,
+    events: { record: () => undefined },
+    begin: () => Promise.resolve(loaded(pool("main", ["192.0.2.0/31"]))),
+    onPool: () => undefined,
+    onRefusal: () => undefined,
+    log: createLog({ level: "silent" }),
+  });
+  const end = new AbortController();
+  const running = serving.run(end.signal);
+  listed.resolve();
+  await vi.waitFor(() => expect([patches.length, serving.refusal("shop/c")?.reason]).toEqual([2, "AllocationFailed"]));
+  const before = await looks();
+
+  serving.configure(loaded(pool("main", ["192.0.2.0/31"])));
+  await sleep(20);
+  expect(await looks()).toBe(before);
+  serving.configure(loaded(pool("main", ["192.0.2.0/31"]), pool("other", ["198.51.100.0/32"], { autoAssign: false })));
+  await vi.waitFor(async () => expect(await looks()).toBe(before + 1));
+  expect(serving.refusal("shop/c")?.message).toMatch("pool other: it is given only to those who name it");
+  serving.configure(loaded(pool("main", ["192.0.2.0/30"])));
+  await vi.waitFor(() => expect(patches).toHaveLength(3));
+  expect(serving.refusal("shop/c")).toBeUndefined();
+  end.abort();
+  await running;
 });

@@ -10,11 +10,13 @@ import { Bell, changesOf } from "../../kube/controller/source.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
-import { serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
+import { addressRepairs, contestedServices, serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressDesk, type Order } from "./address-desk.ts";
+import { Contests } from "./contests.ts";
 import type { FreshView } from "./fresh-view.ts";
+import { rivalIn } from "./rival.ts";
 
 export interface ServiceControllerOptions {
   /** Fenced: only the leader hands out addresses. */
@@ -48,6 +50,7 @@ export class ServiceController implements Runnable {
   readonly #bell = new Bell();
   /** What each Service was last told that it cannot have, and why. */
   readonly #refused = new Map<string, EventText>();
+  readonly #contests = new Contests();
   #underWay = 0;
   /** For the time of a term. */
   #desk: AddressDesk | undefined;
@@ -64,8 +67,8 @@ export class ServiceController implements Runnable {
       this.#latest = loaded;
       return;
     }
-    this.#desk.configure(loaded);
-    for (const service of this.#options.services.list()) if (service.spec.type === "LoadBalancer") this.#bell.ring(keyOf(service));
+    // Who has all that it asks for, and loses nothing of it, has nothing to gain.
+    if (this.#desk.configure(loaded)) for (const key of this.#refused.keys()) this.#bell.ring(key);
   }
 
   usage(pool: string): Usage | undefined {
@@ -108,6 +111,8 @@ export class ServiceController implements Runnable {
     } finally {
       this.#desk = undefined;
       this.#refused.clear();
+      this.#contests.clear();
+      contestedServices.set(0);
     }
   }
 
@@ -142,12 +147,53 @@ export class ServiceController implements Runnable {
     if (!service) {
       desk.release(key);
       this.#refused.delete(key);
+      this.#contests.forget(key);
+      contestedServices.set(this.#contests.size);
       return undefined;
     }
     const order = desk.decide(service);
     this.#tell(service, order);
-    if (order.patch) await this.#write(service, order, order.patch, { desk, signal, log });
+    const waitMs = await this.#attend(service, order, { desk, signal, log });
+    if (waitMs !== undefined) return { requeueAfter: waitMs };
     return unseen ? { requeueAfter: UNSEEN_MS } : undefined;
+  }
+
+  /** Writes what is to be written, unless somebody else would only write over it. When to look again. */
+  async #attend(service: Service, order: Order, context: Writing): Promise<number | undefined> {
+    const key = keyOf(service);
+    if (!order.patch) return this.#rest(service);
+    const turn = this.#contests.look(key, textOf(order));
+    if (turn.is === "wait") return turn.ms;
+    if (turn.is === "repair") await this.#repair(service, order, turn.begins, context.signal);
+    await this.#write(service, order, order.patch, context);
+    return undefined;
+  }
+
+  #rest(service: Service): number | undefined {
+    const rest = this.#contests.rest(keyOf(service));
+    if (rest !== "over") return rest;
+    contestedServices.set(this.#contests.size);
+    this.#options.events.record(service, {
+      type: "Normal",
+      reason: "AddressUncontested",
+      message: "Nobody else changes the addresses any more",
+    });
+    return undefined;
+  }
+
+  async #repair(service: Service, order: Order, begins: boolean, signal: AbortSignal): Promise<void> {
+    const { name, namespace = "" } = service.metadata;
+    const written = await this.#options.client.resource(Service).get(name, { namespace, signal });
+    const manager = rivalIn(written);
+    addressRepairs.inc({ manager: manager ?? "" });
+    if (!begins) return;
+    contestedServices.set(this.#contests.size);
+    const theirs = written.status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip ?? hostname).join(", ") || "nothing";
+    const [ours, who] = [order.wanted?.addresses.join(", ") || "nothing", manager ?? "somebody else"];
+    const message =
+      `${who} keeps writing ${theirs} into the Service's status, where ${ours} belongs. That is put back ever more seldom, at last every five minutes. ` +
+      `Have ${who} leave the Service alone, for instance by a loadBalancerClass`;
+    this.#options.events.record(service, { type: "Warning", reason: "AddressContested", message });
   }
 
   #tell(service: Service, { tidings, refused }: Order): void {
@@ -161,12 +207,8 @@ export class ServiceController implements Runnable {
     this.#options.onRefusal(key);
   }
 
-  async #write(
-    service: Service,
-    { wanted, deprecated }: Order,
-    patch: object,
-    { desk, signal, log }: { desk: AddressDesk; signal: AbortSignal; log: Log },
-  ): Promise<void> {
+  async #write(service: Service, order: Order, patch: object, { desk, signal, log }: Writing): Promise<void> {
+    const { wanted, deprecated } = order;
     const { client, services, events } = this.#options;
     const { resourceVersion } = service.metadata;
     if (resourceVersion === undefined) return;
@@ -175,6 +217,7 @@ export class ServiceController implements Runnable {
       const answer = await client.resource(Service).patchStatus(service.metadata, patch, { resourceVersion, signal });
       services.learn(answer);
       desk.see(answer);
+      this.#contests.wrote(keyOf(service), textOf(order));
     } catch (error) {
       // Someone was faster; the watch brings what happened, and the address stays held until then.
       if (isKubeError(error, "Conflict", "NotFound")) return;
@@ -193,4 +236,14 @@ export class ServiceController implements Runnable {
     }
     log.info({ addresses: addresses.map(String), pool: wanted?.pool }, "addresses written");
   }
+}
+
+interface Writing {
+  readonly desk: AddressDesk;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+function textOf({ wanted }: Order): string {
+  return `${wanted?.pool ?? ""} ${wanted?.addresses.join(" ") ?? ""}`;
 }

@@ -15,6 +15,7 @@ export function loaded(pools: readonly Pool[], broken: readonly string[] = []): 
     config: config({ pools }),
     failures: [],
     warnings: [],
+    unread: [],
     resources: resources.map(({ name, state }) => ({ kind: "IPAddressPool", name, generation: 1, state })),
     lastGood: new Map(),
   };

@@ -41,6 +41,10 @@ export class VisibleAddresses {
     return this.#byKey.get(key)?.shown.has(address) ?? false;
   }
 
+  mayShow(key: string, address: string): boolean {
+    return this.#keys.get(address)?.has(key) ?? false;
+  }
+
   /** Who else shows it, or may. */
   others(key: string, address: string): string[] {
     return [...(this.#keys.get(address) ?? [])].filter((other) => other !== key);

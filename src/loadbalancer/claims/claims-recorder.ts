@@ -14,7 +14,7 @@ import type { RecordedClaim } from "../../resilience/claim.ts";
 import { leftValues, recordClaims } from "../../resilience/record.ts";
 import { type Claimant, claimsOf } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
-import { isReleased } from "./released.ts";
+import { released } from "./released.ts";
 
 type Watched<T extends KubeObject> = Pick<Cache<T>, "get" | "list" | "subscribe" | "waitForSync">;
 
@@ -72,7 +72,8 @@ export function claimsRecorder(options: ClaimsRecorderOptions): Runnable {
       }
       const loaded = options.loaded();
       const leaving = loaded ? claimants().filter(hasLeft) : [];
-      for (const claimant of leaving) if (loaded && isReleased(claimant, loaded, states.list())) await record(writing, claimant, true);
+      if (!loaded || leaving.length === 0) return;
+      for (const claimant of leaving.filter(released(loaded, states.list()))) await record(writing, claimant, true);
     },
   });
 }
@@ -81,8 +82,13 @@ function asking<T extends KubeObject>(kind: Claimant["kind"], cache: Watched<T>)
   return changesOf(cache, (object) => [`${kind}/${keyOf(object)}`]);
 }
 
+/** Of objects that are as they were; the question is asked of all of them whenever one of many has changed. */
+const left = new WeakMap<KubeObject, boolean>();
+
 function hasLeft(claimant: Claimant): boolean {
-  return leftValues(claimsOf(claimant), recordOf(claimant)).length > 0;
+  const answer = left.get(claimant.object) ?? leftValues(claimsOf(claimant), recordOf(claimant)).length > 0;
+  left.set(claimant.object, answer);
+  return answer;
 }
 
 async function record(writing: ClaimsWriting, claimant: Claimant, release: boolean): Promise<void> {

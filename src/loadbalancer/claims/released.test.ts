@@ -3,7 +3,7 @@ import type { ConfigurationState } from "../../api/metallb/configuration-state.t
 import { config } from "../announce/specimen.ts";
 import type { Claimant } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
-import { isReleased } from "./released.ts";
+import { released } from "./released.ts";
 
 type State = "Applied" | "Failed" | "KeptPrevious";
 const claimant = {
@@ -14,6 +14,7 @@ const here = (state: State, generation = 2): Loaded => ({
   config: config(),
   failures: [],
   warnings: [],
+  unread: [],
   resources: [{ kind: "IPAddressPool", name: "main", generation, state }],
   lastGood: new Map(),
 });
@@ -31,5 +32,5 @@ test.each<[boolean, string, Loaded, ConfigurationState[]]>([
   [false, "while another has what it asks for now", here("Failed"), [there("Failed", 2)]],
   [false, "while it is not known what became of the edit", here("Applied", 1), []],
 ])("released is %s %s", (expected, _when, loaded, states) => {
-  expect(isReleased(claimant, loaded, states)).toBe(expected);
+  expect(released(loaded, states)(claimant)).toBe(expected);
 });

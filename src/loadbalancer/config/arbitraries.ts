@@ -95,7 +95,7 @@ const peerAsn = fc.oneof(
 );
 const password = fc.oneof(
   fields({ password: mostly("geheim") }),
-  fields({ passwordSecret: fields({ name: mostly("good", "good", "good", "opaque", "empty", "broken", "missing") }) }),
+  fields({ passwordSecret: fields({ name: mostly("good", "good", "good", "opaque", "empty", "broken", "missing", "locked") }) }),
   fields({ password: mostly("geheim"), passwordSecret: fields({ name: mostly("good") }) }),
 );
 
@@ -219,6 +219,7 @@ export const parts: fc.Arbitrary<Parts> = fc.record({
   nodes: fc.constantFrom([], [node("n1", { rack: "a" })], [node("n1", { rack: "a" }), node("n2", { rack: "b" })]),
   extras: mostly("! hello\n", "router bgp 1\n"),
   secrets: fc.constant(SECRETS),
+  unreadable: fc.constant(["locked"]),
 });
 
 function several<T extends { metadata: { name: string } }>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> {

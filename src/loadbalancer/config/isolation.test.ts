@@ -6,6 +6,8 @@ import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, sai
 const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };
 const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ranges.map(String);
+const named = (more: object = {}, born: object = {}) => peer("p", { passwordSecret: { name: "s" }, ...more }, born);
+const all = (count: number) => ({ communities: Array.from({ length: count }, (_, nth) => `64512:${nth}`) });
 const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
 
 test("an object without a spec, which an older schema let through, costs no other", () => {
@@ -31,6 +33,16 @@ test("an object without a spec, which an older schema let through, costs no othe
 });
 
 describe("a bad edit", () => {
+  test("of an advertisement to more communities than a prefix can have leaves it with those that it had", () => {
+    const loaded = course(
+      N1,
+      { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(63))] },
+      { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(70), edited)] },
+    );
+    expect(states(loaded)["BGPAdvertisement/ad"]).toBe("KeptPrevious");
+    expect(loaded.config.bgpAds.get("ad")?.communities).toHaveLength(63);
+  });
+
   test("of a pool leaves it as it was", () => {
     const loaded = course(
       { of: "controller" },
@@ -130,6 +142,59 @@ describe("what a resource refers to and is gone", () => {
     const loaded = course(N1, { peers, secrets: [secret("s")] }, { peers }, { peers, secrets: [fresh] });
     expect(loaded.failures).toEqual([]);
     expect(loaded.config.peers.get("p")?.password).toBe("neu");
+  });
+});
+
+describe("a Secret that cannot be read", () => {
+  const other = peer("q", { peerAddress: "192.0.2.2" });
+  const unreadable = ["s"];
+
+  test("leaves its peer as it was, however that was edited since, finds no fault, and costs no other anything", () => {
+    const good = { peers: [named()], secrets: [secret("s")] };
+    const since = { peers: [named({ peerPort: 1790 }, edited), other], unreadable };
+    const loaded = course(N1, good, since, since);
+    expect(loaded.failures).toEqual([]);
+    expect(loaded.config.peers.get("p")).toMatchObject({ generation: 1, password: "geheim" });
+    expect(loaded.config.peers.get("p")).not.toHaveProperty("port");
+    expect([...loaded.config.peers.keys()]).toEqual(["p", "q"]);
+    // The generation that is live; the one since then has not been judged.
+    expect(loaded.resources).toMatchObject([
+      { name: "p", generation: 1, state: "Applied" },
+      { name: "q", generation: 1, state: "Applied" },
+    ]);
+    expect(loaded.unread).toEqual([{ kind: "BGPPeer", name: "p", generation: 2, secret: "s", isInForce: true }]);
+    const read = course(N1, good, since, { ...since, secrets: [secret("s")], unreadable: [] });
+    expect(read.unread).toEqual([]);
+    expect(read.config.peers.get("p")).toMatchObject({ generation: 2, port: 1790 });
+  });
+
+  test("leaves out a peer that never was, without a failure", () => {
+    const loaded = load({ peers: [named(), other], unreadable });
+    expect(loaded.failures).toEqual([]);
+    expect([...loaded.config.peers.keys()]).toEqual(["q"]);
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "Failed", "BGPPeer/q": "Applied" });
+    expect(loaded.unread).toMatchObject([{ name: "p", isInForce: false }]);
+  });
+
+  test("hides nothing else that is wrong with its peer", () => {
+    const bad = { peers: [named({ myASN: 0 }, edited)], unreadable };
+    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, bad);
+    expect(loaded.failures.map(({ rule }) => rule)).toEqual(["P1"]);
+    expect(states(loaded)).toEqual({ "BGPPeer/p": "KeptPrevious" });
+    expect(loaded.config.peers.get("p")).toMatchObject({ myAsn: 64_512, password: "geheim" });
+    expect(loaded.unread).toEqual([]);
+  });
+
+  test("keeps no peer on a node that it does not select any more", () => {
+    const away = { peers: [named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] }, edited)], unreadable };
+    const loaded = course(N1, { peers: [named()], secrets: [secret("s")] }, away);
+    expect([loaded.config.peers.size, loaded.resources, loaded.unread]).toEqual([0, [], []]);
+  });
+
+  test("takes from a peer that was for this node only since a moment neither its age nor its claims", () => {
+    const away = named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] });
+    const loaded = course(N1, { peers: [away], secrets: [secret("s")] }, { peers: [named({}, edited)], unreadable });
+    expect(loaded.lastGood.get("BGPPeer/p")).toEqual({ uid: "BGPPeer-p", generation: 2, since: "2026-01-02T00:00:00.000Z" });
   });
 });
 

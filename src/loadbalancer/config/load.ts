@@ -1,3 +1,4 @@
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { Config, Profile } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
@@ -16,6 +17,7 @@ import { type Candidate, candidates, type ConfigObject } from "./settling/candid
 import { compare, decide, type Decided, failureOf } from "./settling/decide.ts";
 import { NodeGroups } from "./settling/node-groups.ts";
 import { decidePeers } from "./settling/peers.ts";
+import { judgeable } from "./settling/unread.ts";
 import { hereIn, nodesOf, selectorLists } from "./settling/view.ts";
 import { warningsOf } from "./warnings.ts";
 
@@ -51,13 +53,17 @@ export interface Warning {
   readonly message: string;
 }
 
+type ResourceState = NonNullable<NonNullable<ConfigurationState["status"]>["resources"]>[number]["state"];
+
 export interface Loaded {
   readonly config: Config;
   /** All of them, sorted by kind, name and field. */
   readonly failures: readonly ConfigFailure[];
   readonly warnings: readonly Warning[];
   /** Every resource of the view and what became of it. */
-  readonly resources: readonly { kind: string; name: string; generation: number; state: "Applied" | "Failed" | "KeptPrevious" }[];
+  readonly resources: readonly { kind: string; name: string; generation: number; state: ResourceState }[];
+  /** Those that cannot be judged, because they need a Secret that cannot be read; `isInForce`: in their last good form. */
+  readonly unread: readonly { kind: string; name: string; generation: number; secret: string; isInForce: boolean }[];
   /** What to remember for the next time. */
   readonly lastGood: LastGood;
 }
@@ -80,7 +86,7 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     rule: "A5",
     message: (own, other, { name }) => overlap(name, own.words, other.words),
   });
-  if (view.of === "controller") return loaded({ ...NOTHING, pools }, [], [communities, ofPools]);
+  if (view.of === "controller") return loaded({ ...NOTHING, pools }, { warnings: [], unread: [] }, [communities, ofPools]);
 
   const profiles = decide(read("BFDProfile", objects.bfdProfiles, options, readProfile), now);
   const ground: PeerGround = {
@@ -100,8 +106,9 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
   const nodes = nodesOf(objects, view);
   const peersHere = hereIn(allPeers, view, nodes, now);
   const adsHere = hereIn(allAds, view, nodes, now);
-  const groups = new NodeGroups(nodes, [...peersHere.candidates.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
-  const peers = decidePeers(peersHere.candidates, groups, now);
+  const { candidates: peersToJudge, unread, ...leftOut } = judgeable(peersHere.candidates);
+  const groups = new NodeGroups(nodes, [...peersToJudge.flatMap(selectorLists), ...adsHere.candidates.flatMap(selectorLists)]);
+  const peers = decidePeers(peersToJudge, groups, now);
   const around = {
     pools,
     peers: new Map([...peers.values].map(([name, { peer }]) => [name, peer])),
@@ -119,11 +126,12 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
 
   const config = { ...around, bgpAds: bgpAds.values, l2Ads: l2Ads.values, extras: extras.text };
   const warnings = warningsOf(objects, pools, { bgp: formsOf(allAds), l2: l2Ads.values.values().toArray() });
-  return loaded(config, warnings, [
+  return loaded(config, { warnings, unread }, [
     communities,
     ofPools,
     profiles,
     peers,
+    { failures: [], ...leftOut },
     { failures: [], resources: [], remember: peersHere.away },
     bgpAds,
     l2Ads,
@@ -167,10 +175,10 @@ function formsOf<T>(all: readonly Candidate<unknown, T>[]): T[] {
 
 type Part = Pick<Decided<unknown, unknown>, "failures" | "resources" | "remember">;
 
-function loaded(config: Config, warnings: readonly Warning[], parts: readonly Part[]): Loaded {
+function loaded(config: Config, more: Pick<Loaded, "warnings" | "unread">, parts: readonly Part[]): Loaded {
   return {
     config,
-    warnings,
+    ...more,
     failures: parts.flatMap(({ failures }) => failures).sort(inOrder),
     resources: parts.flatMap(({ resources }) => resources).sort((a, b) => compare(a.kind, b.kind) || compare(a.name, b.name)),
     lastGood: new Map(parts.flatMap(({ remember }) => remember)),

@@ -21,9 +21,9 @@ export interface ConfigObjects {
   readonly communities: readonly Community[];
   /** All of the cluster: their labels decide which pools are for them. */
   readonly namespaces: readonly Labelled[];
-  readonly nodes: readonly Labelled[];
-  /** Those that peers name, by name. */
-  secret(name: string): Secret | undefined;
+  readonly nodes: readonly (Labelled & { readonly addresses?: readonly string[] })[];
+  /** Those that peers name, by name. Of one that is unreadable nobody can tell what it holds, nor whether it is there. */
+  secret(name: string): Secret | "unreadable" | undefined;
   /** The ConfigMap `bgpextras`, key `extras`: lines for FRR as they are. */
   readonly extras?: string;
 }

@@ -85,8 +85,9 @@ export const RULES = {
       "parsing peer <name> invalid BGPPeer address <value>",
       "parsing peer <name> invalid router ID <value>",
       "parsing peer <name> invalid source IP <value>",
+      "parsing peer <name> invalid source IP <value>: the peer is of the other family",
     ],
-    when: "peerAddress or sourceAddress is no address, or routerID is no IPv4 address.",
+    when: "peerAddress or sourceAddress is not the address of a machine, or of another family than the other one; or routerID is no IPv4 address, or 0.0.0.0.",
   },
   P7: {
     ...permanent,
@@ -165,7 +166,7 @@ export const RULES = {
   A2: {
     ...permanent,
     text: ["parsing address pool <name>: invalid CIDR <value> in pool <name>: <problem>"],
-    when: "An entry of addresses is neither a prefix nor a range of addresses of one family.",
+    when: "An entry of addresses is neither a prefix nor a range of addresses of one family, or has only such as no Service can have: loopback, groups, 0.0.0.0.",
   },
   A3: {
     ...permanent,
@@ -196,7 +197,7 @@ export const RULES = {
       "invalid weight <value> in <name>: must be in <min>-<max> range",
       "l2advertisement <name> already exists",
     ],
-    when: "An L2Advertisement names something twice, has a selector that cannot be understood, or names an interface that the kernel cannot have.",
+    when: "An L2Advertisement names a pool or a selector twice, has a selector that cannot be understood, or names an interface that the kernel cannot have.",
   },
   G1: {
     ...permanent,
@@ -227,8 +228,9 @@ export const RULES = {
     text: [
       "invalid community value: <problem>\ninvalid community <value> in BGP advertisement",
       "invalid community format: <value>\ninvalid community <value> in BGP advertisement",
+      "too many communities in BGP advertisement: <count>, and at most <max> go with one prefix",
     ],
-    when: "A community with a colon in it has a number too large, or too many parts.",
+    when: "A community with a colon in it has a number too large, or too many parts; or there are more than 63 different ones.",
   },
   T3: {
     ...transient,

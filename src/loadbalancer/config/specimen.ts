@@ -82,9 +82,13 @@ export function onRack(rack: string): { nodeSelectors: { matchLabels: Record<str
   return { nodeSelectors: [{ matchLabels: { rack } }] };
 }
 
-export type Parts = Partial<Omit<ConfigObjects, "secret">> & { readonly secrets?: readonly Secret[] };
+export type Parts = Partial<Omit<ConfigObjects, "secret">> & {
+  readonly secrets?: readonly Secret[];
+  /** Names of Secrets. */
+  readonly unreadable?: readonly string[];
+};
 
-export function objects({ secrets = [], ...parts }: Parts): ConfigObjects {
+export function objects({ secrets = [], unreadable = [], ...parts }: Parts): ConfigObjects {
   return {
     pools: [],
     peers: [],
@@ -95,7 +99,7 @@ export function objects({ secrets = [], ...parts }: Parts): ConfigObjects {
     namespaces: [],
     nodes: [node("n1")],
     ...parts,
-    secret: (name) => secrets.find(({ metadata }) => metadata.name === name),
+    secret: (name) => (unreadable.includes(name) ? "unreadable" : secrets.find(({ metadata }) => metadata.name === name)),
   };
 }
 

@@ -46,3 +46,13 @@ test("a pool that is broken is a failure, and no warning", () => {
     "L2Advertisement/ad spec.ipAddressPools: L2Advertisement ad selects no IPAddressPool",
   ]);
 });
+
+const at = (name: string, ...addresses: string[]) => ({ ...node(name), addresses });
+
+test("a pool with the address of a node, which a Service could get", () => {
+  const own = pool("own", ["10.0.0.0/24"]);
+  const nodes = [at("n0", "10.0.0.1"), at("n1", "10.0.0.2", "10.0.1.3"), at("n2", "nonsense", "fe80::1%eth0"), node("n3")];
+  expect(warned({ pools: [own, pool("far", ["10.9.0.0/24"])], nodes, l2Advertisements: [l2Ad("all")] })).toEqual([
+    "IPAddressPool/own spec.addresses: IPAddressPool own has 10.0.0.1, which is the address of Node n0, and 1 more of the kind: a Service could get it, and take the node's place",
+  ]);
+});

@@ -1,3 +1,6 @@
+import { type Address, parseAddress } from "../../ip/address.ts";
+import { IpError } from "../../ip/error.ts";
+import { PoolIndex } from "../announce/pools.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
 import type { ConfigObjects, Labelled } from "./objects.ts";
@@ -23,7 +26,16 @@ export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp
     ),
     ...l2.flatMap((ad) => selectsNothing("L2Advertisement", ad, objects.nodes)),
     ...uncovered(pools, [...bgp, ...l2]),
+    ...withNodes(pools, objects.nodes),
   ].sort(inOrder);
+}
+
+/** What stands in a namespace where nobody looks for it. */
+export function strayWarning(
+  { kind, name, namespace }: { kind: string; name: string; namespace: string },
+  metallbNamespace: string,
+): string {
+  return `${kind} ${name} is in namespace ${namespace} and has no effect there: the load balancer's configuration is in namespace ${metallbNamespace}`;
 }
 
 function uncovered(pools: Config["pools"], ads: readonly { readonly pools: ReadonlySet<string> }[]): Warning[] {
@@ -37,6 +49,32 @@ function uncovered(pools: Config["pools"], ads: readonly { readonly pools: Reado
       field: "",
       message: `No BGPAdvertisement or L2Advertisement covers IPAddressPool ${name}: its addresses are handed out, but nobody announces them`,
     }));
+}
+
+/** The ranges of the nodes' own network are easily taken for a pool. */
+function withNodes(pools: Config["pools"], nodes: ConfigObjects["nodes"]): Warning[] {
+  const index = new PoolIndex(pools.values());
+  const found = nodes.flatMap(({ name: node, addresses = [] }) =>
+    addresses.flatMap((text) => {
+      const address = readAddress(text);
+      const pool = address && index.poolOf(address);
+      return pool ? [{ pool: pool.name, node, text }] : [];
+    }),
+  );
+  return [...Map.groupBy(found, ({ pool }) => pool)].map(([name, [first, ...others]]) => {
+    const more = others.length > 0 ? `, and ${others.length} more of the kind` : "";
+    const message = `IPAddressPool ${name} has ${first?.text}, which is the address of Node ${first?.node}${more}: a Service could get it, and take the node's place`;
+    return { kind: "IPAddressPool", name, field: "spec.addresses", message };
+  });
+}
+
+function readAddress(text: string): Address | undefined {
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    if (error instanceof IpError) return undefined;
+    throw error;
+  }
 }
 
 function selectsNothing(kind: string, { name, pools, nodeSelectors }: BgpAd | L2Ad, nodes: readonly Labelled[]): Warning[] {

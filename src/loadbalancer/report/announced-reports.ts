@@ -1,5 +1,8 @@
 import { type Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import type { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
+import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -15,6 +18,8 @@ import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/wish.ts";
 import { announcedCondition, announcedType, type Landscape } from "./announced.ts";
 import { AnnouncedPace } from "./announced-pace.ts";
+import { saidOf, serviceOf } from "./said.ts";
+import { nodeOfReport } from "./silent.ts";
 
 export interface AnnouncedReportsOptions {
   manager: Manager;
@@ -24,6 +29,10 @@ export interface AnnouncedReportsOptions {
   events: Pick<EventRecorder, "record">;
   lbClass: string | undefined;
   services: Cache<Service>;
+  /** What the elected nodes say; each has the key of its Service. */
+  l2Reports: Cache<ServiceL2Status>;
+  bgpReports: Cache<ServiceBGPStatus>;
+  nodes: Cache<Node>;
   /** Rings for a Service that was refused an address, or no longer is. */
   refusals: Source;
   refusalOf: (key: string) => string | undefined;
@@ -46,11 +55,12 @@ export class AnnouncedReports {
   readonly #pace = new AnnouncedPace();
 
   constructor(options: AnnouncedReportsOptions) {
-    const { manager, client, budget, log, services, refusals } = options;
+    const { manager, client, budget, log, services, l2Reports, refusals } = options;
     this.#options = options;
     this.#slices = manager.cache(EndpointSlice, { transform: placesOnly, indexes: { service: servicesOf } });
     this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
-    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), refusals, this.#all];
+    const bgp = changesOf(options.bgpReports, (report) => (this.#isDoubtful(report) ? serviceOf(report) : []));
+    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, refusals, this.#all];
     const saying = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#say(key)) });
     manager.add(
       {
@@ -84,15 +94,23 @@ export class AnnouncedReports {
     // Addresses go first.
     if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
 
-    const condition = announcedCondition(view, place, refusal);
-    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing);
+    const said = saidOf(key, place.doubtful, this.#options);
+    const condition = announcedCondition(view, place, refusal, said);
+    // A node that takes over finds for a moment that the one before it still answers.
+    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || said.hindrance !== undefined);
     if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
     if (tell) this.#tell(service, condition);
     return againMs === undefined ? undefined : { requeueAfter: againMs };
   }
 
+  /** Of the others everything follows from what is written. */
+  #isDoubtful(report: ServiceBGPStatus): boolean {
+    return this.#options.landscape()?.doubtful.has(nodeOfReport(report) ?? "") ?? false;
+  }
+
   #leave(key: string, service: Service | undefined): void {
     this.#pace.forget(key);
+    this.#options.landscape()?.elections.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
     if (!isMarked) return this.#writer.forget(key);
     this.#writer.set(key, {

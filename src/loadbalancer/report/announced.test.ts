@@ -1,17 +1,32 @@
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../announce/specimen.ts";
+import { Elections } from "../announce/elections.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import type { NodeView } from "../services/service-view.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type Landscape } from "./announced.ts";
+import { hindranceIn } from "./hindrance.ts";
 import { groupNodes } from "./node-groups.ts";
 
 const main = pool("pool", ["192.0.2.0/24"]);
 const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rack: "a" } }), node("n3", { labels: { rack: "b" } })];
 
-function landscape(parts: Parameters<typeof config>[0], nodes: readonly NodeView[] = racks, dead: string[] = []): Landscape {
+function landscape(
+  parts: Parameters<typeof config>[0],
+  nodes: readonly NodeView[] = racks,
+  { dead = [], doubtful = [] }: { dead?: string[]; doubtful?: string[] } = {},
+): Landscape {
   const whole = config({ pools: [main], peers: [peer("tor")], ...parts });
   const isAlive = (name: string) => !dead.includes(name);
-  return { config: whole, pools: new PoolIndex(whole.pools.values()), nodes, groups: groupNodes(nodes, whole, isAlive), isAlive };
+  return {
+    config: whole,
+    pools: new PoolIndex(whole.pools.values()),
+    nodes,
+    groups: groupNodes(nodes, whole, isAlive),
+    isAlive,
+    elections: new Elections(),
+    doubtful: new Set(doubtful),
+  };
 }
 
 const web = service(["192.0.2.1"]);
@@ -41,19 +56,86 @@ describe("announced", () => {
   });
 });
 
+describe("elected, but kept from answering", () => {
+  const [alone] = racks;
+  const words = "02:00:00:00:00:07 on eth0 answers for 192.0.2.1; the node takes the address when that stops";
+  const inUse = { node: "n1", reason: "addressInUse", message: words } as const;
+
+  test("it is not announced, in the words of the node", () => {
+    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, there, undefined, { hindrance: inUse })).toEqual({
+      type: "metallb.io/Announced",
+      status: "False",
+      reason: "addressInUse",
+      message: `L2: n1 does not answer for it: ${words}`,
+    });
+  });
+
+  test("it is announced over BGP all the same, and where another node is elected by now", () => {
+    const both = landscape({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, both, undefined, { hindrance: inUse })).toMatchObject({
+      status: "True",
+      message: `BGP: 1 node announces it; L2: n1 does not answer for it: ${words}`,
+    });
+    const there = landscape({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
+    expect(announcedCondition(web, there, undefined, { hindrance: { ...inUse, node: "n2" } })).toMatchObject({ status: "True" });
+  });
+
+  test.each([
+    ["AddressInUse", "addressInUse"],
+    ["Refused", "announceFailed"],
+    ["Probing", undefined],
+  ])("%s of a ServiceL2Status is %s", (reason, told) => {
+    const condition = { type: "Announced", status: "False", reason, message: "x", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
+    const status = { metadata: { name: "web", annotations: { [nodeAnnotation]: "n1" } }, status: { conditions: [condition] } };
+    expect(hindranceIn(status)?.reason).toBe(told);
+  });
+});
+
 test("nodes that no peer selects announce nothing", () => {
   const there = landscape({ bgpAds: [bgpAd("all")], peers: [peer("tor", inRackA)] });
   expect(announcedCondition(web, there, undefined).message).toBe("BGP: 2 nodes announce it, 1 not (noPeers)");
 });
 
+describe("of nodes that run on other configuration than what is written", () => {
+  const all = { bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] };
+  const two = racks.slice(0, 2);
+
+  test("those count that say so themselves, of the others the reason that there is, or that", () => {
+    const there = landscape({ bgpAds: all.bgpAds }, racks, { doubtful: ["n1", "n2"] });
+    expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n2"]) }).message).toBe(
+      "BGP: 2 nodes announce it, 1 not (configurationInvalid)",
+    );
+    const local = service(["192.0.2.1"], { local: true, endpoints: { any: true, nodes: new Set(["n3"]) } });
+    expect(announcedCondition(local, there, undefined, {}).message).toBe("BGP: 1 node announces it, 2 not (noLocalEndpoints)");
+  });
+
+  test.each<[string, Parameters<typeof landscape>[0]]>([
+    ["of a pool that is gone as it is written", { pools: [] }],
+    ["by an advertisement that is not in effect as it is written", {}],
+  ])("a Service is announced %s", (_what, parts) => {
+    const there = landscape(parts, two, { doubtful: ["n1", "n2"] });
+    expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n1"]), answering: "n2" })).toMatchObject({
+      status: "True",
+      message: expect.stringMatching(/^BGP: 1 node announces it, 1 not \(\w+\); L2: n2 answers for it$/) as string,
+    });
+    expect(announcedCondition(web, there, undefined, {})).toMatchObject({ status: "False" });
+  });
+
+  test("one that is elected answers if it says so", () => {
+    const there = landscape({ l2Ads: all.l2Ads }, racks.slice(0, 1), { doubtful: ["n1"] });
+    expect(announcedCondition(web, there, undefined, { answering: "n1" }).message).toBe("L2: n1 answers for it");
+    expect(announcedCondition(web, there, undefined, {})).toMatchObject({
+      status: "False",
+      reason: "configurationInvalid",
+      message: "L2: n1 is elected and does not answer for it (configurationInvalid)",
+    });
+  });
+});
+
 describe("not announced", () => {
   test.each<[string, ReturnType<typeof announcedCondition>, string, string]>([
-    [
-      "without an address",
-      announcedCondition(service([]), landscape({}), "no room"),
-      "noIPAllocated",
-      "There is no address to announce: no room",
-    ],
+    ["without an address", announcedCondition(service([]), landscape({}), "No address: no room"), "noIPAllocated", "No address: no room"],
     [
       "outside of every pool",
       announcedCondition(service(["198.51.100.1"]), landscape({ bgpAds: [bgpAd("all")] }), undefined),
@@ -78,7 +160,7 @@ describe("not announced", () => {
     ],
     [
       "where no speaker is heard of",
-      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, racks, ["n1", "n2", "n3"]), undefined),
+      announcedCondition(web, landscape({ bgpAds: [bgpAd("all")] }, racks, { dead: ["n1", "n2", "n3"] }), undefined),
       "speakerSilent",
       "BGP: 0 nodes announce it, 3 not (speakerSilent)",
     ],

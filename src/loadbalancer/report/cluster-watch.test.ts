@@ -5,6 +5,7 @@ import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
@@ -46,8 +47,9 @@ async function watched() {
     nodes: cached(Node),
   };
   const told: string[] = [];
+  const view = new ClusterView(sources, { ignoreExclude: false, states: cached(ConfigurationState) });
   const watching = clusterWatch({
-    view: new ClusterView(sources, { ignoreExclude: false }),
+    view,
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },
     events: { record: ({ metadata }, { reason, message }) => told.push(`${reason} ${metadata.name}: ${message}`) },
     onLoaded: () => undefined,
@@ -61,7 +63,7 @@ async function watched() {
     end.abort();
     await running;
   };
-  return { sources, told, stop };
+  return { sources, told, stop, view };
 }
 
 const metadata = (name: string) => ({
@@ -75,6 +77,28 @@ const pool: IPAddressPool = {
   metadata: metadata("main"),
   spec: { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false },
 };
+
+test("a flood of edits is looked at a few times, and the last of them is not missed", async () => {
+  const { sources, view, stop } = await watched();
+  const seen: unknown[] = [];
+  vi.spyOn(view, "load").mockImplementation(() => {
+    seen.push(sources.pools.list()[0]?.metadata.generation);
+    vi.advanceTimersByTime(100);
+    return false;
+  });
+  for (let nth = 0; nth < 200; nth++) {
+    sources.pools.put({ ...pool, metadata: { ...metadata("main"), generation: nth } });
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  await vi.advanceTimersByTimeAsync(2_000);
+  // Two seconds of edits, and each look takes a tenth of one.
+  expect(seen.length).toBeLessThan(9);
+  expect([seen[0], seen.at(-1)]).toEqual([0, 199]);
+  sources.pools.put({ ...pool, metadata: { ...metadata("main"), generation: 200 } });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(seen.at(-1)).toBe(200);
+  await stop();
+});
 
 test("a pool is not warned of before its advertisement can have been written, and then once", async () => {
   const { sources, told, stop } = await watched();

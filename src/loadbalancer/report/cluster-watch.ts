@@ -10,7 +10,8 @@ import { configChangesOf } from "../config-changes.ts";
 import type { Warning } from "../config/load.ts";
 import { readNode } from "../services/read-nodes.ts";
 import type { NodeView } from "../services/service-view.ts";
-import type { ClusterSources, ClusterView } from "./cluster-view.ts";
+import { type ClusterSources, type ClusterView, isAsWritten } from "./cluster-view.ts";
+import { LoadPace } from "./load-pace.ts";
 
 export interface ClusterWatchOptions {
   view: ClusterView;
@@ -30,16 +31,19 @@ const STANDING_MS = 10_000;
 /** Keeps the view of the cluster up to date, and tells whoever wrote something that cannot be meant so. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
+  const pace = new LoadPace();
   let standing = new Map<string, Standing>();
   return controller("loadbalancer-view", {
     watches: [
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
       nodeChanges(nodes),
+      certaintyOf(view.states),
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
     ],
     log,
     reconcile() {
-      const differs = view.load(agents.living());
+      if (pace.waitMs > 0) return Promise.resolve({ requeueAfter: pace.waitMs });
+      const differs = pace.run(() => view.load(agents.living()));
       const now = performance.now();
       standing = new Map(
         view.loaded?.warnings.map((warning) => {
@@ -93,6 +97,17 @@ function nodeChanges(nodes: ClusterSources["nodes"]): Source {
         if (change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object))) enqueue(KEY);
       }),
     ready: (signal) => nodes.waitForSync(signal),
+  };
+}
+
+/** Whether a speaker runs on what is written. */
+function certaintyOf(states: ClusterView["states"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      states.subscribe((change) => {
+        if (change.type !== "updated" || isAsWritten(change.old) !== isAsWritten(change.object)) enqueue(KEY);
+      }),
+    ready: (signal) => states.waitForSync(signal),
   };
 }
 

@@ -15,6 +15,7 @@ import { configChangesOf } from "../config-changes.ts";
 import type { Loaded } from "../config/load.ts";
 import { configurationState, configurationStateName } from "./configuration-state.ts";
 import { configurationStatus, configurationStatusName } from "./configuration-status.ts";
+import { LoadPace } from "./load-pace.ts";
 import { LostViews } from "./lost-views.ts";
 
 export interface ConfigurationReportsOptions {
@@ -51,14 +52,16 @@ export function addConfigurationReports(options: ConfigurationReportsOptions): v
   const stateWriter = new StatusWriter({ ...writing, cache: states, kind: ConfigurationState });
   const own = `${namespace}/${configurationStateName(component)}`;
   const lost = new LostViews(sources, CONFIGURATION);
+  const pace = new LoadPace();
 
   const loading = controller(CONFIGURATION, {
     watches: [atStart, ...sources.map((source) => configChangesOf(source, CONFIGURATION)), lost],
     log,
     async reconcile(_key, { signal }) {
       if (!states.get(own)) stateWriter.set(own, configurationState(component));
+      if (pace.waitMs > 0) return { requeueAfter: pace.waitMs };
       const isCaughtUp = await configuration.isCaughtUp(signal);
-      const loaded = configuration.load();
+      const loaded = pace.run(() => configuration.load());
       const impairment = lost.impairment();
       stateWriter.set(own, configurationState(component, loaded, impairment));
       configLoaded.set(1);

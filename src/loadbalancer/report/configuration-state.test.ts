@@ -34,6 +34,15 @@ function shown(picture: Picture<ConfigurationState>, held?: NonNullable<Configur
   return step?.do === "patch-status" ? step.next : held;
 }
 
+const secretUnread = { reason: "SecretUnreadable", message: "The API does not let us read Secret s" };
+const unreadPeer = (isInForce: boolean, generation = 3) => ({
+  kind: "BGPPeer",
+  name: "peer-with-secret",
+  generation,
+  secret: "s",
+  isInForce,
+});
+
 test("names, labels and owner are as the spec has them", () => {
   expect(configurationStateName({ type: "controller" })).toBe("controller");
   expect(configurationStateName(speaker)).toBe("speaker-kind-worker");
@@ -158,4 +167,29 @@ test("why nothing newer is known is told, also of what an earlier run found, and
   }
   const starting = shown(configurationState(speaker));
   expect(shown(asked, starting)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", ...impairment }] });
+});
+
+test("of a peer whose Secret cannot be read holds what was found last, until that is known to be about another generation", () => {
+  const earlier = shown(configurationState(speaker, { failures: [wrongSecret, noProfile], resources: [] }));
+  const finding = { failures: [], resources: [], unread: [unreadPeer(true)] };
+  const now = shown(configurationState(speaker, finding, secretUnread), earlier);
+  expect(now).toMatchObject({ result: "Invalid", lastError: wrongSecret.message });
+  expect(now?.failedResources).toEqual(earlier?.failedResources?.slice(0, 1));
+  expect(now?.conditions?.[0]).toMatchObject({
+    status: "False",
+    reason: "SecretUnreadable",
+    message: "The API does not let us read Secret s; apart from that: 1 resource is not in effect as written",
+  });
+  expect(shown(configurationState(speaker, finding, secretUnread), now)).toBe(now);
+  expect(shown(configurationState(speaker, { ...finding, unread: [unreadPeer(true, 4)] }, secretUnread), now)?.result).toBe("Valid");
+});
+
+test("a peer that is left out because its Secret cannot be read makes nothing Invalid, nor Valid what was not", () => {
+  const finding = { failures: [], resources: [], unread: [unreadPeer(false)] };
+  const picture = configurationState(speaker, finding, secretUnread);
+  expect(shown(picture)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", reason: "SecretUnreadable" }] });
+  const valid = shown(configurationState(speaker, { failures: [], resources: [] }));
+  expect(shown(picture, valid)).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "SecretUnreadable" }] });
+  const other = configurationState(speaker, { ...finding, failures: [noProfile] }, secretUnread);
+  expect(shown(other, valid)).toMatchObject({ result: "Invalid", lastError: noProfile.message });
 });

@@ -14,6 +14,8 @@ export type Component = { readonly type: "controller" } | { readonly type: "spea
 export interface Finding {
   readonly failures: readonly (Failure & { readonly generation?: number })[];
   readonly resources: Loaded["resources"];
+  /** Those that it could not judge. */
+  readonly unread?: Loaded["unread"];
 }
 
 /** Why the result may be old, or not in effect: nothing that whoever wrote the configuration could put right. */
@@ -45,7 +47,7 @@ export function configurationStateName(component: Component): string {
 /** The ConfigurationState of a component. Before it has found anything it is Unknown, unless an earlier run left a result: that holds until there is a new one. */
 export function configurationState(component: Component, finding?: Finding, impairment?: Impairment): Picture<ConfigurationState> {
   return {
-    status: finding ? found(component, finding, impairment) : (held) => foundBefore(held, impairment),
+    status: finding ? statusOf(component, finding, impairment) : (held) => foundBefore(held, impairment),
     create: { metadata: metadataOf(component) },
   };
 }
@@ -58,6 +60,22 @@ function metadataOf(component: Component): NonNullable<NonNullable<Picture<Confi
     annotations: { [nodeAnnotation]: node },
     ...(nodeUid !== undefined && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid: nodeUid }] }),
   };
+}
+
+function statusOf(component: Component, finding: Finding, impairment?: Impairment): Picture<ConfigurationState>["status"] {
+  const { failures, unread = [] } = finding;
+  if (unread.length === 0) return found(component, finding, impairment);
+  return (held) => found(component, { ...finding, failures: [...failures, ...stillHeld(held, unread)] }, impairment, held);
+}
+
+/** What was found last of those that cannot be judged now, unless it is known to be about another generation. */
+function stillHeld(held: Status | undefined, unread: Loaded["unread"]): Finding["failures"][number][] {
+  const generations = new Map(unread.map(({ kind, name, generation }) => [`${kind}/${name}`, generation]));
+  return (held?.failedResources ?? []).flatMap(({ observedGeneration, namespace = "", field = "", ...failure }) => {
+    const generation = generations.get(`${failure.kind}/${failure.name}`);
+    if (generation === undefined || (observedGeneration ?? generation) !== generation) return [];
+    return [{ ...failure, namespace, field, ...(observedGeneration !== undefined && { generation: observedGeneration }) }];
+  });
 }
 
 /** What an earlier run found, and why nothing newer is known. */
@@ -74,7 +92,7 @@ function notYetKnown(impairment?: Impairment): StatusReport {
   return { result: "Unknown", conditions: [{ type: "Valid", status: "Unknown", reason, message: cut(message, LONGEST.condition) }] };
 }
 
-function found(component: Component, { failures, resources }: Finding, impairment?: Impairment): StatusReport {
+function found(component: Component, { failures, resources, unread = [] }: Finding, impairment?: Impairment, held?: Status): StatusReport {
   const sorted = failures.toSorted(
     (a, b) => compare(a.kind, b.kind) || compare(a.name, b.name) || compare(a.field, b.field) || compare(a.message, b.message),
   );
@@ -82,12 +100,15 @@ function found(component: Component, { failures, resources }: Finding, impairmen
   const texts = sorted.slice(0, LONGEST.lastError).map(({ message }) => PREFIX[component.type] + cut(message, LONGEST.lastError));
   const failedResources = fitting(listFailures(sorted), ROOM.failedResources).slice(0, 4096);
   const listed = listResources(resources);
+  // What nobody could look at is no error; but as long as it is left out, it is not in effect either.
+  const isInDoubt = failures.length === 0 && held?.result !== "Valid" && unread.some(({ isInForce }) => !isInForce);
+  const condition = verdict(failures, failures.length - failedResources.length, impairment, unread.length > 0);
   return {
-    result: failures.length === 0 ? "Valid" : "Invalid",
+    result: isInDoubt ? "Unknown" : failures.length === 0 ? "Valid" : "Invalid",
     lastError: cut(texts.join("\n"), LONGEST.lastError),
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
-    conditions: [verdict(failures, failures.length - failedResources.length, impairment)],
+    conditions: [isInDoubt ? { ...condition, status: "Unknown" } : condition],
   };
 }
 
@@ -117,6 +138,7 @@ function verdict(
   failures: readonly { readonly kind: string; readonly name: string }[],
   unlisted: number,
   impairment?: Impairment,
+  isPartial = false,
 ): ConditionReport {
   const count = new Set(failures.map(({ kind, name }) => `${kind}/${name}`)).size;
   const isValid = count === 0;
@@ -128,7 +150,10 @@ function verdict(
     type: "Valid",
     status: isValid ? "True" : "False",
     reason: impairment?.reason ?? (isValid ? "ConfigurationValid" : "ConfigurationInvalid"),
-    message: cut(impairment ? `${impairment.message}; before that: ${message}` : message, LONGEST.condition),
+    message: cut(
+      impairment ? `${impairment.message}; ${isPartial ? "apart from" : "before"} that: ${message}` : message,
+      LONGEST.condition,
+    ),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Address } from "../../ip/address.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Picture } from "../../kube/status/plan.ts";
 import { cutLine } from "../../kube/status/room.ts";
-import type { L2Decision } from "../announce/decision.ts";
+import type { Elected } from "../announce/decision.ts";
 import { type ReportedService, serviceReportMetadata } from "./service-bgp-status.ts";
 
 /** How it stands with one address on the elected node. */
@@ -15,8 +15,6 @@ export type AddressState =
   | { readonly is: "standby" };
 
 export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
-
-type Elected = Exclude<L2Decision, { not: unknown }>;
 
 /** What the schema allows. */
 const MOST = { nodes: 64, interfaces: 256 };
@@ -46,12 +44,37 @@ export function serviceL2Status(
   };
 }
 
+/** Since when the node answers for all of them; undefined while it does not, `asking` while that is not decided. */
+export function tenureOf(states: readonly AddressState[]): Date | "asking" | undefined {
+  const worst = worstOf(states);
+  if (worst === "probing" || worst === "standby") return "asking";
+  const since = states.flatMap((state) => (state.is === "holding" ? [state.since] : []));
+  return worst === "holding" ? since.toSorted((a, b) => b.getTime() - a.getTime())[0] : undefined;
+}
+
+/**
+ * Whether a node leaves what another has said. Only one can answer for an address, and who does says so: also over what another said before. Nodes that cannot
+ * hear each other may both believe to be elected; as long as neither answers, the first to say so has said it. Where both answer, on the two halves of a
+ * segment that is cut, the later has said it: the other has had its say.
+ */
+export function yieldsTo(held: ServiceL2Status, { answers, hasSaid }: { readonly answers: boolean; readonly hasSaid: boolean }): boolean {
+  return !answers || (hasSaid && isAnnounced(held));
+}
+
+export function isAnnounced({ status }: ServiceL2Status): boolean {
+  return status?.conditions?.some((condition) => condition.type === "Announced" && condition.status === "True") === true;
+}
+
 /** The worst of its addresses speaks first. */
 const ORDER: readonly AddressState["is"][] = ["refused", "in-use", "probing", "standby", "holding"];
 
+function worstOf(states: readonly AddressState[]): AddressState["is"] {
+  return ORDER.find((is) => states.some((state) => state.is === is)) ?? "standby";
+}
+
 function announced(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport {
   const states = addresses.map((address) => ({ address, state: stateOf(address) }));
-  const worst = ORDER.find((is) => states.some(({ state }) => state.is === is)) ?? "standby";
+  const worst = worstOf(states.map(({ state }) => state));
   const said = states.filter(({ state }) => state.is === worst).map(({ address, state }) => words(address.toString(), state));
   return {
     type: "Announced",

@@ -10,6 +10,10 @@ import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentService
 
 export interface SpeakerReports {
   readonly states: Cache<ConfigurationState>;
+  /** No more of them than whose they are and their conditions. */
+  readonly l2: Cache<ServiceL2Status>;
+  /** As little, and the name of the Service. */
+  readonly bgp: Cache<ServiceBGPStatus>;
   /** For the janitor. */
   readonly kinds: readonly ReportedKind[];
 }
@@ -18,19 +22,23 @@ export interface SpeakerReports {
 export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
   const nodeOf = nodeOfReport;
   const states = manager.cache(ConfigurationState, { namespace });
+  const l2 = manager.cache(ServiceL2Status, { transform: conditionsOnly });
+  const bgp = manager.cache(ServiceBGPStatus, { transform: conditionsOnly });
   const kinds = [
     { kind: ConfigurationState, cache: states, nodeOf, unknown: silentConfigurationState },
     { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), nodeOf, unknown: silentSession },
-    { kind: ServiceBGPStatus, cache: manager.cache(ServiceBGPStatus, { transform: conditionsOnly }), nodeOf, unknown: silentServiceBGP },
-    { kind: ServiceL2Status, cache: manager.cache(ServiceL2Status, { transform: conditionsOnly }), nodeOf, unknown: silentServiceL2 },
+    { kind: ServiceBGPStatus, cache: bgp, nodeOf, unknown: silentServiceBGP },
+    { kind: ServiceL2Status, cache: l2, nodeOf, unknown: silentServiceL2 },
   ] as unknown as ReportedKind[];
-  return { states, kinds };
+  return { states, l2, bgp, kinds };
 }
 
-/** There is one for each Service and node, and all that is read here is whose it is and whether it is marked. */
+/** There is one for each Service and node, and all that is read here is whose it is and its conditions. */
 function conditionsOnly<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
   const { name, namespace, uid, resourceVersion, annotations } = report.metadata;
   const metadata = { name, namespace, uid, resourceVersion, annotations: { [nodeAnnotation]: annotations?.[nodeAnnotation] } };
   const { apiVersion, kind, status } = report;
-  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata, status: { conditions: status?.conditions } })) as T;
+  return JSON.parse(
+    JSON.stringify({ apiVersion, kind, metadata, status: { service: status?.service, conditions: status?.conditions } }),
+  ) as T;
 }

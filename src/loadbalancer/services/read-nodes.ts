@@ -5,9 +5,11 @@ const EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 export function readNode({ metadata, status }: Node, { ignoreExclude }: { ignoreExclude: boolean }): NodeView {
   const labels = metadata.labels ?? {};
+  const addresses = status?.addresses?.filter(({ type }) => type === "InternalIP" || type === "ExternalIP").map(({ address }) => address);
   return {
     name: metadata.name,
     labels,
+    ...(addresses && { addresses }),
     networkUnavailable: status?.conditions?.some(({ type, status: holds }) => type === "NetworkUnavailable" && holds === "True") ?? false,
     // Its presence counts, whatever the value.
     excluded: !ignoreExclude && Object.hasOwn(labels, EXCLUDED),

@@ -17,6 +17,8 @@ export interface ServiceView {
 export interface NodeView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** By which others reach it. */
+  readonly addresses?: readonly string[];
   readonly networkUnavailable: boolean;
   /** node.kubernetes.io/exclude-from-external-load-balancers, unless it is to be ignored. */
   readonly excluded: boolean;

@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
-import { bgpAd, config, l2Ad, node, pool, service } from "../announce/specimen.ts";
-import { Announcements } from "./announcements.ts";
+import { describe, expect, test } from "vitest";
+import { bgpAd, config, l2Ad, node, peer, pool, profile, service } from "../announce/specimen.ts";
+import { Announcements, type Concerned } from "./announcements.ts";
 
 const everyone: ReadonlySet<string> = new Set(["a", "b", "b-a"]);
 const plain = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAds: [bgpAd("ad")], l2Ads: [l2Ad("l2")] };
@@ -10,9 +10,10 @@ function announcing(...names: string[]): Announcements {
   const announcements = new Announcements("a");
   announcements.configure(config(plain));
   announcements.place(nodes("a", "b"));
+  announcements.members(everyone);
   for (const name of names) {
     announcements.put(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
-    announcements.decide(`shop/${name}`, everyone);
+    announcements.decide(`shop/${name}`);
   }
   return announcements;
 }
@@ -21,29 +22,29 @@ test("what is decided as before is the same as before, and no change", () => {
   const announcements = announcing("web");
   const before = announcements.bgp.get("shop/web");
   expect(before).toHaveLength(1);
-  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: false, l2: false });
+  expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: false });
   expect(announcements.bgp.get("shop/web")).toBe(before);
 });
 
 test("an equal configuration is no change, and another one is", () => {
   const announcements = announcing("web");
-  expect(announcements.configure(config(plain))).toBe(false);
-  expect(announcements.configure(config({ ...plain, bgpAds: [] }))).toBe(true);
-  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: false });
+  expect(announcements.configure(config(plain))).toBeUndefined();
+  expect(announcements.configure(config({ ...plain, bgpAds: [] }))).toBeDefined();
+  expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: false });
   expect(announcements.bgp.size).toBe(0);
 });
 
 test("a Service that is gone is let go, and only it", () => {
   const announcements = announcing("web", "api");
   announcements.put("shop/web", undefined);
-  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: true });
+  expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: true });
   expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
 });
 
 test("while the configuration or the own Node is not known, nothing is let go", () => {
   const announcements = announcing("web");
   announcements.place(nodes("b"));
-  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: false, l2: false });
+  expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: false });
   expect(announcements.bgp.has("shop/web")).toBe(true);
 });
 
@@ -51,18 +52,20 @@ test("a Service that goes while the own Node is away is let go all the same", ()
   const announcements = announcing("web", "api");
   announcements.place(nodes("b"));
   announcements.put("shop/web", undefined);
-  expect(announcements.decide("shop/web", everyone)).toEqual({ bgp: true, l2: true });
+  expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: true });
   announcements.place(nodes("a", "b"));
   expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
   expect([...announcements.l2.keys()]).toEqual(["shop/api"]);
 });
 
 test("while nobody has said who is alive, nothing is taken or let go on the local network", () => {
-  const announcements = announcing("web");
-  announcements.put("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
-  for (const name of ["shop/web", "shop/api"]) announcements.decide(name, undefined);
-  expect([...announcements.l2.keys()]).toEqual(["shop/web"]);
-  expect([...announcements.bgp.keys()]).toEqual(["shop/web", "shop/api"]);
+  const announcements = new Announcements("a");
+  announcements.configure(config(plain));
+  announcements.place(nodes("a", "b"));
+  announcements.put("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: false });
+  announcements.members(everyone);
+  expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: true });
 });
 
 test("this node is a candidate with its own interfaces, wherever it stands in the election", () => {
@@ -78,9 +81,10 @@ test("this node is a candidate with its own interfaces, wherever it stands in th
   announcements.configure(config({ ...plain, l2Ads: ads }));
   announcements.place(new Map(["a", "b"].map((name) => [name, node(name, { labels: { name } })])));
   announcements.put("shop/web", service(["10.0.0.1"]));
-  announcements.decide("shop/web", everyone);
+  announcements.decide("shop/web");
   expect(announcements.l2.get("shop/web")).toMatchObject({ candidates: ["b", "a"], interfaces: ["eth1"] });
-  announcements.decide("shop/web", new Set(["b"]));
+  announcements.members(new Set(["b"]));
+  announcements.decide("shop/web");
   expect(announcements.l2.size).toBe(0);
 });
 
@@ -93,11 +97,61 @@ test("an address that several Services share is wanted once, on the interfaces o
   announcements.configure(config({ ...plain, l2Ads: ads }));
   for (const app of ["web", "api"]) {
     announcements.put(`shop/${app}`, service(["10.0.0.1"], { key: `shop/${app}`, labels: { app } }));
-    announcements.decide(`shop/${app}`, everyone);
+    announcements.decide(`shop/${app}`);
   }
   expect([...announcements.addresses()].map(({ address, interfaces }) => [String(address), interfaces])).toEqual([
     ["10.0.0.1", ["eth0", "eth1"]],
   ]);
+});
+
+const concerned = (of: Concerned | undefined) => of && { ...of, services: [...of.services] };
+
+describe("whom a change concerns", () => {
+  const ofShop = [{ matchLabels: { app: "shop" } }];
+  const shop = { ...plain, pools: [...plain.pools, pool("other", ["10.0.1.0/24"])] };
+
+  function settled(): Announcements {
+    const announcements = announcing();
+    announcements.configure(config(shop));
+    const services = { web: ["10.0.0.1"], shop: ["10.0.0.2"], other: ["10.0.1.1"] };
+    for (const [app, addresses] of Object.entries(services)) {
+      announcements.put(app, service(addresses, { key: app, labels: { app } }));
+      announcements.decide(app);
+    }
+    return announcements;
+  }
+
+  test.each([
+    ["an advertisement of a pool: the Services of the pool", { bgpAds: [bgpAd("ad", { localPref: 1 })] }, ["web", "shop"]],
+    ["one of another pool: the Services of that", { bgpAds: [bgpAd("ad"), bgpAd("new", { pools: new Set(["other"]) })] }, ["other"]],
+    ["one for some Services: those", { l2Ads: [l2Ad("l2"), l2Ad("new", { serviceSelectors: ofShop })] }, ["shop"]],
+    ["one that is gone: those that it had", { l2Ads: [] }, ["web", "shop"]],
+    ["a pool that is gone: those that were in it", { pools: plain.pools }, ["other"]],
+    ["a pool that grows: nobody who had an address of it", { pools: [...plain.pools, pool("other", ["10.0.1.0/24", "10.0.2.0/24"])] }, []],
+    ["a BFD profile: nobody", { bfdProfiles: [profile("fast")] }, []],
+  ])("%s", (_, parts, services) => {
+    expect(concerned(settled().configure(config({ ...shop, ...parts })))).toEqual({ services, what: "all", tell: "changed" });
+  });
+
+  test("peers: all, and all are told of", () => {
+    const services = ["web", "shop", "other"];
+    expect(concerned(settled().configure(config({ ...shop, peers: [peer("tor")] })))).toEqual({ services, what: "all", tell: "all" });
+  });
+
+  test("other nodes and who is alive: the local network only", () => {
+    const services = ["web", "shop", "other"];
+    const announcements = settled();
+    expect(concerned(announcements.place(nodes("a", "c")))).toEqual({ services, what: "l2", tell: "changed" });
+    expect(concerned(announcements.members(new Set(["a", "c"])))).toEqual({ services, what: "l2", tell: "changed" });
+    expect(announcements.members(new Set(["a", "c"]))).toBeUndefined();
+  });
+
+  test("its own node, or one whose name makes others ambiguous: all", () => {
+    const services = ["web", "shop", "other"];
+    const all = { services, what: "all", tell: "all" };
+    expect(concerned(settled().place(nodes("b")))).toEqual(all);
+    expect(concerned(settled().place(nodes("a", "b-a")))).toEqual(all);
+  });
 });
 
 test("names can be mistaken for one another only where the names of nodes can", () => {

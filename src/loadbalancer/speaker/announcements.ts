@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
 import { decideBgp } from "../announce/bgp.ts";
 import type { Advertised } from "../announce/decision.ts";
-import { decideL2 } from "../announce/l2.ts";
+import { type ElectionGround, Elections } from "../announce/elections.ts";
+import { interfacesOn } from "../announce/l2.ts";
 import { PoolIndex } from "../announce/pools.ts";
-import type { Config } from "../config/config.ts";
+import { isForService } from "../announce/selection.ts";
+import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 
 /** The addresses of a Service that this node may come to answer for. */
@@ -20,6 +22,15 @@ export interface Candidacy {
 export interface Change {
   readonly bgp: boolean;
   readonly l2: boolean;
+}
+
+/** Services that a change may concern. */
+export interface Concerned {
+  readonly services: Iterable<string>;
+  /** What has to be decided anew of them. */
+  readonly what: "all" | "l2";
+  /** Whether they have to be told of where they are decided as before. */
+  readonly tell: "all" | "changed";
 }
 
 const SAME: Change = { bgp: false, l2: false };
@@ -41,9 +52,14 @@ export class Announcements {
   readonly #services = new Map<string, ServiceView>();
   readonly #bgp = new Map<string, readonly Advertised[]>();
   readonly #l2 = new Map<string, Candidacy>();
+  readonly #poolOf = new Map<string, string | undefined>();
+  readonly #elections = new Elections();
+  /** On which elections are held; undefined: it has changed since the last. */
+  #ground: ElectionGround | undefined;
   #config: Config | undefined;
   #pools = new PoolIndex([]);
   #nodes: ReadonlyMap<string, NodeView> = new Map();
+  #live: ReadonlySet<string> | undefined;
   #hasNamesakes = false;
 
   constructor(node: string) {
@@ -68,20 +84,52 @@ export class Announcements {
     return this.#config;
   }
 
-  /** Whether anything in it is other than before; then every Service has to be decided anew. */
-  configure(config: Config): boolean {
-    if (this.#config && isDeepStrictEqual(this.#config, config)) return false;
-    this.#config = config;
-    this.#pools = new PoolIndex(config.pools.values());
-    return true;
+  /** The nodes whose agents are alive; undefined while that is not known. */
+  get live(): ReadonlySet<string> | undefined {
+    return this.#live;
   }
 
-  /** Whether any node is other than before. */
-  place(nodes: ReadonlyMap<string, NodeView>): boolean {
-    if (isDeepStrictEqual(this.#nodes, nodes)) return false;
+  /** Whom it concerns that this is the configuration; undefined: it is as before. */
+  configure(config: Config): Concerned | undefined {
+    const before = this.#config;
+    if (before && isDeepStrictEqual(before, config)) return undefined;
+    const next = before ? keepingEquals(before, config) : config;
+    this.#config = next;
+    this.#pools = new PoolIndex(next.pools.values());
+    this.#ground = undefined;
+    const poolsBefore = new Map(this.#poolOf);
+    for (const [key, service] of this.#services) this.#poolOf.set(key, this.#pools.poolOfAll(service.addresses)?.name);
+    if (!before || next.peers !== before.peers) return { services: this.#services.keys(), what: "all", tell: "all" };
+    const ads = [...differing<BgpAd | L2Ad>(before.bgpAds, next.bgpAds), ...differing<BgpAd | L2Ad>(before.l2Ads, next.l2Ads)];
+    const isConcerned = ([key, service]: [string, ServiceView]) => {
+      const pool = this.#poolOf.get(key);
+      return pool !== poolsBefore.get(key) || (pool !== undefined && ads.some((ad) => ad.pools.has(pool) && isForService(ad, service)));
+    };
+    return { services: [...this.#services].filter(isConcerned).map(([key]) => key), what: "all", tell: "changed" };
+  }
+
+  /** Whom it concerns that these are the nodes; undefined: they are as before. */
+  place(nodes: ReadonlyMap<string, NodeView>): Concerned | undefined {
+    if (isDeepStrictEqual(this.#nodes, nodes)) return undefined;
+    const isSelfOther = !isDeepStrictEqual(this.#nodes.get(this.#node), nodes.get(this.#node));
+    const hadNamesakes = this.#hasNamesakes;
     this.#nodes = nodes;
     this.#hasNamesakes = nodes.keys().some((name) => name.endsWith(`-${this.#node}`) || this.#node.endsWith(`-${name}`));
-    return true;
+    this.#ground = undefined;
+    const services = this.#services.keys();
+    // Other nodes may make names ambiguous.
+    return isSelfOther || hadNamesakes || this.#hasNamesakes
+      ? { services, what: "all", tell: "all" }
+      : { services, what: "l2", tell: "changed" };
+  }
+
+  /** Whom it concerns that the agents of these nodes are alive; undefined: it was so before. */
+  members(live: ReadonlySet<string>): Concerned | undefined {
+    const before = this.#live;
+    if (before?.symmetricDifference(live).size === 0) return undefined;
+    this.#live = live;
+    this.#ground = undefined;
+    return { services: this.#services.keys(), what: "l2", tell: before ? "changed" : "all" };
   }
 
   /** Those Services whose reports could be called the same as this one's: `web` on node `a-b`, and `web-a` on node `b`. */
@@ -92,34 +140,36 @@ export class Announcements {
 
   /** The Service as it is now; undefined: it is gone, or none of ours. */
   put(key: string, service: ServiceView | undefined): void {
-    if (service) this.#services.set(key, service);
-    else this.#services.delete(key);
+    if (service) {
+      this.#services.set(key, service);
+      this.#poolOf.set(key, this.#pools.poolOfAll(service.addresses)?.name);
+    } else {
+      this.#services.delete(key);
+      this.#poolOf.delete(key);
+      this.#elections.forget(key);
+    }
   }
 
-  /** `live` are the nodes whose agents are alive; undefined while that is not known. */
-  decide(key: string, live: ReadonlySet<string> | undefined): Change {
+  decide(key: string, what: Concerned["what"] = "all"): Change {
     const service = this.#services.get(key);
     const self = this.#nodes.get(this.#node);
     const config = this.#config;
     if (!service) return { bgp: this.#bgp.delete(key), l2: this.#l2.delete(key) };
     // Not yet known is no reason to let go of anything.
     if (!config || !self) return SAME;
+    const l2 = this.#live !== undefined && replace(this.#l2, key, this.#candidacy(service, self, config, this.#live));
+    if (what === "l2") return { bgp: false, l2 };
     const bgp = decideBgp(service, self, config, this.#pools);
-    return {
-      bgp: replace(this.#bgp, key, "announce" in bgp ? bgp.announce : undefined),
-      l2: live !== undefined && replace(this.#l2, key, this.#candidacy(service, self, config, live)),
-    };
+    return { bgp: replace(this.#bgp, key, "announce" in bgp ? bgp.announce : undefined), l2 };
   }
 
   #candidacy(service: ServiceView, self: NodeView, config: Config, live: ReadonlySet<string>): Candidacy | undefined {
     if (config.l2Ads.size === 0) return undefined;
-    const isMember = (node: string) => live.has(node);
-    const decision = decideL2(service, this.#nodes.values(), config, this.#pools, isMember);
-    if (!("node" in decision) || !decision.candidates.includes(self.name)) return undefined;
-    // Which interfaces are selected may differ from node to node.
-    const own = decision.node === self.name ? decision : decideL2(service, [self], config, this.#pools, isMember);
-    const { addresses, candidates } = decision;
-    return { addresses, candidates, ...("node" in own && own.interfaces && { interfaces: own.interfaces }) };
+    this.#ground ??= { nodes: this.#nodes.values().toArray(), config, pools: this.#pools, isAlive: (node) => live.has(node) };
+    const election = this.#elections.hold(service, this.#ground);
+    if ("not" in election || !election.order.includes(self.name)) return undefined;
+    const interfaces = interfacesOn(self, election.ads);
+    return { addresses: service.addresses, candidates: election.order, ...(interfaces && { interfaces }) };
   }
 
   /** What this node holds or would take over, each address once. */
@@ -144,4 +194,29 @@ function replace<T>(map: Map<string, T>, key: string, next: T | undefined): bool
   if (before !== undefined && isDeepStrictEqual(before, next)) return false;
   map.set(key, next);
   return true;
+}
+
+/** The next one, in which whatever is as it was is the same as it was. */
+function keepingEquals(before: Config, next: Config): Config {
+  return {
+    ...next,
+    peers: isDeepStrictEqual(before.peers, next.peers) ? before.peers : next.peers,
+    bgpAds: withEquals(before.bgpAds, next.bgpAds),
+    l2Ads: withEquals(before.l2Ads, next.l2Ads),
+  };
+}
+
+function withEquals<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+  return new Map(
+    Array.from(next, ([name, one]) => {
+      const known = before.get(name);
+      return [name, known && isDeepStrictEqual(known, one) ? known : one];
+    }),
+  );
+}
+
+/** What is in only one of them, in the form that it has there. */
+function differing<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string, T>): T[] {
+  const others = (some: ReadonlyMap<string, T>, than: ReadonlyMap<string, T>) => [...some].filter(([name, one]) => than.get(name) !== one);
+  return [...others(before, next), ...others(next, before)].map(([, one]) => one);
 }

@@ -4,6 +4,7 @@ import type { AddressState, Protection } from "../report/service-l2-status.ts";
 import type { WantedAddress } from "./announcements.ts";
 import type { BgpSpeaker } from "./bgp/bgp-speaker.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
+import type { Heartbeats } from "./l2/heartbeats/heartbeats.ts";
 
 /** What carries the speaker's decisions out, and tells how it stands. */
 export interface Drivers {
@@ -14,11 +15,11 @@ export interface Drivers {
   sessions(): readonly SpokenSession[] | undefined;
 }
 
-export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied">;
+export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "settled">;
 
 interface L2Driver {
   set(wanted: readonly WantedAddress[]): void;
   state(address: Address): AddressState;
-  isAlive(node: string): boolean;
+  readonly candidates: Pick<Heartbeats, "eligible" | "strangers" | "remember" | "pulses">;
   protection(): Protection;
 }

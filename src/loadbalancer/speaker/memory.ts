@@ -10,11 +10,18 @@ export class SpeakerMemory {
   readonly #file: SpeakerStateFile;
   readonly #log: Log;
   #state: Promise<SpeakerState> | undefined;
+  #unreadable: string | undefined;
+  #unwritable: string | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(directory: string, log: Log) {
     this.#file = new SpeakerStateFile(directory);
     this.#log = log;
+  }
+
+  /** Why the next agent would not know what we do; undefined: it would. */
+  get problem(): string | undefined {
+    return this.#unreadable ?? this.#unwritable;
   }
 
   async lastGood(): Promise<LastGood> {
@@ -31,7 +38,14 @@ export class SpeakerMemory {
     return (await this.#load()).addresses.map(({ address, ...wanted }) => Object.assign(wanted, { address: parseAddress(address) }));
   }
 
-  async keep(known: Partial<Pick<SpeakerState, "lastGood" | "applied">> & { addresses?: readonly WantedAddress[] }): Promise<void> {
+  /** Who of the other candidates was heard before. */
+  async pulses(): Promise<SpeakerState["pulses"]> {
+    return (await this.#load()).pulses;
+  }
+
+  async keep(
+    known: Partial<Pick<SpeakerState, "lastGood" | "applied" | "pulses">> & { addresses?: readonly WantedAddress[] },
+  ): Promise<void> {
     const state = await this.#load();
     const addresses = known.addresses?.map(({ address, ...more }) => Object.assign({ address: address.toString() }, more));
     Object.assign(state, known, { addresses: addresses ?? state.addresses });
@@ -42,15 +56,24 @@ export class SpeakerMemory {
   async #save(state: SpeakerState): Promise<void> {
     const write = this.#writing.then(() => this.#file.save(state));
     this.#writing = write.catch(() => undefined);
-    await write;
+    try {
+      await write;
+      this.#unwritable = undefined;
+    } catch (error) {
+      this.#unwritable = wordsOf(error);
+      throw error;
+    }
   }
 
   async #load(): Promise<SpeakerState> {
     this.#state ??= this.#read();
     try {
-      return await this.#state;
+      const state = await this.#state;
+      this.#unreadable = undefined;
+      return state;
     } catch (error) {
       this.#state = undefined;
+      this.#unreadable = wordsOf(error);
       throw error;
     }
   }
@@ -60,4 +83,8 @@ export class SpeakerMemory {
     if (setAside !== undefined) this.#log.error({ why: setAside }, "what was remembered of the load balancer is lost");
     return state;
   }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

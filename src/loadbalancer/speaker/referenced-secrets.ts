@@ -1,22 +1,26 @@
-import { Secret } from "../../api/core/secret.ts";
-import { Cache } from "../../kube/cache/cache.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import type { Secret } from "../../api/core/secret.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
 import { pause, untilAborted } from "../../kube/client/pause.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import { aborted } from "../../kube/controller/ending.ts";
-import type { Log } from "../../kube/log.ts";
-import { leanSecret } from "../services/lean.ts";
+import type { Impairment } from "../report/configuration-state.ts";
+import { LostViews } from "../report/lost-views.ts";
+
+type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;
 
 interface Options {
-  client: KubeClient;
   namespace: string;
-  log: Log;
+  /** Of the one Secret of that name. */
+  open(name: string): SecretCache;
   onChange(): void;
 }
 
 interface Followed {
-  readonly cache: Cache<Secret>;
+  readonly cache: SecretCache;
   readonly end: AbortController;
+  readonly lost: LostViews;
+  /** Nobody waits for it any more: when it can be read, that is news. */
+  isLate: boolean;
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -31,12 +35,22 @@ export class ReferencedSecrets implements Runnable {
     this.#options = options;
   }
 
-  get(name: string): Secret | undefined {
-    return this.#followed.get(name)?.cache.get(`${this.#options.namespace}/${name}`);
+  /** Of one that is unreadable nothing is known, not even that it is missing. */
+  get(name: string): Secret | "unreadable" | undefined {
+    const { cache } = this.#followed.get(name) ?? {};
+    return !cache || cache.synced ? cache?.get(`${this.#options.namespace}/${name}`) : "unreadable";
   }
 
-  /** Follows these from now on. Returns those that could not be read in the given time: nothing is known of them, not even that they are missing. */
-  async follow(asked: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<string[]> {
+  /** Why what they hold may be old. */
+  impairment(): Impairment | undefined {
+    const names = [...this.#followed].filter(([, { lost }]) => lost.impairment()).map(([name]) => name);
+    if (names.length === 0) return undefined;
+    const message = `The API does not let us read Secret ${names.sort().join(", ")} any more; what it held before still counts`;
+    return { reason: "SecretUnreadable", message };
+  }
+
+  /** Follows these from now on. Those that are new are waited for, but no longer than this; what can be read later is told as a change. */
+  async follow(asked: ReadonlySet<string>, withinMs: number, signal: AbortSignal): Promise<void> {
     // What no Secret can be called need not be asked for; the API would take some of it for more than a name.
     const names = new Set([...asked].filter((name) => NAME.test(name)));
     for (const [name, { end }] of this.#followed) {
@@ -46,11 +60,11 @@ export class ReferencedSecrets implements Runnable {
     }
     for (const name of names) if (!this.#followed.has(name)) this.#followed.set(name, this.#begin(name));
 
-    const unread = () => [...names].filter((name) => !this.#followed.get(name)?.cache.synced);
-    if (unread().length === 0) return [];
-    const all = Promise.all([...this.#followed.values()].map(({ cache, end }) => cache.waitForSync(end.signal).catch(() => undefined)));
+    const awaited = [...this.#followed.values()].filter(({ cache, isLate }) => !cache.synced && !isLate);
+    if (awaited.length === 0) return;
+    const all = Promise.all(awaited.map(({ cache, end }) => cache.waitForSync(end.signal).catch(() => undefined)));
     await Promise.race([untilAborted(all, signal), pause(withinMs, signal)]);
-    return unread().sort();
+    for (const followed of awaited) followed.isLate = !followed.cache.synced;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -60,14 +74,23 @@ export class ReferencedSecrets implements Runnable {
   }
 
   #begin(name: string): Followed {
-    const { client, namespace, log } = this.#options;
-    const cache = new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log });
-    const end = new AbortController();
-    cache.start(end.signal);
+    const cache = this.#options.open(name);
+    const followed: Followed = { cache, end: new AbortController(), lost: new LostViews([cache], name), isLate: false };
+    const { signal } = followed.end;
+    signal.addEventListener(
+      "abort",
+      followed.lost.subscribe(() => this.#options.onChange()),
+      { once: true },
+    );
+    cache.start(signal);
     cache.subscribe((change) => {
       // What was there from the start is waited for.
       if (change.type !== "added" || !change.initial) this.#options.onChange();
     });
-    return { cache, end };
+    cache.waitForSync(signal).then(
+      () => followed.isLate && this.#options.onChange(),
+      () => undefined,
+    );
+    return followed;
   }
 }

@@ -7,9 +7,8 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
-import type { StatusOf } from "../../kube/status/plan.ts";
+import type { StatusOf, StatusRules } from "../../kube/status/plan.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Address } from "../../ip/address.ts";
 import type { Advertised } from "../announce/decision.ts";
@@ -18,8 +17,9 @@ import type { Config } from "../config/config.ts";
 import { configurationState, configurationStateName, type Finding, type Impairment } from "../report/configuration-state.ts";
 import { labelValue } from "../report/names.ts";
 import { serviceBgpStatus, serviceBgpStatusKey } from "../report/service-bgp-status.ts";
-import { type AddressState, type Protection, serviceL2Status } from "../report/service-l2-status.ts";
+import { type AddressState, isAnnounced, type Protection, serviceL2Status, tenureOf, yieldsTo } from "../report/service-l2-status.ts";
 import { sessionStatus, sessionStatusName } from "../report/bgp-session-status.ts";
+import { nodeOfReport } from "../report/silent.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
 
 interface Options {
@@ -39,6 +39,8 @@ interface Surroundings {
   readonly isPeer: (name: string) => boolean;
   /** By namespace/name. */
   readonly isService: (key: string) => boolean;
+  /** Whether the agent of the node lives, as the controller sees it. */
+  readonly isMember: (node: string) => boolean;
 }
 
 /** A session that has just changed and changes again is no news: it waits its turn among the refreshes. */
@@ -54,7 +56,15 @@ export class Reports {
   readonly #stateKey: string;
   readonly #node: string;
   readonly #namespace: string;
-  surroundings: Surroundings = { nodeUid: () => undefined, isNode: () => false, isPeer: () => false, isService: () => false };
+  /** By Service: since when its addresses are answered for here, and whether that has been said. */
+  readonly #tenures = new Map<string, { readonly since: number; hasSaid: boolean }>();
+  surroundings: Surroundings = {
+    nodeUid: () => undefined,
+    isNode: () => false,
+    isPeer: () => false,
+    isService: () => false,
+    isMember: () => false,
+  };
 
   constructor(options: Options) {
     const { manager, client, node, namespace, budget, log } = options;
@@ -66,9 +76,14 @@ export class Reports {
     this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
     manager.add(this.#stateWriter, { stage: "writers" });
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
-    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, isSessionNews);
+    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionNews });
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
-    this.l2 = new Reported(options, ServiceL2Status, ofNode);
+    // Of all nodes: there is one object for a Service, whoever has it.
+    this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (held) => this.#yields(held) });
+    this.l2.cache.subscribe(({ type, object }) => {
+      const tenure = type === "deleted" ? undefined : this.#tenures.get(keyOf(object));
+      if (tenure && nodeOfReport(object) === node) tenure.hasSaid = true;
+    });
   }
 
   /** The ConfigurationState of this node; before it is there, what it will be called. */
@@ -113,8 +128,8 @@ export class Reports {
   }
 
   hasSaidL2(service: string): boolean {
-    const { conditions = [] } = this.l2.said(service)?.status ?? {};
-    return conditions.some(({ type, status }) => type === "Announced" && status === "True");
+    const said = this.l2.said(service);
+    return said !== undefined && isAnnounced(said);
   }
 
   /** Who answers for the addresses of a Service; only the elected node says so. */
@@ -125,8 +140,20 @@ export class Reports {
     stateOf: (address: Address) => AddressState,
     protection: Protection,
   ): void {
+    const tenure = elected && tenureOf(elected.addresses.map(stateOf));
+    if (!(tenure instanceof Date)) this.#tenures.delete(key);
+    else if (this.#tenures.get(key)?.since !== tenure.getTime()) this.#tenures.set(key, { since: tenure.getTime(), hasSaid: false });
     if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
+    // A moment later it is known, and then it is said once.
+    if (tenure === "asking" && !this.l2.said(key)) return this.l2.leave(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
+  }
+
+  #yields(held: ServiceL2Status): boolean {
+    const teller = nodeOfReport(held);
+    if (teller === undefined || teller === this.#node || !this.surroundings.isMember(teller)) return false;
+    const tenure = this.#tenures.get(keyOf(held));
+    return yieldsTo(held, { answers: tenure !== undefined, hasSaid: tenure?.hasSaid === true });
   }
 
   /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
@@ -152,12 +179,12 @@ class Reported<T extends KubeObject> {
   constructor(
     { manager, client, node, budget, log }: Options,
     kind: Kind<T>,
-    selection: { namespace?: string; labelSelector: string },
-    transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean,
+    selection: { namespace?: string; labelSelector?: string },
+    rules: Pick<StatusRules<T>, "transition" | "yields"> = {},
   ) {
     this.#node = node;
     this.cache = manager.cache(kind, selection);
-    this.#writer = new StatusWriter<T>({ client, cache: this.cache, kind, budget, log, ...(transition && { transition }) });
+    this.#writer = new StatusWriter<T>({ client, cache: this.cache, kind, budget, log, ...rules });
     manager.add(this.#writer, { stage: "writers" });
   }
 
@@ -184,6 +211,13 @@ class Reported<T extends KubeObject> {
     this.#delete(key);
   }
 
+  /** Nothing is said of it for now, and what is said stays. */
+  leave(subject: string): void {
+    const key = this.#keys.get(subject);
+    if (key !== undefined) this.#writer.forget(key);
+    this.#keys.delete(subject);
+  }
+
   forget(): void {
     for (const key of this.#keys.values()) this.#writer.forget(key);
     this.#keys.clear();
@@ -192,7 +226,7 @@ class Reported<T extends KubeObject> {
   /** Takes away what an earlier run of ours left, and nobody says any more. */
   sweep(): void {
     const said = new Set(this.#keys.values());
-    for (const object of this.cache.list()) if (!said.has(keyOf(object))) this.#delete(keyOf(object));
+    for (const object of this.cache.list()) if (!said.has(keyOf(object)) && this.#isOurs(object)) this.#delete(keyOf(object));
   }
 
   /** What an earlier run of ours has said. */
@@ -206,8 +240,8 @@ class Reported<T extends KubeObject> {
     this.#writer.delete(key, (object) => this.#isOurs(object));
   }
 
-  #isOurs({ metadata }: KubeObject): boolean {
-    return metadata.annotations?.[nodeAnnotation] === this.#node;
+  #isOurs(object: KubeObject): boolean {
+    return nodeOfReport(object) === this.#node;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { createLog } from "../../kube/log.ts";
 import { speakerAnnounced } from "../../kube/metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
-import { bgpAd, l2Ad, node, objects, peer, pool } from "../config/specimen.ts";
+import { bgpAd, l2Ad, node, objects, peer, pool, secret } from "../config/specimen.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
@@ -47,6 +47,9 @@ class Stage {
   readonly events: string[] = [];
   readonly l2: string[] = [];
   hasSaidL2 = false;
+  hasSaidBgp = false;
+  settled = 0;
+  readonly remembered: [string, string][] = [];
   spoken: SpokenSession[] | undefined;
   readonly memory = new SpeakerMemory(directory, log);
   readonly speaker: Speaker;
@@ -61,6 +64,7 @@ class Stage {
         this.applied = [...applied];
         return {
           applied: this.applied,
+          settled: () => Promise.resolve(void this.settled++),
           apply: ({ config, services, node }) => {
             if (this.broken) return Promise.reject(this.broken);
             this.knownAs.push(node.internalIPv4);
@@ -75,7 +79,12 @@ class Stage {
       l2: {
         set: (wanted) => this.held.push(wanted.map(({ address }) => String(address))),
         state: () => this.addressState,
-        isAlive: () => true,
+        candidates: {
+          eligible: (candidates) => candidates,
+          strangers: [],
+          remember: (pulses) => this.remembered.push(...pulses),
+          pulses: new Map([["b", "silent"]]),
+        },
         protection: () => ({ is: "on" }),
       },
       sessions: () => this.spoken,
@@ -85,7 +94,7 @@ class Stage {
       sessions: () => undefined,
       service: (key: string, _uid: string, advertised: unknown) => this.services.set(key, advertised !== undefined),
       holder: (key: string) => this.l2.push(`say ${key}`),
-      hasSaidBgp: () => false,
+      hasSaidBgp: () => this.hasSaidBgp,
       hasSaidL2: () => this.hasSaidL2,
       bgp: { sweep: () => undefined },
       l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
@@ -114,6 +123,7 @@ class Stage {
 
 const announcedBy = async (service: string) =>
   (await speakerAnnounced.get()).values.filter(({ labels }) => labels.service === service).map(({ labels }) => labels.ip);
+const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
 test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
@@ -160,6 +170,18 @@ test("what FRR refuses has failed, or is kept as it was, and has not become good
   expect((await stage.memory.lastGood()).has("BGPPeer/new")).toBe(false);
 });
 
+test("an advertisement of which something is left out is live in part", async () => {
+  const stage = new Stage();
+  const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
+  stage.failures = [{ ...refusal("ad"), ...about, reason: "ValidationFailed" }];
+  await stage.load({ ...network, peers: [peer("tor")] });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
+  stage.failures = [{ ...refusal("ad"), ...about, reason: "ApplicationFailed" }];
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
+});
+
 test("an FRR that cannot be used changes no result, is told with its words, and is tried again", async () => {
   const stage = new Stage();
   stage.broken = new Error("zebra does not answer");
@@ -174,14 +196,26 @@ test("an FRR that cannot be used changes no result, is told with its words, and 
   expect(stage.last?.impairment).toBeUndefined();
 });
 
-test("a configuration that cannot be read leaves in effect what is, and says why it is old", async () => {
+test("a Secret that cannot be read costs only its peers: one stays as it was, one is left out, and both are named", async () => {
   const stage = new Stage();
-  await stage.load({ ...network, peers: [peer("tor", { bfdProfile: "none" })] });
+  await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await stage.speaker.carryOutBgp(signal);
-  expect(stage.last?.finding?.failures).toHaveLength(1);
-  const impairment = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
-  stage.speaker.cannotRead(impairment);
-  expect(stage.last).toMatchObject({ finding: { failures: [{ name: "tor" }] }, impairment });
+  const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
+  const lost = { reason: "ConfigurationUnreadable", message: "The API does not let us read bfdprofiles" };
+  const unread = "The API does not let us read Secret s: BGPPeer new is left out, BGPPeer tor stays as it was";
+  for (const [impairment, expected] of [
+    [undefined, { reason: "SecretUnreadable", message: unread }],
+    [lost, { reason: "ConfigurationUnreadable", message: `${lost.message}; ${unread}` }],
+  ] as const) {
+    await stage.load({ ...network, peers, unreadable: ["s"] }, impairment);
+    expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
+    expect(stage.passes.at(-1)).toEqual(["plain", "tor"]);
+    expect(stage.last).toMatchObject({ finding: { failures: [], unread: [{ name: "new" }, { name: "tor" }] }, impairment: expected });
+  }
+  await stage.load({ ...network, peers, secrets: [secret("s")] });
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.passes.at(-1)).toEqual(["new", "plain", "tor"]);
+  expect(stage.last?.impairment).toBeUndefined();
 });
 
 test("one Service more is one decision, and one pass for as many as have come", async () => {
@@ -228,8 +262,19 @@ test("what was said before a restart holds until the addresses were looked at, a
   await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
   expect(stage.l2).toEqual(["adopt shop/web", "sweep"]);
   stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
-  stage.speaker.publishHolders();
+  await stage.speaker.publishHolders();
   expect(stage.l2.at(-1)).toBe("say shop/web");
+});
+
+test("whom an agent has heard of the other candidates, the next one knows before anything is wanted", async () => {
+  const before = new Stage();
+  await before.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  await before.speaker.members(new Set(["a"]));
+  await before.speaker.carryOutL2();
+  expect([before.remembered, before.held]).toEqual([[], [[]]]);
+  const after = new Stage();
+  await after.speaker.carryOutL2();
+  expect([after.remembered, after.held]).toEqual([[["b", "silent"]], [[]]]);
 });
 
 test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
@@ -258,4 +303,53 @@ test("what nobody hears is not announced, and each address only by those of its 
   await stage.load({ ...network, pools, peers: [peer("tor")] });
   expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
   expect(await announcedBy("shop/unheard")).toEqual(["10.0.0.1"]);
+});
+
+test("a memory that cannot be written costs no announcement, and is told in the condition and once as an Event", async () => {
+  const stage = new Stage();
+  const inTheWay = join(directory, "loadbalancer.json.new");
+  mkdirSync(join(inTheWay, "in-the-way"), { recursive: true });
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  await stage.speaker.members(new Set(["a"]));
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  stage.events.length = 0;
+  for (let pass = 0; pass < 2; pass++) await stage.speaker.carryOutL2();
+  expect(stage.held).toEqual([["10.0.0.1"], ["10.0.0.1"]]);
+  const reason = "StateUnusable";
+  const message = expect.stringContaining("loadbalancer.json cannot be written: ") as string;
+  expect(stage.last?.impairment).toEqual({ reason, message });
+  expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
+  expect(stage.last).toEqual({ finding: expect.objectContaining({ failures: [] }) as Finding, impairment: { reason, message } });
+  expect(stage.events).toEqual([expect.stringMatching(/^Node a: .* but the next agent would not know of it$/)]);
+
+  rmSync(inTheWay, { recursive: true });
+  expect(await stage.speaker.carryOutBgp(signal)).toBeUndefined();
+  expect([stage.last?.impairment, stage.events.length]).toEqual([undefined, 2]);
+  // What could not be written then is there now.
+  expect(await new SpeakerMemory(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
+});
+
+test("who is told to end in the middle of a pass leaves on the disk what FRR has", async () => {
+  const stage = new Stage();
+  await stage.speaker.settle();
+  await stage.load({ ...network, peers: [peer("tor")] });
+  await stage.speaker.carryOutBgp(signal);
+  stage.applied.push({ owner: "BGPPeer/half", lines: [] });
+  stage.broken = new Error("cut");
+  await expect(stage.speaker.carryOutBgp(AbortSignal.abort(stage.broken))).rejects.toBe(stage.broken);
+  await stage.speaker.settle();
+  expect(stage.settled).toBe(1);
+  expect((await new SpeakerMemory(directory, log).applied()).map(({ owner }) => owner)).toEqual(["BGPPeer/tor", "BGPPeer/half"]);
+});
+
+test("what an earlier run has told of a Service is not told again, unless it is another one of that name", async () => {
+  const stage = new Stage();
+  stage.hasSaidBgp = true;
+  const web = service(["10.0.0.1"], { key: "shop/web" });
+  stage.speaker.service("shop/web", web);
+  await stage.load({ ...network, peers: [peer("tor")] });
+  expect(stage.events).toEqual([]);
+  stage.speaker.service("shop/web", undefined);
+  stage.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
 });

@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
-import type { Fragment } from "../../frr/fragment.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
@@ -9,10 +9,12 @@ import type { Failure } from "../../resilience/failure.ts";
 import { peersOf } from "../announce/peers.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { Finding, Impairment } from "../report/configuration-state.ts";
+import type { Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import { Announcements } from "./announcements.ts";
+import { Announcements, type Concerned } from "./announcements.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
+import type { Pulses } from "./l2/heartbeats/liveness.ts";
+import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./finding.ts";
 import type { Reports } from "./reports.ts";
 import type { SpeakerMemory } from "./memory.ts";
 import type { Tidings } from "./tidings.ts";
@@ -42,12 +44,15 @@ export class Speaker {
   #loaded: Loaded | undefined;
   #refused: readonly Failure[] = [];
   #internalIPv4: string | undefined;
-  #live: ReadonlySet<string> | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
   #unread: Impairment | undefined;
   #unavailable: Impairment | undefined;
   #failures = 0;
   #carriedOut = false;
+  /** What is remembered of the other candidates; undefined until it was looked up. */
+  #pulses: Pulses | undefined;
+  /** The Services that were there when we began: of them an earlier run of ours may have told. */
+  readonly #fromBefore = new Set<string>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -59,7 +64,7 @@ export class Speaker {
     const { node } = this.#options;
     this.#unread = impairment;
     this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await this.#lastGood(), now: new Date() });
-    if (this.announcements.configure(this.#loaded.config)) await this.#decideAll({ tell: "all" });
+    await this.#decide(this.announcements.configure(this.#loaded.config));
     this.#options.ring("bgp");
   }
 
@@ -68,65 +73,66 @@ export class Speaker {
     try {
       return await this.#options.memory.lastGood();
     } catch (error) {
-      if (error instanceof StateError) this.cannotRead({ reason: "StateUnusable", message: error.message });
+      if (error instanceof StateError) {
+        this.#unread = { reason: "StateUnusable", message: error.message };
+        this.publish();
+      }
       throw error;
     }
-  }
-
-  /** The configuration cannot be read at the moment: what is in effect stays. */
-  cannotRead(impairment: Impairment): void {
-    this.#unread = impairment;
-    this.publish();
   }
 
   async place(nodes: ReadonlyMap<string, NodeView>, internalIPv4: string | undefined): Promise<void> {
     // By it others know this node in BGP. A Node object that is gone for a moment is no reason to start all sessions anew.
     const isOther = nodes.has(this.#options.node) && this.#internalIPv4 !== internalIPv4;
     if (isOther) this.#internalIPv4 = internalIPv4;
-    // Other nodes may make names ambiguous.
-    if (this.announcements.place(nodes)) await this.#decideAll({ tell: "all" });
+    await this.#decide(this.announcements.place(nodes));
     if (isOther) this.#options.ring("bgp");
   }
 
   /** Whose agents are alive, as the controller sees it; undefined: it has not said yet, and until then nothing is taken or let go on the local network. */
   async members(live: ReadonlySet<string> | undefined): Promise<void> {
-    if (!live || this.#live?.symmetricDifference(live).size === 0) return;
-    this.#live = live;
-    await this.#decideAll({ tell: "changed" });
+    if (live) await this.#decide(this.announcements.members(live));
   }
 
   /** As long as nobody has said who is, any node may be one. */
   isMember(node: string): boolean {
-    return this.#live?.has(node) ?? true;
+    return this.announcements.live?.has(node) ?? true;
   }
 
   service(key: string, view: ServiceView | undefined): void {
     const before = this.announcements.services.get(key);
+    if (view && !this.#loaded) this.#fromBefore.add(key);
+    if (!view) this.#fromBefore.delete(key);
     this.announcements.put(key, view);
-    const change = this.announcements.decide(key, this.#live);
+    const change = this.announcements.decide(key);
     // A namesake has another owner.
     const isOther = view !== undefined && before !== undefined && view.uid !== before.uid;
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
     if (change.bgp) this.#options.ring("bgp");
     if (change.l2) this.#options.ring("l2");
+    if (!view) this.#options.tidings.forget(key);
     if (!view !== !before) for (const kin of this.announcements.kin(key)) this.#publishService(kin);
   }
 
-  async #decideAll({ tell }: { tell: "all" | "changed" }): Promise<void> {
-    if (!this.announcements.config) return;
+  async #decide(concerned: Concerned | undefined): Promise<void> {
+    if (!concerned || !this.announcements.config) return;
     const { reports } = this.#options;
+    const isAnew = concerned.tell === "all";
+    const changed = { bgp: isAnew, l2: isAnew };
     let begun = performance.now();
-    for (const key of this.announcements.services.keys()) {
-      const { bgp, l2 } = this.announcements.decide(key, this.#live);
-      if (tell === "all" || bgp || l2) this.#publishService(key);
+    for (const key of concerned.services) {
+      const { bgp, l2 } = this.announcements.decide(key, concerned.what);
+      changed.bgp ||= bgp;
+      changed.l2 ||= l2;
+      if (isAnew || bgp || l2) this.#publishService(key);
       if (performance.now() - begun < TURN_MS) continue;
       await new Promise(setImmediate);
       begun = performance.now();
     }
-    this.#options.ring("bgp");
-    this.#options.ring("l2");
+    if (changed.bgp) this.#options.ring("bgp");
+    if (changed.l2) this.#options.ring("l2");
     reports.bgp.sweep();
-    if (this.#live) reports.l2.sweep();
+    if (this.announcements.live) reports.l2.sweep();
   }
 
   /** Brings FRR to what was decided. */
@@ -147,7 +153,7 @@ export class Speaker {
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
       this.#options.tidings.drift(drift);
-      await memory.keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
+      await this.#keep({ lastGood: lastGoodOf(loaded.lastGood, failures, await memory.lastGood()), applied: this.#bgp.applied });
     } catch (error) {
       signal.throwIfAborted();
       if (!this.#unavailable) log.warn({ error }, "FRR cannot be configured");
@@ -160,18 +166,52 @@ export class Speaker {
 
   async carryOutL2(): Promise<void> {
     const { drivers, memory } = this.#options;
+    await this.#recall();
     // What was held before a restart is held on until it is known who is elected.
-    if (!this.#live) return drivers.l2.set(await memory.addresses());
+    if (!this.announcements.live) return drivers.l2.set(await memory.addresses());
     const addresses = [...this.announcements.addresses()];
     drivers.l2.set(addresses);
-    this.publishHolders();
-    await memory.keep({ addresses });
+    await this.#keep({ addresses });
+    await this.publishHolders();
+  }
+
+  /** On the disk is what FRR has, also after a pass that was cut. */
+  async settle(): Promise<void> {
+    if (!this.#bgp) return;
+    try {
+      await this.#keep({ applied: this.#bgp.applied });
+      await this.#bgp.settled();
+    } catch (error) {
+      this.#options.log.warn({ error }, "what FRR has cannot be written to the disk; the next agent finds it out");
+    }
+  }
+
+  /** What cannot be written is known all the same as long as we run, and is written with whatever is kept next. */
+  async #keep(known: Parameters<SpeakerMemory["keep"]>[0]): Promise<void> {
+    const { memory } = this.#options;
+    const before = memory.problem;
+    try {
+      await memory.keep(known);
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error;
+    }
+    if (memory.problem !== before) this.publish();
+  }
+
+  /** Once, before anything is wanted: whom the agent before us has heard is not judged by membership alone. */
+  async #recall(): Promise<void> {
+    if (this.#pulses) return;
+    // Without a memory addresses are held all the same; that it cannot be used is said where it is written.
+    this.#pulses = await this.#options.memory.pulses().catch(() => new Map<string, never>());
+    this.#options.drivers.l2.candidates.remember(this.#pulses);
   }
 
   /** What became of the configuration. */
   publish(): void {
-    const { reports } = this.#options;
-    const impairment = this.#unread ?? this.#unavailable;
+    const { reports, memory, tidings } = this.#options;
+    tidings.memory(memory.problem);
+    const forgetful = memory.problem === undefined ? undefined : { reason: "StateUnusable", message: memory.problem };
+    const impairment = inOne([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, impairment);
     const finding = findingOf(this.#loaded, this.#refused, this.#bgp?.applied ?? []);
     configLoaded.set(1);
@@ -186,8 +226,14 @@ export class Speaker {
   }
 
   /** Who lives and who holds what may have changed for any of them. */
-  publishHolders(): void {
+  async publishHolders(): Promise<void> {
+    const { drivers, tidings } = this.#options;
     for (const key of this.announcements.l2.keys()) this.#publishHolder(key);
+    const { strangers, pulses } = drivers.l2.candidates;
+    tidings.strangers(strangers);
+    if (!this.#pulses || isDeepStrictEqual(pulses, this.#pulses)) return;
+    await this.#keep({ pulses });
+    this.#pulses = pulses;
   }
 
   #publishService(key: string): void {
@@ -198,25 +244,25 @@ export class Speaker {
     const advertised = bgp.get(key);
     const { IPv4, IPv6 } = peersOf(advertised ?? [], config.peers);
     const heard = addresses.filter(({ family }) => (family === 4 ? IPv4 : IPv6).length > 0);
-    tidings.announced(key, uid, "bgp", heard, () => reports.hasSaidBgp(key));
+    tidings.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasSaidBgp(key));
     reports.service(key, uid, advertised, config.peers);
     this.#publishHolder(key);
   }
 
   #publishHolder(key: string): void {
-    if (!this.#live) return;
+    if (!this.announcements.live) return;
     const { drivers, reports, tidings, node } = this.#options;
     const { services, l2 } = this.announcements;
     const uid = services.get(key)?.uid ?? "";
     const candidacy = l2.get(key);
-    const living = candidacy?.candidates.filter((candidate) => drivers.l2.isAlive(candidate)) ?? [];
-    const elected = candidacy && living[0] === node ? { ...candidacy, node, candidates: living } : undefined;
+    const eligible = candidacy ? drivers.l2.candidates.eligible(candidacy.candidates, candidacy.addresses) : [];
+    const elected = candidacy && eligible[0] === node ? { ...candidacy, node, candidates: eligible } : undefined;
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
     // After a restart of ours: what is on the links is found in a moment, and until then what was said holds.
     if (states.some(({ state }) => state.is === "standby") && reports.hasSaidL2(key)) return reports.l2.adopt(key, key);
     const held = states.filter(({ state }) => state.is === "holding").map(({ address }) => address);
-    tidings.announced(key, uid, "layer2", held, () => reports.hasSaidL2(key));
+    tidings.announced(key, uid, "layer2", held, () => this.#fromBefore.has(key) && reports.hasSaidL2(key));
     tidings.refused(
       key,
       uid,
@@ -226,40 +272,9 @@ export class Speaker {
   }
 
   #next(): Result {
-    const retried = this.#unavailable !== undefined || this.#refused.some((failure) => failure.class === "Transient");
+    const isUnusable = this.#unavailable !== undefined || this.#options.memory.problem !== undefined;
+    const retried = isUnusable || this.#refused.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
-    if (retried) return { requeueAfter: backoffMs(this.#failures, this.#unavailable ? UNAVAILABLE : REFUSED) };
+    if (retried) return { requeueAfter: backoffMs(this.#failures, isUnusable ? UNAVAILABLE : REFUSED) };
   }
-}
-
-function findingOf({ failures, resources }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
-  const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));
-  const kept = new Set(applied.map(({ owner }) => owner));
-  return {
-    failures: [...failures, ...refused],
-    resources: resources.map((resource) => {
-      const owner = `${resource.kind}/${resource.name}`;
-      if (resource.state !== "Applied" || !owners.has(owner)) return resource;
-      return Object.assign({}, resource, { state: kept.has(owner) ? "KeptPrevious" : "Failed" });
-    }),
-  };
-}
-
-function unavailable(error: unknown): Impairment {
-  if (error instanceof StateError) return { reason: "StateUnusable", message: error.message };
-  const words = error instanceof Error ? error.message : String(error);
-  return { reason: "FRRUnavailable", message: `FRR cannot be configured: ${words}` };
-}
-
-/** What FRR refused has not become good by being well written. */
-function lastGoodOf(next: LastGood, refused: readonly Failure[], before: LastGood): LastGood {
-  if (refused.length === 0) return next;
-  const good = new Map(next);
-  for (const { kind, name } of refused) {
-    const owner = `${kind}/${name}`;
-    const known = before.get(owner);
-    if (known) good.set(owner, known);
-    else good.delete(owner);
-  }
-  return good;
 }

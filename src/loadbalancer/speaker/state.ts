@@ -1,6 +1,7 @@
 import type { Fragment } from "../../frr/fragment.ts";
 import { CheckedFile } from "../../resilience/checked-file.ts";
 import type { LastGood } from "../config/load.ts";
+import type { Pulses } from "./l2/heartbeats/liveness.ts";
 
 /** What the speaker of a node must know after a restart. */
 export interface SpeakerState {
@@ -9,6 +10,8 @@ export interface SpeakerState {
   applied: readonly Fragment[];
   /** What was to be held on the local network. */
   addresses: readonly StoredAddress[];
+  /** Who of the other candidates was heard. */
+  pulses: Pulses;
 }
 
 interface StoredAddress {
@@ -22,6 +25,7 @@ interface Stored {
   lastGood: [string, LastGood extends ReadonlyMap<string, infer T> ? T : never][];
   applied: readonly Fragment[];
   addresses: readonly StoredAddress[];
+  pulses: readonly (Pulses extends ReadonlyMap<infer K, infer V> ? [K, V] : never)[];
 }
 
 /** `<directory>/loadbalancer.json`. */
@@ -34,11 +38,18 @@ export class SpeakerStateFile {
 
   async load(): Promise<{ state: SpeakerState; setAside?: string }> {
     const { content, setAside } = await this.#file.load();
-    const { lastGood = [], applied = [], addresses = [] } = content ?? {};
-    return { state: { lastGood: new Map(lastGood), applied, addresses }, ...(setAside !== undefined && { setAside }) };
+    const { lastGood = [], applied = [], addresses = [], pulses = [] } = content ?? {};
+    return {
+      state: { lastGood: new Map(lastGood), applied, addresses, pulses: new Map(pulses) },
+      ...(setAside !== undefined && { setAside }),
+    };
   }
 
-  async save({ lastGood, applied, addresses }: SpeakerState): Promise<void> {
-    await this.#file.save({ lastGood: [...lastGood].sort(([a], [b]) => (a < b ? -1 : 1)), applied, addresses });
+  async save({ lastGood, applied, addresses, pulses }: SpeakerState): Promise<void> {
+    await this.#file.save({ lastGood: sorted(lastGood), applied, addresses, pulses: sorted(pulses) });
   }
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }

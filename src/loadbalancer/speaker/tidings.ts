@@ -23,6 +23,8 @@ export class Tidings {
   /** Those of which it was known already, or told. */
   readonly #told = new Set<string>();
   readonly #refused = new Map<string, string>();
+  #strangers: readonly string[] = [];
+  #memoryProblem: string | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -48,6 +50,12 @@ export class Tidings {
     });
   }
 
+  /** The Service is gone. */
+  forget(key: string): void {
+    for (const protocol of ["bgp", "layer2"]) this.#told.delete(`${protocol} ${key}`);
+    this.#refused.delete(key);
+  }
+
   /** The kernel did not take an address. */
   refused(key: string, uid: string, states: readonly AddressState[]): void {
     const words = states.flatMap((state) => (state.is === "refused" ? [state.words] : [])).join("; ");
@@ -69,6 +77,33 @@ export class Tidings {
     const more = lines.length > shown.length ? ` and ${lines.length - shown.length} more` : "";
     const message = `Node ${this.#options.node}: FRR had been changed by someone else; put right ${shown.join(", ")}${more}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
+  }
+
+  /** Why what the next agent must know is not on the disk; undefined: it is. */
+  memory(problem: string | undefined): void {
+    if (problem === this.#memoryProblem) return;
+    this.#memoryProblem = problem;
+    const { node, events, state } = this.#options;
+    const text: EventText =
+      problem === undefined
+        ? { type: "Normal", reason: "StateUsable", message: `Node ${node}: what the next agent must know is on the disk again` }
+        : {
+            type: "Warning",
+            reason: "StateUnusable",
+            message: `Node ${node}: ${problem}; what is announced goes on, but the next agent would not know of it`,
+          };
+    events.record(withKind(state()), text);
+  }
+
+  /** Candidates that were never heard. */
+  strangers(nodes: readonly string[]): void {
+    const isNews = nodes.some((node) => !this.#strangers.includes(node));
+    this.#strangers = nodes;
+    if (!isNews) return;
+    const shown = nodes.slice(0, 5).join(", ");
+    const more = nodes.length > 5 ? ` and ${nodes.length - 5} more` : "";
+    const message = `Node ${this.#options.node}: no heartbeat of ${shown}${more} arrives here; whether they live is told by their Leases alone, and taking over from them takes as long. Let the nodes reach each other on UDP port 7947`;
+    this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "CandidateUnheard", message });
   }
 
   #record(key: string, uid: string, text: EventText): void {

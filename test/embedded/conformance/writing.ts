@@ -168,6 +168,21 @@ export function writing(server: () => Conforming): void {
     });
   });
 
+  test("a port of an EndpointSlice has a name and a protocol, also where none are written", async () => {
+    const ns = await server().namespace();
+    const slice = {
+      metadata: { name: "web-1" },
+      addressType: "IPv4",
+      endpoints: [],
+      ports: [{ port: 80 }, { name: "dns", protocol: "UDP" }],
+    };
+    const { json } = await server().send("POST", `/apis/discovery.k8s.io/v1/namespaces/${ns}/endpointslices`, slice);
+    expect(json["ports"]).toEqual([
+      { name: "", port: 80, protocol: "TCP" },
+      { name: "dns", protocol: "UDP" },
+    ]);
+  });
+
   test("unknown fields of a custom kind are left out and told in a warning, or refused", async () => {
     const ns = await server().namespace();
     const body = vni("red", { vnii: 1 }, { labls: {} });

@@ -1,32 +1,70 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { ServiceLab } from "../../support/service-lab.ts";
+import { NODES } from "../../../lab/net/topology.ts";
+import type { Place, ServiceLab } from "../../support/service-lab.ts";
+import { type Beat, type SaidOnWire, WireTap } from "../../support/wire-tap.ts";
+
+/** Whoever was away itself for longer gives the others another chance. */
+const AWAY_MS = 2_000;
 
 /** What breaks without warning: how much is lost is printed; that it is lost only until someone noticed is asserted. */
 export function lossTests(lab: () => ServiceLab): void {
-  test("a node that loses its power costs connections only until the tor and the other nodes noticed", async () => {
+  test("a node that loses its power costs connections only until BFD has told the tor, and three heartbeats and one probe another node", async () => {
     const lost = lab().holder();
     const address = lab().address("wiki");
+    const nodes = await Promise.all(NODES.map(async (name) => [name, await lab().placeOf(name)] as const));
+    const places = new Map<string, Place>(nodes);
+    const before = await lab().torSessions();
+    const tap = new WireTap(lab().lab);
+    await lab().eventually("every node is heard", () => nodes.every(([, { ip }]) => tap.beats.some(({ from }) => from === ip)));
+
     const began = Date.now();
     await lab().fault("node-lost", lost);
     await lab().eventually("the tor goes round it", async () => !(await lab().towards(lab().address("web"))).includes(lost));
     const noticed = Date.now();
-    await lab().eventually("another node has the address", () =>
+    // Only the session with that node fell, and because of BFD: the tor's own link is up, and the hold time is not over.
+    const after = await lab().torSessions();
+    expect(after.get(lost)?.lastReset).toMatch(/BFD/);
+    for (const node of NODES.filter((name) => name !== lost)) expect(after.get(node)).toEqual(before.get(node));
+
+    const another = () =>
       lab()
         .held.holders(address)
-        .some((node) => node !== lost),
-    );
-    const taken = lab().held.turns.findLast(({ has, address: of }) => has && of === address);
+        .find((node) => node !== lost);
+    await lab().eventually("another node has the address", () => another() !== undefined);
+    const taker = another() ?? "";
+    const taken = lab().held.turns.findLast(({ has, address: of }) => has && of === address)?.at ?? 0;
+    const mac = places.get(taker)?.mac ?? "";
+    const spoken = (what: SaidOnWire["what"]) => tap.said.filter((one) => one.what === what && one.address === address && one.mac === mac);
+    await lab().eventually("it has told the segment", () => spoken("claim").length > 0);
+    await tap.stop();
+
+    const lastBeat = tap.beats.findLast(({ from }) => from === places.get(lost)?.ip)?.at ?? 0;
+    const told = spoken("claim")[0]?.at ?? 0;
+    const probes = spoken("probe").flatMap(({ at }) => (at > lastBeat && at <= taken ? [at] : []));
+    const [firstProbe = 0] = probes;
+    const missed = beatsMissed(tap.beats, { since: lastBeat, until: firstProbe, from: places.get(taker)?.ip ?? "" });
+    const events = [lastBeat, ...probes, taken, told];
+    expect(events).toEqual(events.toSorted((one, other) => one - other));
+    // It looks with each of its own: three of the other's are missing with its fourth or fifth.
+    expect(missed).toBeGreaterThanOrEqual(3);
+    expect(missed).toBeLessThanOrEqual(5);
+    // One probe is three questions; a second would be three more. Once it has the address, it asks now and then whether anybody else has.
+    expect(probes.length).toBeGreaterThanOrEqual(3);
+    expect(probes.length).toBeLessThan(6);
+
     const web = await lab().since(began, "web");
     const wiki = await lab().since(began, "wiki");
     const went = ({ ok, failed, late }: typeof web) =>
       `of ${ok.length + failed.length} connections ${failed.length} failed, ${late.length} came late`;
-    say(`BGP: the tor noticed ${noticed - began} ms after the loss; ${went(web)}`);
-    say(`L2: ${taken?.node} had the address ${(taken?.at ?? 0) - began} ms after the loss; ${went(wiki)}`);
+    say(`BGP: the tor noticed ${noticed - began} ms after the loss (${after.get(lost)?.lastReset}); ${went(web)}`);
+    say(
+      `L2: ${taker} missed ${missed} heartbeats, probed ${firstProbe - lastBeat} ms after the last one, had the address ${taken - began} ms after the loss; ${went(wiki)}`,
+    );
     for (const { at } of web.failed) expect(at).toBeLessThanOrEqual(noticed);
-    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(taken?.at ?? 0);
+    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(told);
     expect(web.ok.some(({ at }) => at > noticed)).toBe(true);
-    expect(wiki.ok.some(({ at }) => at > (taken?.at ?? 0))).toBe(true);
+    expect(wiki.ok.some(({ at }) => at > told)).toBe(true);
 
     const back = Date.now();
     await lab().fault("node-lost", lost, "mend");
@@ -76,6 +114,16 @@ export function lossTests(lab: () => ServiceLab): void {
       expect(at + ms).toBeGreaterThanOrEqual(turns[0]?.at ?? 0);
     }
   });
+}
+
+/** How many heartbeats a node has sent since then without hearing one, since it was last away itself. */
+function beatsMissed(beats: readonly Beat[], { since, until, from }: { since: number; until: number; from: string }): number {
+  const own = beats.filter((beat) => beat.from === from && beat.at <= until);
+  // To one of those who listen: each beat goes to all of them.
+  const listener = own.at(-1)?.to;
+  const times = own.filter((beat) => beat.to === listener).map(({ at }) => at);
+  const woke = times.findLast((at, index) => at - (times[index - 1] ?? at) > AWAY_MS) ?? 0;
+  return times.filter((at) => at > Math.max(since, woke)).length;
 }
 
 function say(text: string): void {

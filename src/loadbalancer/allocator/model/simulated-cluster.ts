@@ -55,13 +55,25 @@ export class SimulatedCluster {
       else if (home !== held.pool) moved.add(key);
       if (home !== undefined) model.holders.set(key, { wish, held: { ...held, pool: home } });
     }
-    for (const key of lost) model.holders.delete(key);
+    for (const key of lost) this.#keepRest(key);
     for (const key of [...lost, ...moved]) model.waiting.delete(key);
     const changed = this.#allocator.setPools(pools, model.broken);
     assert.deepEqual(new Set(changed.lost), lost, "who loses what it had");
     assert.deepEqual(new Set(changed.moved), moved, "whose addresses are in another pool");
     this.#check();
     for (const key of [...changed.lost, ...changed.moved]) this.#reconcile(key, true);
+  }
+
+  /** Of what a Service may not keep for what it asks, or not in whole, it has the rest until it is looked at. */
+  #keepRest(key: string): void {
+    const { holders } = this.#model;
+    const { wish, held } = holders.get(key) ?? {};
+    holders.delete(key);
+    if (!wish || !held) return;
+    for (const addresses of [held.addresses, ...held.addresses.map((address) => [address])]) {
+      const pool = this.#model.homeOf(standing(wish), addresses, held.pool);
+      if (pool !== undefined && !holders.has(key)) holders.set(key, { wish: standing(wish), held: { pool, addresses } });
+    }
   }
 
   /** Someone writes into a status what is not so. */

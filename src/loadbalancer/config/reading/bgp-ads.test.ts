@@ -54,6 +54,12 @@ describe("a BGPAdvertisement", () => {
     ],
     [
       "G5",
+      "spec.communities",
+      "too many communities in BGP advertisement: 64, and at most 63 go with one prefix",
+      { communities: Array.from({ length: 64 }, (_, nth) => `64512:${nth}`) },
+    ],
+    [
+      "G5",
       "spec.communities[0]",
       'invalid community format: 1:2:3\ninvalid community "1:2:3" in BGP advertisement',
       { communities: ["1:2:3"] },

@@ -34,6 +34,7 @@ export function readBgpAd({ name, generation, spec: written }: Written<Spec>, gr
     ...duplicates(spec.peers, "spec.peers", "peers", "G2"),
     ...lengthComplaints(name, spec),
     ...communities.complaints,
+    ...tooMany(communities.values),
   ];
   const { aggregationLength, aggregationLengthV6, localPref = 0, peers = [] } = spec;
   const read = reading<BgpAd>(complaints, () => ({
@@ -45,7 +46,7 @@ export function readBgpAd({ name, generation, spec: written }: Written<Spec>, gr
     aggregationLength,
     aggregationLengthV6,
     ...(localPref !== 0 && { localPref }),
-    communities: [...new Set(communities.values)].sort(),
+    communities: distinct(communities.values),
     ...(peers.length > 0 && { peers: new Set(peers) }),
   }));
   return read.value ? { ...read, resolved: { aliases: communities.aliases } satisfies AdResolved } : read;
@@ -66,6 +67,19 @@ function lengthComplaints(name: string, spec: Spec): Complaint[] {
 
 function isWhole(value: number, min: number, max: number): boolean {
   return Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** More do not fit into what a peer is told of one prefix. */
+export const MOST_COMMUNITIES = 63;
+
+function tooMany(values: readonly string[]): Complaint[] {
+  const { length } = distinct(values);
+  const message = () => `too many communities in BGP advertisement: ${length}, and at most ${MOST_COMMUNITIES} go with one prefix`;
+  return complaintIf(length > MOST_COMMUNITIES, "G5", "spec.communities", message);
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)].sort();
 }
 
 interface Communities {

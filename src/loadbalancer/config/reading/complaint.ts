@@ -16,6 +16,8 @@ export interface Reading<T> {
   readonly claims: readonly Claim[];
   /** What it took from other objects, to be remembered: they may go. */
   readonly resolved?: unknown;
+  /** The Secret that cannot be read: as far as anyone can tell nothing is wrong, but what it means is not known. */
+  readonly unread?: string;
 }
 
 /** A resource in one of its forms: as it is written now, or as it was when it was last good. */

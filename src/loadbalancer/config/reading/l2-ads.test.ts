@@ -38,7 +38,6 @@ describe("an L2Advertisement", () => {
       "invalid weight 101 in l2: must be in 1-100 range",
       { preferredNodeSelectors: [{ weight: 101, preference: rack }] },
     ],
-    ["spec.interfaces[1]", 'duplicate definition of interfaces "eth0"', { interfaces: ["eth0", "eth0"] }],
     [
       "spec.interfaces[0]",
       'invalid interface "a-very-long-name" in l2: it has more than 15 characters',
@@ -46,6 +45,12 @@ describe("an L2Advertisement", () => {
     ],
   ])("is refused by L1 at %s: %s", (field, message, spec) => {
     expect(told({ l2Advertisements: [l2Ad("l2", spec)] })).toEqual([`L1 L2Advertisement/l2 ${field}: ${message}`]);
+  });
+
+  test("may name an interface twice, which is the same as once", () => {
+    const { config, failures } = load({ l2Advertisements: [l2Ad("l2", { interfaces: ["eth1", "eth0", "eth1"] })] });
+    expect(failures).toEqual([]);
+    expect(config.l2Ads.get("l2")?.interfaces).toEqual(["eth0", "eth1"]);
   });
 
   test("may prefer a node twice: weights add up", () => {

@@ -4,13 +4,12 @@ import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { quote } from "../../../ip/error.ts";
 import type { L2Ad } from "../config.ts";
 import { type Complaint, complaintIf, type Reading, reading, type Written } from "./complaint.ts";
-import { duplicates, type PoolSelection, selectionComplaints } from "./selections.ts";
+import { type PoolSelection, selectionComplaints } from "./selections.ts";
 
 export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["spec"]>, pools: PoolSelection): Reading<L2Ad> {
   const { interfaces = [], preferredNodeSelectors = [] } = spec;
   const complaints: Complaint[] = [
     ...selectionComplaints(name, spec, "L1"),
-    ...duplicates(interfaces, "spec.interfaces", "interfaces", "L1"),
     ...interfaces.flatMap((device, nth) => {
       const problem = interfaceNameProblem(device);
       const message = () => `invalid interface ${quote(device)} in ${name}: it ${problem}`;
@@ -35,7 +34,7 @@ export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["sp
     pools: pools.select(spec),
     nodeSelectors: spec.nodeSelectors ?? [],
     serviceSelectors: spec.serviceSelectors ?? [],
-    ...(interfaces.length > 0 && { interfaces: interfaces.toSorted() }),
+    ...(interfaces.length > 0 && { interfaces: [...new Set(interfaces)].sort() }),
     preferences: preferredNodeSelectors.map(({ weight, preference }) => ({ weight, selector: preference })),
   }));
 }

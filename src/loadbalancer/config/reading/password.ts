@@ -2,15 +2,16 @@ import type { Secret } from "../../../api/core/secret.ts";
 import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
 import { passwordProblem } from "../../../frr/password.ts";
 import { quote } from "../../../ip/error.ts";
+import type { ConfigObjects } from "../objects.ts";
 import type { Complaint, Written } from "./complaint.ts";
 
 const TYPE = "kubernetes.io/basic-auth";
 const FIELD = "spec.passwordSecret.name";
 
-type Password = { readonly password?: string } | { readonly complaint: Complaint };
+type Password = { readonly password?: string } | { readonly complaint: Complaint } | { readonly unread: string };
 
 /** The password of the session, where one is asked for. A password is never said aloud. */
-export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: (name: string) => Secret | undefined): Password {
+export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: ConfigObjects["secret"]): Password {
   const { name, namespace, spec } = peer;
   const reference = spec.passwordSecret?.name ?? "";
   const prefix = `parsing peer ${name}`;
@@ -29,6 +30,7 @@ export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: (name:
     complaint: { rule, field: FIELD, message: `${prefix} ${cause}\nfailed to parse peer ${name} password secret` },
   });
   const secret = secretNamed(reference);
+  if (secret === "unreadable") return { unread: reference };
   const place = `${quote(secret?.metadata.namespace ?? namespace)}/${quote(reference)}`;
   if (!secret) return fault("T1", `secret ref not found for peer config ${quote(namespace)}/${quote(name)}`);
   // The space before the line's end is in the text that users know.

@@ -1,11 +1,12 @@
 import { seconds } from "../../../api/duration.ts";
-import type { Secret } from "../../../api/core/secret.ts";
 import type { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
 import { interfaceNameProblem } from "../../../hostnet/interface-name.ts";
 import { type Address, parseAddress } from "../../../ip/address.ts";
 import { IpError, quote } from "../../../ip/error.ts";
+import { scopeOf } from "../../../ip/scope.ts";
 import type { Claim } from "../../../resilience/claim.ts";
 import type { Peer, Profile } from "../config.ts";
+import type { ConfigObjects } from "../objects.ts";
 import type { RuleId } from "../rules.ts";
 import { shown } from "./communities.ts";
 import type { Complaint, Reading, Written } from "./complaint.ts";
@@ -17,8 +18,7 @@ import { readTimers } from "./timers.ts";
 type Spec = BGPPeer["spec"];
 
 /** What a peer refers to. */
-export interface PeerGround {
-  secret(name: string): Secret | undefined;
+export interface PeerGround extends Pick<ConfigObjects, "secret"> {
   /** Those in effect. */
   readonly profiles: ReadonlyMap<string, Profile>;
   /** The names of all there are. */
@@ -57,6 +57,7 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
     ...asn.complaints,
     ...address.complaints,
     ...source.complaints,
+    ...strangeSource(source.address, address.address, say),
     ...routerId.complaints,
     ...timerComplaints,
     ...connect.complaints,
@@ -75,8 +76,9 @@ export function readPeer(written: Written<Spec>, ground: PeerGround, remembered?
   const complaints = remembered ? own : [...own, ...references];
   const claims = neighbourClaims(spec);
   if (complaints.length > 0 || asn.peerAsn === undefined) return { complaints, claims };
+  if ("unread" in password && !remembered) return { complaints, claims, unread: password.unread };
 
-  const secretWord = "complaint" in password ? remembered?.password : password.password;
+  const secretWord = "complaint" in password || "unread" in password ? remembered?.password : password.password;
   const lostProfile = "complaint" in profile ? remembered?.profile : undefined;
   const foundProfile = "complaint" in profile ? lostProfile : profile.profile;
   const peer: Peer = {
@@ -133,11 +135,23 @@ function readAddress(
   try {
     const parsed = parseAddress(text);
     const address = parsed.mappedIPv4 ?? parsed;
-    return family && address.family !== family ? { complaints: [complain(text)] } : { complaints: [], address };
+    const fits = family ? address.family === family && address.value !== 0n : isHost(address);
+    return fits ? { complaints: [], address } : { complaints: [complain(text)] };
   } catch (error) {
     if (error instanceof IpError) return { complaints: [complain(text)] };
     throw error;
   }
+}
+
+/** Neither nobody nor a group. */
+function isHost(address: Address): boolean {
+  return !["unspecified", "multicast"].includes(scopeOf(address));
+}
+
+/** A session of one family cannot begin at an address of the other. */
+function strangeSource(source: Address | undefined, address: Address | undefined, say: Say): Complaint[] {
+  if (!source || !address || source.family === address.family) return [];
+  return [say("P6", "sourceAddress", `invalid source IP ${quote(source.toString())}: the peer is of the other family`)];
 }
 
 const LONGEST = 65_535;

@@ -19,6 +19,12 @@ describe("a pool", () => {
     ["192.0.2.1-", expect.any(String)],
     ["192.0.2.01/32", expect.any(String)],
     ["10.0.0.0/8\n", expect.any(String)],
+    ["127.0.0.1/32", "no Service can have these addresses"],
+    ["0.0.0.0-0.0.0.9", "no Service can have these addresses"],
+    ["224.0.0.0/4", "no Service can have these addresses"],
+    ["255.255.255.255/32", "no Service can have these addresses"],
+    ["::1/128", "no Service can have these addresses"],
+    ["ff02::/16", "no Service can have these addresses"],
   ])("with %j is refused", (text, problem: unknown) => {
     const [first = "", ...others] = ofPool([text]);
     expect(others).toEqual([]);
@@ -36,6 +42,16 @@ describe("a pool", () => {
     ["192.0.2.1-192.0.2.1"],
   ])("with %j is fine", (text) => {
     expect(ofPool([text])).toEqual([]);
+  });
+
+  test("of everything has no loopback, no group and nothing that is nobody's", () => {
+    const { config } = load({ pools: [pool("p", ["0.0.0.0/0", "::/0"])] });
+    expect(config.pools.get("p")?.ranges.map(String)).toEqual([
+      "1.0.0.0-126.255.255.255",
+      "128.0.0.0-223.255.255.255",
+      "240.0.0.0-255.255.255.254",
+      "::2-feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    ]);
   });
 
   test("reads host bits away, and IPv4 in IPv6's clothes as IPv4", () => {

@@ -1,7 +1,7 @@
 import { selects } from "../../../api/core/label-selector.ts";
 import type { IPAddressPool } from "../../../api/metallb/ip-address-pool.ts";
 import { IpError, quote } from "../../../ip/error.ts";
-import { parseMaskedPrefix, Prefix } from "../../../ip/prefix.ts";
+import { parseMaskedPrefix, parsePrefix, Prefix } from "../../../ip/prefix.ts";
 import { parseRange, Range } from "../../../ip/range.ts";
 import type { Claim } from "../../../resilience/claim.ts";
 import type { Pool } from "../config.ts";
@@ -29,7 +29,7 @@ export function readPool({ name, generation, labels, spec }: Written<Spec>, name
       name,
       generation,
       labels,
-      ranges: entries.flatMap(({ range }) => range ?? []),
+      ranges: entries.flatMap(({ range }) => (range ? usable(range) : [])),
       autoAssign: spec.autoAssign ?? true,
       avoidBuggyIPs: spec.avoidBuggyIPs ?? false,
       ...(allocation && { allocation }),
@@ -50,7 +50,8 @@ function entriesOf({ addresses = [] }: Partial<Spec>): Entry[] {
   return addresses.map((text, nth) => {
     const field = `spec.addresses[${nth}]`;
     try {
-      return { field, text, range: parseEntry(text) };
+      const range = parseEntry(text);
+      return usable(range).length > 0 ? { field, text, range } : { field, text, problem: "no Service can have these addresses" };
     } catch (error) {
       if (!(error instanceof IpError)) throw error;
       return { field, text, problem: error.reason };
@@ -67,6 +68,14 @@ function unmapped(range: Range): Range {
   const [first, last] = [range.first.mappedIPv4, range.last.mappedIPv4];
   if (!first || !last) return range;
   return range instanceof Prefix ? new Prefix(first, range.length - 96) : new Range(first, last);
+}
+
+/** Nobody's, everybody's, and those by which a machine speaks to itself: a node that answered for one would be cut off from itself. */
+const NO_SERVICES = ["0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/127", "ff00::/8"].map(parsePrefix);
+
+/** The parts that a Service can have. */
+function usable(range: Range): Range[] {
+  return NO_SERVICES.reduce<Range[]>((parts, hole) => parts.flatMap((part) => part.minus(hole)), [range]);
 }
 
 export function poolClaims(spec: Spec): Claim[] {

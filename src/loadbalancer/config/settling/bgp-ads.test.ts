@@ -24,7 +24,10 @@ describe("an advertisement that does not fit a pool", () => {
     expect(loaded.failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", rule: "G6" }]);
     expect(covered(loaded)).toEqual(["wide"]);
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "KeptPrevious", "IPAddressPool/narrow": "Applied" });
-    expect(covered(load(after))).toEqual(["wide"]);
+    const fresh = load(after);
+    expect([covered(fresh), states(fresh)["BGPAdvertisement/ad"]]).toEqual([["wide"], "AppliedInPart"]);
+    // It has not been good by having been live in part.
+    expect(states(course(N1, after, after))).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
   });
 
   test("stays as it was when it is edited", () => {
@@ -72,4 +75,5 @@ test("of two local preferences the one that is announced stays, though the other
   expect([...loaded.config.bgpAds.values()].map(({ name, localPref }) => `${name} ${localPref}`)).toEqual(["old 200", "young 200"]);
   const fresh = load({ pools, bgpAdvertisements: [bgpAd("old", { localPref: 100 }), young] });
   expect([...fresh.config.bgpAds.keys()]).toEqual(["old"]);
+  expect(states(fresh)).toMatchObject({ "BGPAdvertisement/old": "Applied", "BGPAdvertisement/young": "Failed" });
 });

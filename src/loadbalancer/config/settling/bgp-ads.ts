@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BGPAdvertisement } from "../../../api/metallb/bgp-advertisement.ts";
 import type { BgpAd, Config } from "../config.ts";
-import type { Remembered } from "../load.ts";
+import type { Loaded, Remembered } from "../load.ts";
 import type { AdResolved } from "../reading/bgp-ads.ts";
 import type { Complaint } from "../reading/complaint.ts";
 import type { Candidate } from "./candidates.ts";
@@ -68,14 +68,19 @@ export function decideBgpAds(candidates: readonly AdCandidate[], surroundings: A
     ],
     resources: alone.resources.map((resource) => {
       const key = `${resource.kind}/${resource.name}`;
-      const lives = (byKey.get(key)?.ad.pools.size ?? 0) > 0;
-      return faulty.has(key) ? { ...resource, state: lives ? "KeptPrevious" : "Failed" } : resource;
+      return faulty.has(key) ? { ...resource, state: stateOf(byKey.get(key)) } : resource;
     }),
     remember: alone.remember.flatMap(([key, entry]) => {
       const one = byKey.get(key);
       return one && (faulty.has(key) || one.left.length > 0) ? remembered(one) : [[key, entry] as const];
     }),
   };
+}
+
+/** Of one that does not fit. */
+function stateOf(running: Running | undefined): Loaded["resources"][number]["state"] {
+  if (!running || running.ad.pools.size === 0) return "Failed";
+  return running.form === "kept" ? "KeptPrevious" : "AppliedInPart";
 }
 
 /** What it was last good as stays in mind, with what had to be left out since. */

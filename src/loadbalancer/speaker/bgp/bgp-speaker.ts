@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
 import { BASE, extrasFragment, peerFragments, profileFragment, type OwnNode } from "./instances.ts";
-import { Networks, type ServiceLines } from "./networks.ts";
+import { Networks, type Route, type ServiceLines } from "./networks.ts";
 
 export interface BgpWanted {
   readonly config: Config;
@@ -29,6 +29,8 @@ export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" 
 export interface BgpSpeakerOptions {
   readonly frr: {
     open(applied: Applied, signal: AbortSignal): Promise<BgpPass>;
+    /** The tag of the route that FRR has made of a Service's line; undefined: there is none. */
+    tagOf(route: Route, signal: AbortSignal): Promise<number | undefined>;
     /** Replaces what the daemons are given when they start. */
     writeBootFile(text: string): Promise<void>;
   };
@@ -67,15 +69,27 @@ export class BgpSpeaker {
     const applied = () => [...this.#live.values(), ...Array.from(this.#services.values(), ({ fragment }) => fragment)];
     const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;
-    const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace: this.#options.namespace, isToBeRead };
+    const { namespace, frr } = this.#options;
+    const tagOf = (route: Route) => frr.tagOf(route, signal);
+    const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
     const round = new Round(pass, held);
-    const outcome = await round.run(wanted, this.#networks);
+    const outcome = await this.#run(round, wanted);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     await this.#renewBootFile(isFirst, outcome);
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
+  }
+
+  async #run(round: Round, wanted: BgpWanted): Promise<BgpOutcome> {
+    try {
+      return await round.run(wanted, this.#networks);
+    } catch (error) {
+      // What it did is live. Before the first pass has ended, FRR may have more than is known here, and the file of the agent before us is closer to it.
+      if (!this.#isFirst) this.#renew();
+      throw error;
+    }
   }
 
   /** Returns when the boot file is as FRR is; throws why it cannot be. */
@@ -86,13 +100,19 @@ export class BgpSpeaker {
   /** A file that cannot be written keeps FRR from nothing: it is told of with the next pass, and tried again. */
   async #renewBootFile(isFirst: boolean, { changed }: BgpOutcome): Promise<void> {
     const hadFailed = this.#boot.hasFailed;
-    if (changed > 0 || isFirst || hadFailed) this.#boot.renew(() => bootText(this.#live.values(), this.#services.values()));
+    if (changed > 0 || isFirst || hadFailed) this.#renew();
     if (isFirst || hadFailed) await this.#boot.settled();
+  }
+
+  #renew(): void {
+    this.#boot.renew(() => bootText(this.#live.values(), this.#services.values()));
   }
 }
 
-/** Where only Services come and go, and FRR takes their lines, all that it has is not read back each time. */
+/** Where only Services come and go, FRR is asked for their routes, and all that it has is not read back each time. */
 const READ_EVERY_MS = 30_000;
+/** To ask for more of them takes longer than to read all. */
+const MOST_ASKED_FOR = 100;
 
 interface Held {
   readonly live: Map<string, Fragment>;
@@ -100,6 +120,7 @@ interface Held {
   readonly pending: Set<string>;
   readonly namespace: string;
   readonly isToBeRead: boolean;
+  readonly tagOf: (route: Route) => Promise<number | undefined>;
 }
 
 /** One pass: what is needed comes before what needs it, and goes after it. */
@@ -111,6 +132,8 @@ class Round {
   #changed = 0;
   /** How many of these were Services' and taken. */
   #networkLines = 0;
+  /** Where they were told. */
+  readonly #touched = new Map<string, Route>();
   #hasRead = false;
   /** FRR was emptied: what has not changed has to be said again. */
   #isAnew = false;
@@ -142,7 +165,8 @@ class Round {
     await this.#removeOthers(wanted);
     if (extras) await this.#bringExtras(extras);
 
-    this.#hasRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
+    const hasToRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
+    this.#hasRead = hasToRead || !(await this.#isAsTold(networks));
     const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
     for (const { owner, line } of lost) this.#fail(owner, `FRR took "${line}" without a word, and does not have it`);
     const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
@@ -189,6 +213,8 @@ class Round {
     if (this.#isAnew) for (const owner of networks.services.keys()) pending.add(owner);
     for (const owner of pending) {
       const lines = networks.services.get(owner);
+      this.#touch(services.get(owner));
+      this.#touch(lines);
       if (!lines) {
         if (services.has(owner)) this.#networkLines += await this.#remove(owner);
         if (!services.has(owner)) pending.delete(owner);
@@ -199,6 +225,21 @@ class Round {
       // It keeps what it had, unless that was said of an instance that is no more.
       else if (this.#isAnew) await this.#remove(owner);
     }
+  }
+
+  /** Whether FRR has made of the Services' lines what was to come of them. */
+  async #isAsTold(networks: Networks): Promise<boolean> {
+    if (this.#touched.size > MOST_ASKED_FOR) return false;
+    const asked = Array.from(this.#touched.values(), async (route) => {
+      // Whatever is wrong with the answer comes out when all is read.
+      const tag = await this.#held.tagOf(route).catch(() => NaN);
+      return tag === networks.tagOf(route);
+    });
+    return (await Promise.all(asked)).every(Boolean);
+  }
+
+  #touch(lines: ServiceLines | undefined): void {
+    for (const route of lines?.routes ?? []) this.#touched.set(`${route.vrf} ${route.prefix}`, route);
   }
 
   async #isServiceRefused(owner: string, lines: ServiceLines): Promise<boolean> {

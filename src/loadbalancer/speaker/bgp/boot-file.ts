@@ -1,9 +1,17 @@
-/** Replaces what the daemons are given when they start. In its own time: of what is asked for while it writes, only the last is written. */
+/**
+ * So long what has changed is gathered before all is written anew. Who is killed meanwhile leaves a file that is older by so much than FRR, which runs on; the next speaker
+ * brings FRR what it lacks and writes the file in its first pass, and so does this one when a daemon is started anew.
+ */
+const GATHER_MS = 200;
+
+/** Replaces what the daemons are given when they start. In its own time: of what is asked for meanwhile, only the last is written. */
 export class BootFile {
   readonly #write: (text: string) => Promise<void>;
   #text: (() => string) | undefined;
   #writing: Promise<void> | undefined;
   #failure: { readonly cause: unknown } | undefined;
+  #isUrgent = false;
+  #wake: (() => void) | undefined;
 
   constructor(write: (text: string) => Promise<void>) {
     this.#write = write;
@@ -19,20 +27,18 @@ export class BootFile {
     this.#writing ??= this.#run();
   }
 
-  /** Returns when all that was asked for is written; throws why it could not be. */
+  /** Has written at once what is asked for; throws why it could not be. */
   async settled(): Promise<void> {
+    this.#isUrgent = true;
+    this.#wake?.();
     await this.#writing;
-    this.assertWritten();
-  }
-
-  assertWritten(): void {
+    this.#isUrgent = false;
     if (this.#failure) throw this.#failure.cause;
   }
 
   async #run(): Promise<void> {
-    // Whoever asked has more urgent things to do.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#text) {
+      await this.#gather();
       const text = this.#text;
       this.#text = undefined;
       this.#failure = undefined;
@@ -43,5 +49,17 @@ export class BootFile {
       }
     }
     this.#writing = undefined;
+  }
+
+  async #gather(): Promise<void> {
+    if (this.#isUrgent) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
   }
 }

@@ -13,6 +13,7 @@ export interface PrefixClass {
   readonly owner: string;
   /** The route map by which a prefix joins. */
   readonly map: string;
+  readonly tag: number;
   readonly fragment: Fragment;
 }
 
@@ -55,7 +56,7 @@ export class Classes {
       context(`route-map ${map} permit 1`, [`set tag ${tag}`, ...sets]),
       ...said.map(({ outMap, sets }) => context(`route-map ${outMap} permit ${tag}`, [`match tag ${tag}`, ...(atOrigin ? [] : sets)])),
     ];
-    return { owner, map, fragment: { owner, lines } };
+    return { owner, map, tag, fragment: { owner, lines } };
   }
 
   /** One for all classes that have the same audience: the out-maps are as they are when one more comes. */

@@ -1,10 +1,8 @@
 import type { Peer } from "../../config/config.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import { goesTo } from "../../announce/peers.ts";
+import { MOST_COMMUNITIES } from "../../config/reading/bgp-ads.ts";
 import type { Attributes } from "./attributes.ts";
-
-/** More do not fit into what a peer is told of one prefix. */
-const MOST_COMMUNITIES = 63;
 
 export interface Merged {
   /** Who hears the prefix, and with what. */

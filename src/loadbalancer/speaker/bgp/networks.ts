@@ -7,17 +7,24 @@ import { Classes, type PrefixClass } from "./classes.ts";
 import { mergeContributions, type Merged } from "./contributions.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./instances.ts";
 
-/** A Service's lines, also for the boot file, and the classes that they name. */
+/** A Service's lines, also for the boot file, what becomes of them in FRR, and the classes that they name. */
 export interface ServiceLines {
   readonly fragment: Fragment;
+  readonly routes: readonly Route[];
   readonly classes: readonly string[];
   readonly boot: readonly PlacedText[];
+}
+
+export interface Route {
+  /** "" is the main one. */
+  readonly vrf: string;
+  readonly prefix: string;
 }
 
 /** A way to announce a prefix, of which all prefixes together have few. */
 interface Way {
   readonly key: string;
-  readonly places: readonly { readonly instance: string; readonly family: FamilyName; readonly class: PrefixClass }[];
+  readonly places: readonly { readonly instance: string; readonly vrf: string; readonly family: FamilyName; readonly class: PrefixClass }[];
   readonly advertisements: readonly string[];
   readonly refused: Merged["refused"];
   /** How many prefixes go this way. */
@@ -58,6 +65,11 @@ export class Networks {
       }
     }
     return classes;
+  }
+
+  /** What FRR is to have of a prefix; undefined: nothing. */
+  tagOf({ vrf, prefix }: Route): number | undefined {
+    return this.#wayOf.get(prefix)?.places.find((place) => place.vrf === vrf)?.class.tag;
   }
 
   /** By advertisement: why something of it is left out. */
@@ -155,7 +167,7 @@ export class Networks {
       const merged = mergeContributions(list, peers);
       refused.push(...merged.refused);
       const listeners = Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes }));
-      if (listeners.length > 0) places.push({ instance, family, class: this.#classes.of(listeners) });
+      if (listeners.length > 0) places.push({ instance, vrf: peers[0]?.vrf ?? "", family, class: this.#classes.of(listeners) });
     }
     const advertisements = list.map(({ advertisement }) => advertisement);
     return { key, places, advertisements, refused, prefixes: 0 };
@@ -173,12 +185,14 @@ export class Networks {
   #linesOf(owner: string, prefixes: ReadonlySet<string>): ServiceLines | undefined {
     const instances = new Map<string, Map<FamilyName, ConfigLine[]>>();
     const classes = new Set<string>();
+    const routes: Route[] = [];
     for (const prefix of prefixes) {
-      for (const { instance, family, class: of } of this.#wayOf.get(prefix)?.places ?? []) {
+      for (const { instance, vrf, family, class: of } of this.#wayOf.get(prefix)?.places ?? []) {
         const families = instances.get(instance) ?? new Map<FamilyName, ConfigLine[]>();
         families.set(family, [...(families.get(family) ?? []), { line: `network ${prefix} route-map ${of.map}` }]);
         instances.set(instance, families);
         classes.add(of.owner);
+        routes.push({ vrf, prefix });
       }
     }
     if (instances.size === 0) return undefined;
@@ -189,7 +203,7 @@ export class Networks {
     const before = this.#lines.get(owner);
     return before && isDeepStrictEqual(before.fragment.lines, lines)
       ? before
-      : { fragment: { owner, lines }, classes: [...classes], boot: placedTexts(lines) };
+      : { fragment: { owner, lines }, routes, classes: [...classes], boot: placedTexts(lines) };
   }
 }
 

@@ -4,6 +4,7 @@ import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
 import { L2Announcer } from "./announcer.ts";
 import type { Ground } from "./ground.ts";
+import { seal } from "./heartbeats/heartbeat.ts";
 import { observed } from "./nics.ts";
 import type { Spot } from "./tenures/tenure.ts";
 import type { WireEvents } from "./wire/wire.ts";
@@ -31,6 +32,8 @@ class PaperGround implements Ground {
   broken: Error | undefined;
   blind: Error | undefined;
   fault: string | undefined;
+  /** How long the kernel takes to add an address. */
+  slowMs = 0;
   ring: () => void = () => {};
 
   readonly links: Ground["links"] = {
@@ -40,7 +43,7 @@ class PaperGround implements Ground {
       this.#write("drop", drop);
       this.#write("refresh", refresh);
       this.#write("add", add);
-      return Promise.resolve(new Map());
+      return new Promise((resolve) => setTimeout(() => resolve(new Map()), add.length > 0 ? this.slowMs : 0));
     },
     outlast: (held, leaving) => {
       this.#write("outlast", held);
@@ -57,6 +60,7 @@ class PaperGround implements Ground {
       get fault() {
         return fault();
       },
+      isUp: true,
       look: () => {},
       probe: (address, nic) => this.#write("probe", [{ address, nic }]),
       check: () => {},
@@ -135,6 +139,15 @@ test("an address is probed for, taken, announced three times, and then refreshed
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
   await pass(20_000);
   expect(ground.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
+});
+
+test("a kernel that is slow to take an address is given time, and nothing is taken twice", async () => {
+  ground.slowMs = 3_000;
+  start();
+  want("a", "b");
+  await pass(10_000);
+  expect(ground.read().filter((deed) => deed === all("add") || deed === all("drop"))).toEqual([all("add")]);
+  expect(announcer.state(vip).is).toBe("holding");
 });
 
 test("while nothing changes nobody is told of anything", async () => {
@@ -229,6 +242,24 @@ test("an interface that goes takes its address along, and is asked on when it re
   ground.ring();
   await pass(2_000);
   expect(ground.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
+});
+
+test("where another could answer, a node without an interface for the address leaves it to that one", async () => {
+  start();
+  want("a", "b");
+  await pass(4_000);
+  const heartbeat = { node: "b", started: 1, number: 1, sent: Date.now(), macs: [], letGo: false };
+  ground.events?.onDatagram(seal(heartbeat, Buffer.alloc(32)));
+  await pass(1_000);
+  ground.read();
+  ground.sent.length = 0;
+  ground.dump = [{ ...eth0, flags: ["UP", "NO-CARRIER"] }];
+  ground.ring();
+  await pass(500);
+  expect(ground.read()).toEqual([all("drop")]);
+  expect(announcer.state(vip)).toEqual({ is: "standby" });
+  expect(announcer.candidates.eligible(["a", "b"], [vip])).toEqual(["b"]);
+  expect(ground.sent).toContain("192.0.2.2");
 });
 
 test("while frames can be neither sent nor heard the state says why, and who watches is told", async () => {

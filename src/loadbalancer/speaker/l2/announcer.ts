@@ -4,14 +4,15 @@ import { parseAddress } from "../../../ip/address.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Addresses, l2Conflicts, l2GratuitousSent, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
 import { Doorbell } from "./doorbell.ts";
-import { elected } from "./tenures/election.ts";
 import type { Said } from "./wire/frames.ts";
+import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard/guard.ts";
 import { Heartbeats } from "./heartbeats/heartbeats.ts";
-import { fitting, nothingFits, type Nic, type Observed } from "./nics.ts";
+import type { Nic, Observed } from "./nics.ts";
+import { placeOf, withoutInterface, type L2Wanted } from "./places.ts";
 import { Tenures } from "./tenures/tenures.ts";
 import type { Sought, Spot, Standing, Steps } from "./tenures/tenure.ts";
 
@@ -21,15 +22,6 @@ const RETRY_MS = 1_000;
 const SETTLE_MS = 100;
 const REFUSED_AGAIN_MS = 5_000;
 const HEARTBEAT_PORT = 7947;
-
-export interface L2Wanted {
-  readonly address: Address;
-  readonly service: string;
-  /** Undefined: all that fit. */
-  readonly interfaces?: readonly string[] | undefined;
-  /** In election order, with us among them wherever we stand. Those who are silent may be left out or not: who of them lives is decided here too. */
-  readonly candidates: readonly string[];
-}
 
 export type L2State = Standing | { readonly is: "standby" };
 
@@ -58,7 +50,8 @@ export class L2Announcer implements Runnable {
   readonly #ground: Ground;
   readonly #wire: ReturnType<Ground["wire"]>;
   readonly #guard: Guard;
-  readonly #heartbeats: Heartbeats;
+  /** Who else could answer, and who of them lives. */
+  readonly candidates: Heartbeats;
   readonly #told = new Map<string, string>();
   #wanted: ReadonlyMap<string, L2Wanted> | undefined;
   #unfit = new Map<string, string>();
@@ -82,10 +75,11 @@ export class L2Announcer implements Runnable {
       },
       onEnd: () => this.#move(),
       onSaid: (said, device) => this.#hear(said, device),
-      onDatagram: (bytes) => this.#heartbeats.take(bytes),
+      onAsked: (address, device, times) => countAsked(address, this.#tenures.standing(address), device, times),
+      onDatagram: (bytes) => this.candidates.take(bytes),
       onFailed: (device, words) => this.#tenures.unsent(device, `frames cannot be sent: ${words}`, performance.now()),
     });
-    this.#heartbeats = new Heartbeats({
+    this.candidates = new Heartbeats({
       node,
       peers,
       isMember,
@@ -93,6 +87,7 @@ export class L2Announcer implements Runnable {
       log,
       macs: () => this.#observed?.rows.filter(({ fits }) => fits).map(({ mac }) => mac) ?? [],
       send: (address, bytes) => this.#wire.send(address, bytes),
+      isDeaf: () => !this.#wire.isUp,
       onChange: () => {
         this.#elect();
         options.onChange();
@@ -107,7 +102,7 @@ export class L2Announcer implements Runnable {
   /** All addresses for which this node is a candidate, in place of those before. */
   set(wanted: readonly L2Wanted[]): void {
     this.#wanted = new Map(wanted.map((one) => [String(one.address), one]));
-    this.#heartbeats.partners = new Set(wanted.flatMap(({ candidates }) => (candidates.includes(this.#options.node) ? candidates : [])));
+    this.candidates.partners = new Set(wanted.flatMap(({ candidates }) => (candidates.includes(this.#options.node) ? candidates : [])));
     this.#elect();
   }
 
@@ -117,15 +112,6 @@ export class L2Announcer implements Runnable {
     const standing = this.#tenures.standing(address) ?? { is: "standby" };
     const { fault } = this.#wire;
     return standing.is === "probing" && fault !== undefined ? { is: "refused", words: `nobody can be asked for it: ${fault}` } : standing;
-  }
-
-  isAlive(node: string): boolean {
-    return this.#heartbeats.isAlive(node);
-  }
-
-  /** Candidates that have not been heard since they became members, and are judged by membership alone. */
-  unheard(): string[] {
-    return this.#heartbeats.unheard;
   }
 
   protection(): Protection {
@@ -143,7 +129,7 @@ export class L2Announcer implements Runnable {
       await Promise.all([
         this.#wire.run(running),
         this.#guard.run(running),
-        this.#heartbeats.run(running),
+        this.candidates.run(running),
         this.#ground.watch(onLinks, running),
         this.#turn(running),
       ]);
@@ -207,15 +193,16 @@ export class L2Announcer implements Runnable {
     const seen = this.#observed;
     if (!seen) return;
     if (this.#wanted) {
+      this.candidates.unable = withoutInterface(this.#wanted.values(), seen);
       const unfit = new Map<string, string>();
       const sought: Sought[] = [];
-      for (const [text, { address, interfaces, candidates }] of this.#wanted) {
-        if (elected(candidates, (node) => this.isAlive(node)) !== this.#options.node) continue;
-        const nics = fitting(seen, address.family, interfaces);
-        const foreign = nics.find(({ name }) => seen.foreign.has(`${text} ${name}`));
-        if (foreign) unfit.set(text, `${text} is on ${foreign.name} already, put there by somebody else`);
-        else if (nics.length === 0) unfit.set(text, nothingFits(interfaces));
-        else sought.push({ address, nics, candidates });
+      const own = this.#options.peers().get(this.#options.node) ?? [];
+      for (const [text, wanted] of this.#wanted) {
+        const { address, candidates } = wanted;
+        if (this.candidates.eligible(candidates, [address])[0] !== this.#options.node) continue;
+        const place = placeOf(wanted, seen, own);
+        if ("nics" in place) sought.push({ address, nics: place.nics, candidates });
+        else unfit.set(text, place.obstacle);
       }
       this.#unfit = unfit;
       this.#tenures.seek(sought, performance.now());
@@ -237,15 +224,15 @@ export class L2Announcer implements Runnable {
     if (steps.drop.length > 0) {
       this.#respotted = true;
       this.#surround([]);
-      this.#heartbeats.tellLetGo();
-      for (const { address } of steps.drop) l2GratuitousSent.remove({ ip: String(address) });
+      this.candidates.tellLetGo();
+      for (const { address } of steps.drop) forgetCounts(address);
     }
     this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
   }
 
   #announce(address: Address, nic: Nic): void {
     this.#wire.announce(address, nic);
-    l2GratuitousSent.inc({ ip: String(address) });
+    countGratuitous(address);
   }
 
   /** Rules come before an address, and go after it. */
@@ -273,12 +260,12 @@ export class L2Announcer implements Runnable {
       throw error;
     });
     const now = performance.now();
-    this.#tenures.kept(
-      [...refresh, ...add].filter((due) => !refused.has(due)),
-      now,
-    );
+    const accepted = [...refresh, ...add].filter((due) => !refused.has(due));
+    const heardAll = accepted.some(({ by }) => now >= by) && (await this.#wire.sync());
+    this.#tenures.kept(accepted, now, heardAll);
     for (const [spot, words] of refused) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
-    const taken = add.filter((due) => !refused.has(due));
+    const held = new Set(add.length > 0 ? this.#tenures.held.map(spotOf) : []);
+    const taken = add.filter((due) => held.has(spotOf(due)));
     for (const { address, nic } of taken)
       this.#options.log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
     l2Takeovers.inc(taken.length);
@@ -288,7 +275,7 @@ export class L2Announcer implements Runnable {
   #hear({ what, address, mac }: Said, device: string): void {
     if (this.#observed?.macs.has(mac) !== false) return;
     const now = performance.now();
-    const node = this.#heartbeats.nodeOf(mac);
+    const node = this.candidates.nodeOf(mac);
     if (what === "probe") return this.#tenures.contended(address, device, mac, node, now);
     const outcome = this.#tenures.claimed(address, device, mac, node, now);
     if (outcome === "nothing") return;
@@ -316,3 +303,5 @@ export class L2Announcer implements Runnable {
     this.#bell.ring();
   }
 }
+
+const spotOf = ({ address, nic }: Spot) => `${String(address)} ${nic.index}`;

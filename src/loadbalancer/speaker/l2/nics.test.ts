@@ -78,7 +78,10 @@ test("what an agent left behind is known by its form, and what others put there 
     link("kube-ipvs0", { addr_info: [{ ...ours, local: "192.0.2.103", metric: undefined }] }),
   ]);
   expect(seen.ours).toEqual([{ address: "192.0.2.100", nic: { name: "eth0", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 }]);
-  expect([...seen.foreign]).toEqual(["192.0.2.101 eth0", "192.0.2.102 eth0"]);
+  expect([...seen.foreign]).toEqual([
+    ["192.0.2.101", ["eth0"]],
+    ["192.0.2.102", ["eth0"]],
+  ]);
   expect([...seen.ipvs]).toEqual(["192.0.2.103"]);
 });
 

@@ -26,8 +26,8 @@ export interface Observed {
   /** Of all interfaces, those that do not fit as well: frames with them come from this node. */
   readonly macs: ReadonlySet<string>;
   readonly ours: readonly Found[];
-  /** `address interface` of what somebody else has put there. */
-  readonly foreign: ReadonlySet<string>;
+  /** What somebody else has put there, and on which interfaces. */
+  readonly foreign: ReadonlyMap<string, readonly string[]>;
   /** Addresses that IPVS serves. */
   readonly ipvs: ReadonlySet<string>;
 }
@@ -51,7 +51,7 @@ export function observed(dump: unknown): Observed {
   const rows: Row[] = [];
   const macs = new Set<string>();
   const ours: Found[] = [];
-  const foreign = new Set<string>();
+  const foreign = new Map<string, readonly string[]>();
   const ipvs = new Set<string>();
   for (const link of dump as readonly LinkRow[]) {
     // An address that vanished while all were read leaves an empty object.
@@ -69,7 +69,7 @@ export function observed(dump: unknown): Observed {
       linkLocal ||= row.family === "inet6" && row.scope === "link" && row.tentative !== true;
       if (name === IPVS) ipvs.add(text);
       else if (isServiceAddress(row)) ours.push({ address: text, nic, validSeconds: row.valid_life_time });
-      else foreign.add(`${text} ${name}`);
+      else foreign.set(text, [...(foreign.get(text) ?? []), name]);
     }
     rows.push({ ...nic, fits, linkLocal });
   }
@@ -79,8 +79,13 @@ export function observed(dump: unknown): Observed {
 /** The interfaces for addresses of a family: those named, as far as they can carry it, or all that look like the node's own. */
 export function fitting({ rows }: Observed, family: Family, named: readonly string[] | undefined): Nic[] {
   return rows
-    .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? !NOT_BY_THEMSELVES.test(name)))
+    .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? isNodesOwn(name)))
     .map(({ name, index, mac }) => ({ name, index, mac }));
+}
+
+/** Whether it looks like one that the node itself is on the network with. */
+export function isNodesOwn(name: string): boolean {
+  return !NOT_BY_THEMSELVES.test(name);
 }
 
 /** Why there is none. */

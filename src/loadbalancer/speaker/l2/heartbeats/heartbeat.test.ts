@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { inabilityOf } from "./inability.ts";
 import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
 
 const key = Buffer.alloc(32, 7);
-const heartbeat: Heartbeat = { node: "a", started: 5, number: 2, sent: 9, macs: ["02:00:00:00:00:0a"], letGo: false };
+const heartbeat: Heartbeat = { node: "a", started: 5, number: 2, sent: 9, macs: ["02:00:00:00:00:0a"], letGo: false, unable: ["0a0b0c0d"] };
 
 test("what is sealed with the key is read with it, and with no other", () => {
   expect(unseal(seal(heartbeat, key), key)).toEqual(heartbeat);
@@ -23,7 +24,8 @@ test("a datagram of any length is taken without harm", () => {
   for (let length = 0; length < datagram.length; length++) expect(unseal(datagram.subarray(0, length), key)).toBeUndefined();
 });
 
-test("the MACs of a node with very many interfaces still fit into a datagram", () => {
+test("what a node with very many interfaces, and very many addresses without one, has to say still fits into a datagram", () => {
   const macs = Array.from({ length: 500 }, () => "02:00:00:00:00:0a");
-  expect(seal({ ...heartbeat, node: "n".repeat(253), macs }, key).length).toBeLessThan(1_400);
+  const unable = inabilityOf(new Set(Array.from({ length: 20 }, (_, at) => `2001:db8::${at}`)));
+  expect(seal({ ...heartbeat, node: "n".repeat(253), macs, unable }, key).length).toBeLessThan(1_400);
 });

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Inability } from "./inability.ts";
 
 /** What a node tells the other candidates once a second. */
 export interface Heartbeat {
@@ -11,6 +12,8 @@ export interface Heartbeat {
   readonly macs: readonly string[];
   /** It has just taken an address off a link. */
   readonly letGo: boolean;
+  /** What it leaves to others, because it has no interface for it. An agent that has only just started does not know yet. */
+  readonly unable?: Inability;
 }
 
 const VERSION = "plumbline heartbeat 1\n";

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { parseAddress } from "../../../../ip/address.ts";
 import { createLog } from "../../../../kube/log.ts";
 import { unseal, type Heartbeat } from "./heartbeat.ts";
 import { Heartbeats, type HeartbeatOptions } from "./heartbeats.ts";
@@ -33,6 +34,7 @@ function node(name: string, more: Partial<HeartbeatOptions> = {}): { beats: Hear
     key: () => key,
     macs: () => [],
     send: (address, bytes) => sent.push([address, bytes]),
+    isDeaf: () => false,
     onChange: () => {},
     onLetGo: () => {},
     log: createLog({ pretty: false, write: (line) => lines.push(JSON.parse(line) as { msg: string; node: string }) }),
@@ -94,6 +96,72 @@ test("who lets go says so at once, and each word of it is heard once", () => {
   other.tellLetGo();
   for (const [, bytes] of [...sent, ...sent]) beats.take(bytes);
   expect(onLetGo).toHaveBeenCalledTimes(1);
+});
+
+test("one without an interface for an address says so at once, and the next is eligible until it has one again", () => {
+  const onChange = vi.fn<() => void>();
+  const { beats } = node("a", { onChange });
+  const { beats: other, sent } = node("b");
+  const vip = parseAddress("192.0.2.100");
+  const hear = () => {
+    for (const [, bytes] of sent.splice(0)) beats.take(bytes);
+    return beats.eligible(["b", "a"], [vip]);
+  };
+  beats.beat();
+  other.beat();
+  expect(hear()).toEqual(["b", "a"]);
+  other.unable = new Set(["192.0.2.100"]);
+  expect(hear()).toEqual(["a"]);
+  other.unable = new Set(["192.0.2.100"]);
+  other.beat();
+  expect(hear()).toEqual(["a"]);
+  other.unable = new Set();
+  expect(hear()).toEqual(["b", "a"]);
+  expect(onChange).toHaveBeenCalledTimes(2);
+});
+
+test("an address is left to nobody who was never heard: that one would not know", () => {
+  const { beats } = node("a");
+  const vip = parseAddress("192.0.2.100");
+  beats.beat();
+  beats.unable = new Set(["192.0.2.100"]);
+  expect(beats.eligible(["a", "b"], [vip])).toEqual(["a", "b"]);
+  const { beats: other, sent } = node("b");
+  other.beat();
+  for (const [, bytes] of sent) beats.take(bytes);
+  expect(beats.eligible(["a", "b"], [vip])).toEqual(["b"]);
+});
+
+test("one that was never heard is a stranger once, also to who asks, until it is heard", async () => {
+  const onChange = vi.fn<() => void>();
+  const { beats } = node("a", { onChange });
+  void beats.run(stop.signal);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(beats.strangers).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(beats.strangers).toEqual(["b"]);
+  expect(onChange).toHaveBeenCalledTimes(1);
+  const { beats: other, sent } = node("b");
+  other.beat();
+  for (const [, bytes] of sent) beats.take(bytes);
+  expect(beats.strangers).toEqual([]);
+  expect(onChange).toHaveBeenCalledTimes(2);
+});
+
+test("while nothing can be heard nobody is silent, and nobody a stranger", async () => {
+  let isDeaf = false;
+  const { beats } = node("a", { isDeaf: () => isDeaf });
+  const { beats: other, sent } = node("b");
+  void beats.run(stop.signal);
+  other.beat();
+  for (const [, bytes] of sent) beats.take(bytes);
+  beats.partners = new Set(["a", "b", "c"]);
+  isDeaf = true;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([beats.isAlive("b"), beats.strangers]).toEqual([true, []]);
+  isDeaf = false;
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(beats.isAlive("b")).toBe(false);
 });
 
 test("one that is no member any more is spoken to all the same, and when it returns is judged by membership until it is heard", async () => {

@@ -1,7 +1,10 @@
+import type { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
 import { l2Heartbeats } from "../../../../kube/metrics.ts";
+import { eligible } from "../tenures/election.ts";
 import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
-import { INTERVAL_MS, Liveness } from "./liveness.ts";
+import { inabilityOf, isAbout, isSame, NONE, type Inability } from "./inability.ts";
+import { INTERVAL_MS, Liveness, type Pulses } from "./liveness.ts";
 
 export interface HeartbeatOptions {
   readonly node: string;
@@ -12,7 +15,9 @@ export interface HeartbeatOptions {
   readonly key: () => Buffer | undefined;
   readonly macs: () => Iterable<string>;
   readonly send: (address: string, bytes: Buffer) => void;
-  /** Somebody fell silent, or is heard again. */
+  /** Nothing can be heard at the moment. */
+  readonly isDeaf: () => boolean;
+  /** Somebody fell silent, is heard again, cannot answer for other addresses than before, or was not heard for so long that it is worth a word. */
   readonly onChange: () => void;
   /** Another candidate has taken an address off its link. */
   readonly onLetGo: () => void;
@@ -29,6 +34,8 @@ export class Heartbeats {
   readonly #acquaintances = new Set<string>();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
+  /** Undefined until it is known. */
+  #unable: Inability | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -37,6 +44,34 @@ export class Heartbeats {
   /** The other candidates of addresses for which this node is one. */
   set partners(nodes: ReadonlySet<string>) {
     this.#partners = nodes;
+  }
+
+  /** Addresses that this node leaves to others; they are told at once. */
+  set unable(addresses: ReadonlySet<string>) {
+    const next = inabilityOf(addresses);
+    if (this.#unable && isSame(this.#unable, next)) return;
+    this.#unable = next;
+    this.#speak(this.#options.peers(), false);
+  }
+
+  /** Of the candidates for these addresses, who may answer for them, in order: the first does. */
+  eligible(candidates: readonly string[], addresses: readonly Address[]): readonly string[] {
+    const texts = addresses.map(String);
+    return eligible(
+      candidates,
+      (node) => this.isAlive(node),
+      (node) => texts.every((text) => this.#isAble(node, text)),
+    );
+  }
+
+  /** What the agent before us knew of the others, to be told before anything is wanted. */
+  remember(pulses: Pulses): void {
+    this.#liveness.remember(pulses, performance.now());
+  }
+
+  /** What the agent after us should know of them. */
+  get pulses(): Pulses {
+    return this.#liveness.pulses;
   }
 
   isAlive(node: string): boolean {
@@ -48,6 +83,11 @@ export class Heartbeats {
     return [...this.#options.peers().keys()].filter((node) => this.#partners.has(node) && !heard.has(node)).toSorted();
   }
 
+  /** Candidates that were not heard for so long that a person should know. */
+  get strangers(): string[] {
+    return this.#liveness.strangers.filter((node) => this.#partners.has(node)).toSorted();
+  }
+
   nodeOf(mac: string): string | undefined {
     return this.#liveness.nodeOf(mac);
   }
@@ -56,30 +96,34 @@ export class Heartbeats {
     const key = this.#options.key();
     if (!key) return;
     const heartbeat = unseal(datagram, key);
+    const unable = heartbeat && this.#liveness.unable(heartbeat.node);
     const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
     l2Heartbeats.inc({ outcome });
     if (heartbeat && outcome === "skewed") this.#warnOfClock(heartbeat);
-    if (heartbeat && (outcome === "heard" || outcome === "returned")) this.#acquaintances.add(heartbeat.node);
-    if (heartbeat?.letGo && (outcome === "heard" || outcome === "returned")) this.#options.onLetGo();
-    if (outcome !== "returned") return;
-    this.#options.log.info({ node: heartbeat?.node }, "candidate is heard again");
-    this.#options.onChange();
+    if (!heartbeat || (outcome !== "heard" && outcome !== "returned")) return;
+    const { node, letGo } = heartbeat;
+    this.#acquaintances.add(node);
+    if (letGo) this.#options.onLetGo();
+    const isOther = unable !== undefined && !isSame(unable, this.#liveness.unable(node));
+    if (outcome === "returned") this.#options.log.info({ node }, "candidate is heard again");
+    else if (isOther) this.#options.log.info({ node }, "candidate has an interface for other addresses than before");
+    if (outcome === "returned" || isOther) this.#options.onChange();
   }
 
   /** One beat: speaks, and looks who has been silent. */
   beat(): void {
-    const { node, peers, isMember, key, log, onChange } = this.#options;
+    const { node, peers, isMember, key, isDeaf, log, onChange } = this.#options;
     const nodes = peers();
     // One that is still a candidate has not been forgotten before it is none.
     this.#liveness.members(
       nodes.keys().filter((one) => one !== node && (isMember(one) || this.#partners.has(one))),
       performance.now(),
     );
-    const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners);
+    const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners, isDeaf());
     for (const one of silent) log.warn({ node: one }, "candidate is silent: three heartbeats missed");
     for (const one of unheard)
       log.warn({ node: one, key: key() !== undefined }, "candidate was never heard; it is judged by membership alone");
-    if (silent.length > 0) onChange();
+    if (silent.length + unheard.length > 0) onChange();
     this.#speak(nodes, false);
   }
 
@@ -93,6 +137,13 @@ export class Heartbeats {
     this.beat();
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     clearInterval(timer);
+  }
+
+  /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
+  #isAble(node: string, address: string): boolean {
+    const isOurs = !isAbout(this.#unable ?? NONE, address);
+    if (node === this.#options.node) return isOurs;
+    return (isOurs || this.#liveness.heard.includes(node)) && !isAbout(this.#liveness.unable(node), address);
   }
 
   #warnOfClock({ node, sent }: Heartbeat): void {
@@ -112,7 +163,8 @@ export class Heartbeats {
     listeners.delete(node);
     if (!sealing || listeners.size === 0) return;
     this.#number += 1;
-    const bytes = seal({ node, started: this.#started, number: this.#number, sent: Date.now(), macs: [...macs()], letGo }, sealing);
+    const numbered = { started: this.#started, number: this.#number, sent: Date.now() };
+    const bytes = seal({ node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) }, sealing);
     for (const listener of listeners) {
       for (const address of nodes.get(listener) ?? []) {
         send(address, bytes);

@@ -53,6 +53,56 @@ test("one that leaves and returns is judged by membership until it is heard anew
   expect(liveness.heard).toEqual([]);
 });
 
+test("whom the agent before us knew as silent is silent still, and whom it heard has three heartbeats to be heard again", () => {
+  const before = new Liveness();
+  before.members(["b", "c", "d"], 0);
+  before.hear(beat(1), 0, 50_000);
+  before.hear(beat(1, { node: "c" }), 0, 50_000);
+  before.look(1_000, awaited);
+  before.look(3_000, awaited);
+  before.hear(beat(2, { node: "c" }), 3_500, 50_000);
+  before.look(4_000, awaited);
+  expect([...before.pulses]).toEqual([
+    ["b", "silent"],
+    ["c", "heard"],
+  ]);
+
+  const after = new Liveness();
+  after.remember(before.pulses, 0);
+  // Nothing is known of nodes yet, and what was known is not lost.
+  after.members([], 0);
+  expect([after.isAlive("b"), after.isAlive("c"), after.isAlive("d")]).toEqual([false, true, true]);
+  expect(after.pulses).toEqual(before.pulses);
+  after.members(["b", "c", "d"], 1_000);
+  expect(looking(after, 1_000, 4_000)).toEqual([]);
+  expect([after.isAlive("b"), after.isAlive("c")]).toEqual([false, true]);
+  expect(looking(after, 5_000, 20_000)).toEqual(["c"]);
+  expect(after.hear(beat(3), 20_000, 50_000)).toBe("returned");
+  expect([after.isAlive("b"), after.isAlive("c"), after.isAlive("d")]).toEqual([true, false, true]);
+});
+
+test("what is remembered late is of use all the same, where nothing newer is known", () => {
+  const liveness = new Liveness();
+  liveness.members(["b", "c", "d"], 0);
+  liveness.hear(beat(1), 500, 50_000);
+  liveness.remember(
+    new Map([
+      ["b", "silent"],
+      ["c", "silent"],
+    ]),
+    1_000,
+  );
+  expect(["b", "c", "d"].map((node) => liveness.isAlive(node))).toEqual([true, false, true]);
+});
+
+test("what was remembered of one that was no member is forgotten", () => {
+  const liveness = new Liveness();
+  liveness.remember(new Map([["b", "silent"]]), 0);
+  liveness.members(["c"], 0);
+  liveness.members(["b", "c"], 1_000);
+  expect(liveness.isAlive("b")).toBe(true);
+});
+
 test("who was away itself does not blame the others", () => {
   const liveness = new Liveness();
   liveness.members(["b"], 0);
@@ -101,6 +151,21 @@ test("what was recorded more than a minute ago is not believed, nor is a strange
   expect(liveness.hear(beat(1), 0, 111_000)).toBe("skewed");
   expect(liveness.hear(beat(1, { node: "x" }), 0, 50_000)).toBe("stranger");
   expect(liveness.heard).toEqual([]);
+});
+
+test("an agent that was restarted and has not looked at its links yet cannot do other than before", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  liveness.hear(beat(1, { unable: ["0a0b0c0d"] }), 0, 50_000);
+  liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 1_000, 50_000);
+  expect(liveness.unable("b")).toEqual(["0a0b0c0d"]);
+  liveness.hear(beat(2, { started: 2_000, sent: 50_002, unable: [] }), 2_000, 50_000);
+  expect(liveness.unable("b")).toEqual([]);
+  // What it said when it was a member before is not known of it now.
+  liveness.hear(beat(3, { started: 2_000, sent: 50_003, unable: ["0a0b0c0d"] }), 3_000, 50_000);
+  liveness.members([], 4_000);
+  liveness.members(["b"], 5_000);
+  expect(liveness.unable("b")).toEqual([]);
 });
 
 test("heartbeats tell whose a MAC is", () => {

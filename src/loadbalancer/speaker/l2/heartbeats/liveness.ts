@@ -1,4 +1,5 @@
 import type { Heartbeat } from "./heartbeat.ts";
+import { NONE, type Inability } from "./inability.ts";
 
 export const INTERVAL_MS = 1_000;
 /** Three missed, and half an interval for the way. */
@@ -10,11 +11,14 @@ const MOST_SKEW_MS = 60_000;
 const UNHEARD_MS = 10_000;
 
 interface Pulse {
-  readonly since: number;
+  since: number;
   heard?: number;
   silent: boolean;
   warned: boolean;
 }
+
+/** What is known of those who were heard since they became members; an agent leaves it to the one that follows it. */
+export type Pulses = ReadonlyMap<string, "heard" | "silent">;
 
 export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
 
@@ -23,13 +27,30 @@ export class Liveness {
   readonly #pulses = new Map<string, Pulse>();
   /** Also of those who are no members now: what they once said is not to be played again. */
   readonly #last = new Map<string, Heartbeat>();
+  /** What the agent before us knew, until it is known who is a member. */
+  #remembered: Pulses = new Map();
   #looked: number | undefined;
+
+  /** Whom the agent before us has heard is not judged by membership alone: one that was silent still is, one that was not has three heartbeats to say so. */
+  remember(pulses: Pulses, now: number): void {
+    if (this.#pulses.size === 0) this.#remembered = pulses;
+    for (const [node, pulse] of this.#pulses) if (pulse.heard === undefined) this.#pulses.set(node, begun(pulses.get(node), now));
+  }
+
+  /** For the agent after us. */
+  get pulses(): Pulses {
+    const heard = [...this.#pulses].filter(([, pulse]) => pulse.heard !== undefined);
+    return new Map([...this.#remembered, ...heard.map(([node, { silent }]) => [node, silent ? "silent" : "heard"] as const)]);
+  }
 
   /** Members come and go; one that returns is new, and judged by membership until it is heard. */
   members(nodes: Iterable<string>, now: number): void {
     const present = new Set(nodes);
     for (const node of this.#pulses.keys()) if (!present.has(node)) this.#pulses.delete(node);
-    for (const node of present) if (!this.#pulses.has(node)) this.#pulses.set(node, { since: now, silent: false, warned: false });
+    for (const node of present) {
+      if (!this.#pulses.has(node)) this.#pulses.set(node, begun(this.#remembered.get(node), now));
+    }
+    if (present.size > 0) this.#remembered = new Map();
   }
 
   /** Each heartbeat counts once, and none that is older than one that was heard. */
@@ -41,21 +62,24 @@ export class Liveness {
     const follows = last?.started === heartbeat.started && heartbeat.number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
     if (!follows && Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
     if (last && !isNewer(heartbeat, last)) return "stale";
-    const returned = pulse.silent;
-    this.#last.set(heartbeat.node, heartbeat);
+    const returned = pulse.silent || pulse.warned;
+    const { unable = last?.unable } = heartbeat;
+    this.#last.set(heartbeat.node, { ...heartbeat, ...(unable && { unable }) });
     pulse.heard = now;
     pulse.silent = false;
+    pulse.warned = false;
     return returned ? "returned" : "heard";
   }
 
-  /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. */
-  look(now: number, awaited: ReadonlySet<string>): { silent: string[]; unheard: string[] } {
-    const away = this.#looked !== undefined && now - this.#looked > AWAY_MS;
+  /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. Who is deaf can blame nobody. */
+  look(now: number, awaited: ReadonlySet<string>, isDeaf = false): { silent: string[]; unheard: string[] } {
+    const away = isDeaf || (this.#looked !== undefined && now - this.#looked > AWAY_MS);
     this.#looked = now;
     const silent: string[] = [];
     const unheard: string[] = [];
     for (const [node, pulse] of this.#pulses) {
       if (pulse.heard === undefined) {
+        if (away) pulse.since = now;
         if (pulse.warned || !awaited.has(node) || now - pulse.since < UNHEARD_MS) continue;
         pulse.warned = true;
         unheard.push(node);
@@ -71,7 +95,17 @@ export class Liveness {
 
   /** False only for one that was heard and then missed three. */
   isAlive(node: string): boolean {
-    return this.#pulses.get(node)?.silent !== true;
+    return !(this.#pulses.get(node)?.silent ?? this.#remembered.get(node) === "silent");
+  }
+
+  /** Those of whom `look` has told that they were never heard, and who still were not. */
+  get strangers(): string[] {
+    return [...this.#pulses].flatMap(([node, { warned }]) => (warned ? [node] : []));
+  }
+
+  /** As it last said. One that is a member anew has said nothing yet. */
+  unable(node: string): Inability {
+    return this.#pulses.get(node)?.heard === undefined ? NONE : (this.#last.get(node)?.unable ?? NONE);
   }
 
   /** Those that were heard since they became members. */
@@ -82,6 +116,10 @@ export class Liveness {
   nodeOf(mac: string): string | undefined {
     return this.#last.entries().find(([, { macs }]) => macs.includes(mac))?.[0];
   }
+}
+
+function begun(known: "heard" | "silent" | undefined, now: number): Pulse {
+  return { since: now, ...(known && { heard: now }), silent: known === "silent", warned: false };
 }
 
 /** Within one run of an agent its count decides. Across runs its clock does: it may have started before its clock was right. */

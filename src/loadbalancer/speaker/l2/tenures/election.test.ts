@@ -1,10 +1,23 @@
 import { expect, test } from "vitest";
-import { elected, letsGo, yields } from "./election.ts";
+import { eligible, letsGo, yields } from "./election.ts";
 
-test("the first candidate that lives is elected", () => {
-  expect(elected(["a", "b", "c"], (node) => node !== "a")).toBe("b");
-  expect(elected(["a"], () => false)).toBeUndefined();
-  expect(elected([], () => true)).toBeUndefined();
+const all = () => true;
+const isNot = (name: string) => (node: string) => node !== name;
+
+test("those who live and have an interface for it are eligible, in election order", () => {
+  expect(eligible(["c", "a", "b"], isNot("a"), all)).toEqual(["c", "b"]);
+  expect(eligible(["a", "b", "c"], all, isNot("a"))).toEqual(["b", "c"]);
+  expect(eligible(["a"], () => false, all)).toEqual([]);
+});
+
+test("where nobody has an interface for it, the first that lives says so", () => {
+  expect(
+    eligible(
+      ["a", "b", "c"],
+      (node) => node !== "a",
+      () => false,
+    ),
+  ).toEqual(["b", "c"]);
 });
 
 test.each([

@@ -1,6 +1,12 @@
-/** Who answers for an address: the first of its candidates that lives. */
-export function elected(candidates: readonly string[], isAlive: (node: string) => boolean): string | undefined {
-  return candidates.find(isAlive);
+/** Who may answer for an address, the first of them does: those who live and have an interface for it; where nobody has, all who live. */
+export function eligible(
+  candidates: readonly string[],
+  isAlive: (node: string) => boolean,
+  isAble: (node: string) => boolean,
+): readonly string[] {
+  const living = candidates.filter(isAlive);
+  const able = living.filter(isAble);
+  return able.length > 0 ? able : living;
 }
 
 /**

@@ -45,6 +45,8 @@ export interface Holding {
   readonly since: Date;
   /** The kernel has said yes. */
   readonly confirmed: boolean;
+  /** Before it did, another asked for the address or answered for it. */
+  readonly contested?: true;
   readonly refreshed: number;
   /** From then on the kernel may have dropped it. */
   readonly until: number;

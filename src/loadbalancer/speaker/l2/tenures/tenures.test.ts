@@ -126,15 +126,34 @@ test("a refresh that reaches the kernel too late is undone", () => {
   expect(course.is).toBe("probing");
 });
 
-test("an address that reaches the kernel long after silence was found is undone", () => {
+/** Silence was found, and the kernel has not come to take the address yet. */
+function taking(): { course: Course; add: Steps["add"] } {
   const course = new Course();
   course.seek();
   course.until(1_000);
-  course.kernelMs = 1_500;
-  course.tick();
-  expect(course.when("add")).toEqual([1_100]);
-  course.kernelMs = 0;
-  course.now = 2_600;
+  const { add } = course.tenures.step(1_100, guarded);
+  expect(add.length).toBe(1);
+  return { course, add };
+}
+
+test("an address that a slow kernel takes long after silence was found is held, if nobody was heard meanwhile", () => {
+  const { course, add } = taking();
+  course.tenures.kept(add, 4_100, true);
+  course.now = 4_100;
+  expect(course.tick().drop).toEqual([]);
+  expect(course.is).toBe("holding");
+});
+
+test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardAll: boolean]>([
+  ["it is not known what was heard", () => {}, 2_600, false],
+  ["it took longer than any kernel", () => {}, 12_000, true],
+  ["another asked for it", ({ tenures }) => tenures.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
+  ["another answered for it", ({ tenures }) => tenures.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
+])("an address that reaches the kernel long after silence was found is undone when %s", (_, meanwhile, now, heardAll) => {
+  const { course, add } = taking();
+  meanwhile(course);
+  course.tenures.kept(add, now, heardAll);
+  course.now = now;
   expect(course.tick().drop.length).toBe(1);
   expect(course.is).toBe("probing");
 });

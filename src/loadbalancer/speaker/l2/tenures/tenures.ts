@@ -21,6 +21,8 @@ const ALONG_MS = 1_000;
 const ANNOUNCE_EVERY_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
+/** A kernel may be so slow, and no slower. */
+const SLOW_MS = 10_000;
 
 /** Which addresses this node takes, holds and lets go, and when. It touches nothing: `step` says what is to be done, the other methods are told what came of it. */
 export class Tenures {
@@ -139,12 +141,17 @@ export class Tenures {
         tenure.phase = { ...tenure.phase, refreshed: -Infinity };
   }
 
-  /** The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. */
-  kept(due: readonly Due[], now: number): void {
+  /**
+   * The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. What is new and was only taken slowly
+   * is ours if all that was heard until now is known, and nobody was among it.
+   */
+  kept(due: readonly Due[], now: number, heardAll = false): void {
     for (const one of due) {
       const tenure = this.#same(one);
       if (tenure?.phase.is !== "holding") continue;
-      if (now < one.by) tenure.phase = { ...tenure.phase, confirmed: true };
+      const { confirmed, contested = false, refreshed } = tenure.phase;
+      const isSlow = heardAll && !confirmed && !contested && now - refreshed < SLOW_MS;
+      if (now < one.by || isSlow) tenure.phase = { ...tenure.phase, confirmed: true };
       else this.#lose(tenure, now);
     }
   }
@@ -179,6 +186,7 @@ export class Tenures {
       tenure.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
       return "let-go";
     }
+    if (!phase.confirmed) tenure.phase = { ...phase, contested: true };
     if (phase.announced < ANNOUNCEMENTS || now < phase.announceAt + DEFEND_EVERY_MS) return "nothing";
     tenure.phase = { ...phase, announced: ANNOUNCEMENTS - 1, announceAt: now };
     return "kept";
@@ -187,6 +195,7 @@ export class Tenures {
   /** Another node asks for the address too. Of two that ask at once, one waits. */
   contended(address: Address, device: string, mac: string, node: string | undefined, now: number): void {
     const tenure = this.#at(address, device);
+    if (tenure?.phase.is === "holding" && !tenure.phase.confirmed) tenure.phase = { ...tenure.phase, contested: true };
     if (tenure?.phase.is !== "probing" && tenure?.phase.is !== "listening") return;
     const { phase } = tenure;
     if (now < phase.from) return;

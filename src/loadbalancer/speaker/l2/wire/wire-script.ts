@@ -1,10 +1,11 @@
 /**
  * What Node cannot do: raw frames, and datagrams in a namespace that is not our own. It decides nothing. In: `look`, `ignore` an address (its bytes in hex),
  * `tx interface protocol frame`, `join` and `leave` `interface group`, `udp address bytes`, `sync number`. Out: `rx interface frame` for frames that
- * claim or probe an address that is looked at, `heard bytes`, `failed interface words`, `deaf words`, `synced number`, which follows everything that came in before it was asked for.
+ * claim or probe an address that is looked at, `asked interface address times` at most once a second, `heard bytes`, `failed interface words`, `deaf words`, `synced number`, which follows everything
+ * that came in before it was asked for.
  */
 export const WIRE_SCRIPT = String.raw`
-import ctypes, os, select, socket, struct, sys
+import ctypes, os, select, socket, struct, sys, time
 
 ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4
 # ICMPv6 135 and 136, the solicitation and the advertisement; all other traffic stays in the kernel.
@@ -12,6 +13,7 @@ NEIGHBOURS = [(0x30, 0, 0, 20), (0x15, 0, 4, 58), (0x30, 0, 0, 54), (0x35, 0, 2,
 NOBODY = bytes(4)
 port = int(sys.argv[1])
 looked = set()
+asked, told = {}, 0
 
 def raw(protocol, program=None):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
@@ -43,6 +45,11 @@ def concerns(frame):
         return frame[28:32] in looked or (frame[28:32] == NOBODY and frame[38:42] in looked)
     return frame[62:78] in looked
 
+def question(frame):
+    if frame[12:14] == b"\x08\x06":
+        return frame[38:42] if frame[20:22] == b"\x00\x01" and frame[28:32] != frame[38:42] else None
+    return frame[62:78] if frame[54] == 135 else None
+
 def hear(s):
     while True:
         try:
@@ -53,8 +60,12 @@ def hear(s):
             continue
         if s is udp:
             say("heard", frame.hex())
-        elif source[2] != OUTGOING and concerns(frame):
-            say("rx", source[0], frame.hex())
+        elif source[2] != OUTGOING:
+            if concerns(frame):
+                say("rx", source[0], frame.hex())
+            target = question(frame)
+            if target in looked:
+                asked[source[0], target] = asked.get((source[0], target), 0) + 1
 
 def obey(verb, *words):
     if verb == "look":
@@ -97,9 +108,14 @@ say("ready")
 pending = b""
 while True:
     sys.stdout.flush()
-    ready = select.select([0] + ears, [], [])[0]
+    ready = select.select([0] + ears, [], [], 1 if asked else None)[0]
     for s in ears:
         hear(s)
+    if asked and time.monotonic() >= told + 1:
+        for (device, target), times in asked.items():
+            say("asked", device, target.hex(), str(times))
+        asked.clear()
+        told = time.monotonic()
     if 0 in ready:
         chunk = os.read(0, 1 << 16)
         if not chunk:

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../../hostnet/keep-running.ts";
-import type { Address } from "../../../../ip/address.ts";
+import { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
 import { l2WireRestarts } from "../../../../kube/metrics.ts";
 import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
@@ -21,6 +21,8 @@ export interface WireEvents {
   /** It has ended: `fault` says why. */
   onEnd(): void;
   onSaid(said: Said, device: string): void;
+  /** Somebody asked who has an address that is looked at, so many times in the last second. */
+  onAsked(address: Address, device: string, times: number): void;
   onDatagram(bytes: Buffer): void;
   /** A frame could not be sent. */
   onFailed(device: string, words: string): void;
@@ -64,6 +66,10 @@ export class Wire {
   /** Why nothing can be sent or heard; undefined while it can. */
   get fault(): string | undefined {
     return this.#fault;
+  }
+
+  get isUp(): boolean {
+    return this.#ready;
   }
 
   /** From now on what is said of these addresses is told, and of no others. */
@@ -145,6 +151,9 @@ export class Wire {
     if (verb === "rx") {
       const said = readFrame(Buffer.from(rest[0] ?? "", "hex"));
       if (said) events.onSaid(said, first);
+    } else if (verb === "asked") {
+      const [hex = "", times = ""] = rest;
+      events.onAsked(new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`)), first, Number(times));
     } else if (verb === "heard") {
       events.onDatagram(Buffer.from(first, "hex"));
     } else if (verb === "synced") {

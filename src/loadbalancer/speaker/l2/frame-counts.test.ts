@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { parseAddress } from "../../../ip/address.ts";
+import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../../kube/metrics.ts";
+import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
+
+// Of no other test.
+const vip = parseAddress("198.51.100.77");
+const holding = { is: "holding", since: new Date(0), interfaces: ["eth0"] } as const;
+const counts = async () =>
+  Promise.all(
+    [l2RequestsReceived, l2ResponsesSent, l2GratuitousSent].map(
+      async (metric) => (await metric.get()).values.find(({ labels }) => labels["ip"] === String(vip))?.value,
+    ),
+  );
+
+test("what is asked for a held address on its interface is counted as asked and answered, until the address goes", async () => {
+  countAsked(vip, { is: "probing" }, "eth0", 1);
+  countAsked(vip, undefined, "eth0", 1);
+  countAsked(vip, holding, "eth1", 1);
+  expect(await counts()).toEqual([undefined, undefined, undefined]);
+  countAsked(vip, holding, "eth0", 2);
+  countAsked(vip, holding, "eth0", 3);
+  countGratuitous(vip);
+  expect(await counts()).toEqual([5, 5, 1]);
+  forgetCounts(vip);
+  expect(await counts()).toEqual([undefined, undefined, undefined]);
+});

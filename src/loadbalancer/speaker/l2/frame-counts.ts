@@ -1,0 +1,18 @@
+import type { Address } from "../../../ip/address.ts";
+import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../../kube/metrics.ts";
+import type { Standing } from "./tenures/tenure.ts";
+
+/** What is asked of this node, its kernel answers. */
+export function countAsked(address: Address, standing: Standing | undefined, device: string, times: number): void {
+  if (standing?.is !== "holding" || !standing.interfaces.includes(device)) return;
+  for (const metric of [l2RequestsReceived, l2ResponsesSent]) metric.inc({ ip: String(address) }, times);
+}
+
+export function countGratuitous(address: Address): void {
+  l2GratuitousSent.inc({ ip: String(address) });
+}
+
+/** It is another node's now. */
+export function forgetCounts(address: Address): void {
+  for (const metric of [l2RequestsReceived, l2ResponsesSent, l2GratuitousSent]) metric.remove({ ip: String(address) });
+}

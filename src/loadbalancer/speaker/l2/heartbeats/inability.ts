@@ -1,0 +1,25 @@
+import { hash } from "node:crypto";
+
+/** Addresses that a node cannot answer for at the moment, in the form in which it tells the others: a few bytes for each, or all. */
+export type Inability = readonly string[];
+
+export const NONE: Inability = [];
+const ALL: Inability = ["*"];
+/** What fits into a datagram. Whoever cannot answer for more leaves all addresses to others. */
+const MOST = 20;
+
+export function inabilityOf(addresses: ReadonlySet<string>): Inability {
+  return addresses.size > MOST ? ALL : Array.from(addresses, markOf).sort();
+}
+
+export function isAbout(inability: Inability, address: string): boolean {
+  return inability.length > 0 && (inability[0] === ALL[0] || inability.includes(markOf(address)));
+}
+
+export function isSame(one: Inability, other: Inability): boolean {
+  return one.length === other.length && one.every((mark, at) => mark === other[at]);
+}
+
+function markOf(address: string): string {
+  return hash("sha256", address, "hex").slice(0, 8);
+}

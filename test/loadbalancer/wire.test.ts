@@ -1,0 +1,53 @@
+import { spawnSync } from "node:child_process";
+import { expect, test, vi } from "vitest";
+import { parseAddress } from "../../src/ip/address.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { Wire } from "../../src/loadbalancer/speaker/l2/wire/wire.ts";
+import { createNamespaces, ip } from "../support/namespaces.ts";
+
+const nothing = () => {};
+const VIPS = ["192.0.2.100", "2001:db8::100"];
+
+test("who asks for an address that is looked at is counted, by interface and in both families, and who asks for another is not", async () => {
+  const namespaces = createNamespaces(2);
+  const [node = "", client = ""] = namespaces.names;
+  ip(node, `link add eth0 type veth peer name eth0 netns ${client}`, "link set eth0 up");
+  ip(node, ...VIPS.map((vip) => `addr add ${vip} dev eth0${vip.includes(":") ? " nodad" : ""}`));
+  ip(client, "link set eth0 up", "addr add 192.0.2.1/24 dev eth0", "addr add 2001:db8::1/64 dev eth0 nodad");
+  const asked = new Map<string, number>();
+  const wire = new Wire({
+    netns: node,
+    port: 7947,
+    log: createLog({ level: "silent" }),
+    onStart: nothing,
+    onEnd: nothing,
+    onSaid: nothing,
+    onDatagram: nothing,
+    onFailed: nothing,
+    onAsked(address, device, times) {
+      const key = `${device} ${String(address)}`;
+      asked.set(key, (asked.get(key) ?? 0) + times);
+    },
+  });
+  const stop = new AbortController();
+  const running = wire.run(stop.signal);
+  try {
+    await vi.waitUntil(() => wire.isUp, { timeout: 30_000 });
+    wire.look(VIPS.map(parseAddress));
+    expect(await wire.sync()).toBe(true);
+    await vi.waitFor(
+      () => {
+        for (const address of [...VIPS, "192.0.2.101"]) {
+          ip(client, "neigh flush dev eth0");
+          spawnSync("ip", ["netns", "exec", client, "ping", "-c", "1", "-W", "1", address]);
+        }
+        expect([...asked.keys()].sort()).toEqual(["eth0 192.0.2.100", "eth0 2001:db8::100"]);
+      },
+      { timeout: 60_000, interval: 500 },
+    );
+  } finally {
+    stop.abort();
+    await running;
+    await namespaces.remove();
+  }
+});
