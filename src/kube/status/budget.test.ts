@@ -64,6 +64,17 @@ test("a refresh does not go while a transition waits", async () => {
   expect(names().slice(-3)).toEqual(["transition-10", "transition-11", "refresh"]);
 });
 
+test("a claim goes before every transition that waits, and out of the same budget", async () => {
+  const { sent, write, names } = writer(new WriteBudget());
+  for (let n = 0; n < 100; n++) void write(`transition-${n}`, "transition");
+  for (let n = 0; n < 50; n++) void write(`claim-${n}`, "claim");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(sent).toHaveLength(60);
+  expect(names().slice(10)).toEqual(Array.from({ length: 50 }, (_, n) => `claim-${n}`));
+  await vi.runAllTimersAsync();
+  expect(names().slice(60)).toEqual(Array.from({ length: 90 }, (_, n) => `transition-${n + 10}`));
+});
+
 test("leave that was not used is given to the next", async () => {
   const budget = new WriteBudget();
   const leaves: Leave[] = [];

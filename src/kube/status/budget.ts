@@ -1,5 +1,8 @@
-/** A transition is news: the first write of an object, or a condition that flips. A refresh only keeps details current. */
-export type WriteClass = "transition" | "refresh";
+/**
+ * A claim decides who was first, for everyone. A transition is news: the first write of an object, or a condition that flips. A refresh only keeps
+ * details current.
+ */
+export type WriteClass = "claim" | "transition" | "refresh";
 
 interface Limit {
   perSecond: number;
@@ -9,7 +12,10 @@ interface Limit {
   inFlight: number;
 }
 
-const LIMITS: Readonly<Record<WriteClass, Limit>> = {
+/** Claims are under the limit of transitions. */
+type Limits = Readonly<Record<Exclude<WriteClass, "claim">, Limit>>;
+
+const LIMITS: Limits = {
   transition: { perSecond: 50, burst: 10, inFlight: 32 },
   refresh: { perSecond: 5, burst: 20, inFlight: 8 },
 };
@@ -24,14 +30,15 @@ export interface Leave {
 
 /**
  * How much a process may write in all: one budget is shared by its status writers. A write asks first and looks at what it has to say when its turn
- * comes. Within a class the first to ask goes first; refreshes go only while no transition waits.
+ * comes. Within a class the first to ask goes first; transitions go only while no claim waits, and refreshes while neither does.
  */
 export class WriteBudget {
-  readonly #classes: Readonly<Record<WriteClass, Bucket>>;
+  readonly #classes: Readonly<Record<WriteClass, Queue>>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(limits: Readonly<Record<WriteClass, Limit>> = LIMITS) {
-    this.#classes = { transition: new Bucket(limits.transition), refresh: new Bucket(limits.refresh) };
+  constructor(limits: Limits = LIMITS) {
+    const transitions = new Bucket(limits.transition);
+    this.#classes = { claim: queue(transitions), transition: queue(transitions), refresh: queue(new Bucket(limits.refresh)) };
   }
 
   /** Rejects with the signal's reason when that comes first. */
@@ -56,13 +63,14 @@ export class WriteBudget {
 
   #serve(): void {
     clearTimeout(this.#timer);
-    for (const bucket of [this.#classes.transition, this.#classes.refresh]) {
-      for (const turn of bucket.waiting) {
+    const { claim, transition, refresh } = this.#classes;
+    for (const { waiting, bucket } of [claim, transition, refresh]) {
+      for (const turn of waiting) {
         if (!bucket.take()) break;
-        bucket.waiting.delete(turn);
+        waiting.delete(turn);
         turn(this.#leave(bucket));
       }
-      if (bucket.waiting.size > 0) {
+      if (waiting.size > 0) {
         // Without a free place there is nothing to time: an answer opens one, and that serves again.
         if (bucket.hasPlace) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
         return;
@@ -87,9 +95,18 @@ export class WriteBudget {
 /** Tokens fill in fractions, whose sum may miss the whole by a rounding error. */
 const WHOLE = 1 - 1e-9;
 
+/** Those who wait for their turn, and what they take it from. */
+interface Queue {
+  readonly waiting: Set<(leave: Leave) => void>;
+  readonly bucket: Bucket;
+}
+
+function queue(bucket: Bucket): Queue {
+  return { waiting: new Set(), bucket };
+}
+
 /** A token bucket that also counts what is on its way. */
 class Bucket {
-  readonly waiting = new Set<(leave: Leave) => void>();
   readonly #limit: Limit;
   #tokens: number;
   #filledAt = performance.now();

@@ -33,7 +33,7 @@ export async function writeClaims(
   if (resourceVersion === undefined || deletionTimestamp !== undefined) return;
   if (isDeepStrictEqual(claims, object.status?.claims ?? [])) return;
 
-  const leave = await budget.admit("transition", signal);
+  const leave = await budget.admit("claim", signal);
   try {
     await client.resource(kind).patchStatus(object.metadata, { status: { claims } }, { resourceVersion, signal });
     claimRecords.inc({ kind: kind.kind, action: release ? "released" : "recorded" });
