@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Service } from "../../src/api/core/service.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
@@ -197,18 +198,36 @@ describe("pools that change", () => {
     expect(await poolOf("web")).toBeUndefined();
   });
 
-  test("one that becomes invalid keeps what it gave, also over a restart, and gives nothing more", async () => {
-    await cluster.pool("breaking", ["192.0.2.130-192.0.2.139"]);
+  test("one that becomes invalid goes on as it was, also with a controller that never saw it so; one that never was good gives nothing", async () => {
+    await cluster.pool("breaking", ["192.0.2.130-192.0.2.131"]);
+    await cluster.pool("never-good", ["192.0.2.135/32", "garbage"]);
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.130");
+    await eventually(async () => expect((await cluster.readPool("breaking")).status?.claims).toHaveLength(1));
     await cluster.editPool("breaking", { addresses: ["garbage"] });
     await controller.stop();
     controller = cluster.controller("after-breaking");
     await cluster.service("other");
-    await told("other", /AllocationFailed/);
-    expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
-    await cluster.editPool("breaking", { addresses: ["192.0.2.130-192.0.2.139"] });
     await cluster.hasAddresses("other", "192.0.2.131");
+    expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
+    const states = cluster.client.resource(ConfigurationState);
+    const resources = [
+      { name: "breaking", state: "KeptPrevious" },
+      { name: "never-good", state: "Failed" },
+    ];
+    await eventually(async () =>
+      expect((await states.get("controller", { namespace: METALLB, signal })).status).toMatchObject({
+        result: "Invalid",
+        resources,
+      }),
+    );
+    await cluster.service("third");
+    await told("third", /AllocationFailed/);
+    await eventually(async () =>
+      expect((await cluster.readPool("breaking")).status).toMatchObject({ assignedIPV4: 2, availableIPV4: 0, services: 2 }),
+    );
+    await cluster.editPool("breaking", { addresses: ["192.0.2.130-192.0.2.132"] });
+    await cluster.hasAddresses("third", "192.0.2.132");
     expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
   });
 

@@ -7,9 +7,10 @@ const texts = (claimant: Claimant) => claimsOf(claimant).map(({ key, range }) =>
 
 test.each<[Claimant, string[]]>([
   [
-    { kind: "IPAddressPool", object: pool("p", ["192.0.2.0/24", "10.0.0.1-10.0.0.9", "nonsense", "2001:db8::/64"]) },
+    { kind: "IPAddressPool", object: pool("p", ["192.0.2.0/24", "10.0.0.1-10.0.0.9", "2001:db8::/64"]) },
     ["range/192.0.2.0-192.0.2.255", "range/10.0.0.1-10.0.0.9", "range/2001:db8::-2001:db8::ffff:ffff:ffff:ffff"],
   ],
+  [{ kind: "IPAddressPool", object: pool("p", ["192.0.2.0/24", "nonsense"]) }, []],
   [{ kind: "BGPPeer", object: peer("p") }, ["neighbor/192.0.2.1", "asn/default/64512", "router-id/none"]],
   [
     { kind: "BGPPeer", object: peer("p", { interface: "eth0", vrf: "red", routerID: "10.0.0.1" }) },

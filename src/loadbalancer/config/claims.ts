@@ -13,10 +13,10 @@ export type Claimant =
   | { readonly kind: "Community"; readonly object: Community };
 
 /** What an object asks for, to be recorded. */
-export function claimsOf({ kind, object }: Claimant): Claim[] {
+export function claimsOf({ kind, object }: Claimant): readonly Claim[] {
   // An older schema may have let it through.
   if ((object as { spec?: unknown }).spec === undefined) return [];
-  if (kind === "IPAddressPool") return poolClaims(object.spec);
+  if (kind === "IPAddressPool") return poolClaims(object.metadata.name, object.spec);
   if (kind === "Community") return communityClaims(object.spec);
   const words = peerId(object.spec);
   return [...neighbourClaims(object.spec), ...agreementsOf(object.spec).map(({ key, field }) => ({ key, field, words }))];

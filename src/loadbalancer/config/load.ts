@@ -15,6 +15,7 @@ import type { RuleId } from "./rules.ts";
 import { decideBgpAds } from "./settling/bgp-ads.ts";
 import { type Candidate, candidates, type ConfigObject } from "./settling/candidates.ts";
 import { compare, decide, type Decided, failureOf } from "./settling/decide.ts";
+import { withRecordedPools } from "./settling/from-record.ts";
 import { NodeGroups } from "./settling/node-groups.ts";
 import { decidePeers } from "./settling/peers.ts";
 import { judgeable } from "./settling/unread.ts";
@@ -82,7 +83,8 @@ export function loadConfig(objects: ConfigObjects, options: LoadOptions): Loaded
     message: ({ words }) => duplicateAlias(words),
   });
   const readPoolHere = (written: Written<(typeof objects.pools)[number]["spec"]>) => readPool(written, objects.namespaces);
-  const { values: pools, ...ofPools } = decide(read("IPAddressPool", objects.pools, options, readPoolHere), now, {
+  const lastPools = { ...options, lastGood: withRecordedPools(options.lastGood, objects.pools) };
+  const { values: pools, ...ofPools } = decide(read("IPAddressPool", objects.pools, lastPools, readPoolHere), now, {
     rule: "A5",
     message: (own, other, { name }) => overlap(name, own.words, other.words),
   });

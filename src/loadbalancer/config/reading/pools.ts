@@ -78,8 +78,10 @@ function usable(range: Range): Range[] {
   return NO_SERVICES.reduce<Range[]>((parts, hole) => parts.flatMap((part) => part.minus(hole)), [range]);
 }
 
-export function poolClaims(spec: Spec): Claim[] {
-  return claimsOf(entriesOf(spec));
+/** What is wrong asks for nothing, not even where it can be read: its record would tell of ranges that it never had. */
+export function poolClaims(name: string, spec: Spec): readonly Claim[] {
+  const { complaints, claims } = readPool({ name, namespace: "", generation: 0, labels: {}, spec }, []);
+  return complaints.length > 0 ? [] : claims;
 }
 
 function claimsOf(entries: readonly Entry[]): Claim[] {
