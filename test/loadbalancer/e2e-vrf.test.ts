@@ -97,6 +97,11 @@ const sessionOf = async (name: string) =>
   (await api.client.resource(BGPSessionStatus).list({ signal })).items.find(({ metadata }) => metadata.name === name)?.status;
 const sinceOf = async (name: string) => (await sessionOf(name))?.since;
 const redSays = (line: string) => host("red").do(["vtysh", "-c", "configure terminal", "-c", "router bgp 64512", "-c", line]);
+const announceTo = (peers: readonly string[] | null) =>
+  api.client.resource(BGPAdvertisement).patch({ name: "ad", namespace: METALLB_NAMESPACE }, { spec: { peers } }, { signal });
+/** What the node says to have told the router in its VRF red. */
+const told = () =>
+  host("node1").do(["vtysh", "-N", "plumbline-lb", "-c", "show bgp vrf red ipv4 unicast neighbors 10.255.0.2 advertised-routes"]);
 const heardBy = async (vrf: string) => (await host(vrf).do(["vtysh", "-c", "show bgp ipv4 unicast json"])).includes('"10.20.0.0/32"');
 const speaker = async () =>
   (await api.client.resource(ConfigurationState).get("speaker-node1", { namespace: METALLB_NAMESPACE, signal })).status;
@@ -124,11 +129,10 @@ test("one address in two VRFs is two peers, two sessions and two objects, and ea
 });
 
 test("a service for the peers of one VRF is withdrawn in the other", async () => {
-  const ads = api.client.resource(BGPAdvertisement);
-  await ads.patch({ name: "ad", namespace: METALLB_NAMESPACE }, { spec: { peers: ["blue"] } }, { signal });
+  await announceTo(["blue"]);
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(false);
   expect(await heardBy("blue")).toBe(true);
-  await ads.patch({ name: "ad", namespace: METALLB_NAMESPACE }, { spec: { peers: null } }, { signal });
+  await announceTo(null);
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(true);
 });
 
@@ -145,6 +149,16 @@ test("a session that falls in one VRF leaves the other as it was", async () => {
   await expect.poll(sessions, EVENTUALLY).toContain("node1-red red 10.255.0.2 Established N/A");
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(true);
   expect(await sinceOf("node1-blue")).toBe(since);
+});
+
+test("what is withdrawn while a session comes up is withdrawn there too", async () => {
+  await redSays("neighbor 10.255.0.1 shutdown");
+  await expect.poll(sessions, EVENTUALLY).not.toContain("node1-red red 10.255.0.2 Established N/A");
+  await redSays("no neighbor 10.255.0.1 shutdown");
+  await expect.poll(sessions, EVENTUALLY).toContain("node1-red red 10.255.0.2 Established N/A");
+  await announceTo(["blue"]);
+  await expect.poll(told, EVENTUALLY).not.toContain("10.20.0.0/32");
+  await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(false);
 });
 
 test("a peer that is gone takes its session and its object, and the other VRF keeps its own", async () => {
