@@ -21,7 +21,7 @@ export interface ChecksOptions extends Pick<CheckSourceOptions, "targetOf" | "ev
 }
 
 /** Ten refreshes a second carry six thousand checks that are refreshed every ten minutes, the longest a check may be behind. */
-const LIMITS = {
+export const LIMITS = {
   transition: { perSecond: 50, burst: 10, inFlight: 32 },
   refresh: { perSecond: 10, burst: 20, inFlight: 8 },
 };
