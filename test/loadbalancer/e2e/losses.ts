@@ -41,13 +41,16 @@ export function lossTests(lab: () => ServiceLab): void {
 
     const lastBeat = tap.beats.findLast(({ from }) => from === places.get(lost)?.ip)?.at ?? 0;
     const told = spoken("claim")[0]?.at ?? 0;
-    const probes = spoken("probe").flatMap(({ at }) => (at > lastBeat && at <= taken ? [at] : []));
+    const probes = spoken("probe").flatMap(({ at }) => (at > lastBeat && at <= told ? [at] : []));
     const [firstProbe = 0] = probes;
     const missed = beatsMissed(tap.beats, { since: lastBeat, until: firstProbe, from: places.get(taker)?.ip ?? "" });
-    const events = [lastBeat, ...probes, taken, told];
-    expect(events).toEqual(events.toSorted((one, other) => one - other));
-    // It looks with each of its own: three of the other's are missing with its fourth or fifth.
-    expect(missed).toBeGreaterThanOrEqual(3);
+    expect(lastBeat).toBeGreaterThan(0);
+    expect(firstProbe).toBeGreaterThan(lastBeat);
+    expect(told).toBeGreaterThan(firstProbe);
+    // We hear of the address a moment after the node has it.
+    expect(taken).toBeGreaterThan(firstProbe);
+    // It looks with each of its own: three of the other's are missing, and half a second for the way, with its fourth or fifth.
+    expect(missed).toBeGreaterThanOrEqual(4);
     expect(missed).toBeLessThanOrEqual(5);
     // One probe is three questions; a second would be three more. Once it has the address, it asks now and then whether anybody else has.
     expect(probes.length).toBeGreaterThanOrEqual(3);
@@ -62,7 +65,7 @@ export function lossTests(lab: () => ServiceLab): void {
       `L2: ${taker} missed ${missed} heartbeats, probed ${firstProbe - lastBeat} ms after the last one, had the address ${taken - began} ms after the loss; ${went(wiki)}`,
     );
     for (const { at } of web.failed) expect(at).toBeLessThanOrEqual(noticed);
-    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(told);
+    for (const { at } of wiki.failed) expect(at).toBeLessThanOrEqual(Math.max(taken, told));
     expect(web.ok.some(({ at }) => at > noticed)).toBe(true);
     expect(wiki.ok.some(({ at }) => at > told)).toBe(true);
 

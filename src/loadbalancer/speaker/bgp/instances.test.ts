@@ -31,6 +31,7 @@ router bgp 64500
  bgp graceful-restart preserve-fw-state
  no bgp network import-check
  bgp router-id 192.0.2.10
+ coalesce-time 0
  neighbor 10.255.0.2 remote-as 64501
  address-family ipv4 unicast
   neighbor 10.255.0.2 activate

@@ -104,6 +104,8 @@ function instanceLines(routerId: string): ConfigLine[] {
     "bgp graceful-restart preserve-fw-state",
     "no bgp network import-check",
     `bgp router-id ${routerId}`,
+    // While bgpd waits to gather what a new session is told, it can lose a withdrawal, and the neighbor keeps the route for good.
+    "coalesce-time 0",
   ].map((line) => ({ line }));
 }
 
