@@ -111,11 +111,11 @@ export function withChecks(command: Command): Command {
         .argParser(parseInterval)
         .default(CHECKS.checkInterval, "1m"),
     )
-    .addOption(allowTarget());
+    .addOption(allowTargetOption());
 }
 
 /** May be given more than once. */
-export function allowTarget(): Option {
+export function allowTargetOption(): Option {
   return new Option(
     "--allow-target <cidr>",
     "checks may try addresses in here even if they are loopback, link-local, multicast or cloud metadata; repeatable",

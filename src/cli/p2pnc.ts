@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { allowTarget, parseInterval } from "./agent-options.ts";
+import { allowTargetOption, parseInterval } from "./agent-options.ts";
 import { withCluster } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { oneOf, withLogLevel } from "./log-level.ts";
@@ -30,7 +30,7 @@ function configureTcpEndpoint(command: Command): void {
     .option("--once", "try everything once, print what came of it, write nothing")
     .addOption(new Option("--interval <duration>", "how often each target is tried").argParser(parseInterval).default(60_000, "1m"))
     .option("-o, --output <format>", "json for programs, where results are printed", oneOf(["json"]))
-    .addOption(allowTarget())
+    .addOption(allowTargetOption())
     .option("--state-dir <directory>", "where results are kept until the API has them", "/var/lib/p2pnc")
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here; otherwise nowhere")
     .addHelpText("after", ({ command }) => {

@@ -33,7 +33,8 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     load: () => import("./controller.ts"),
   },
   agent: {
-    about: "Runs on every node: brings its router to what the cluster asks for, announces Services, and reports what became of it.",
+    about:
+      "Runs on every node: brings its router to what the cluster asks for, announces Services, makes the connectivity checks of its node, and reports what became of it.",
     load: () => import("./agent.ts"),
   },
   p2pnc: {
