@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
 
 /** Each program and where it starts. */
-const PROGRAMS = { plumbline: "src/main.ts" } as const;
+const PROGRAMS = { plumbline: "src/main.ts", p2pnc: "src/p2pnc.ts" } as const;
 
 /**
  * `npm run build`: in dist/ one file per program, which holds what it needs to start, and in dist/chunks/ what it loads when a command

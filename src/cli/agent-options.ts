@@ -1,5 +1,8 @@
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseAddress } from "../ip/address.ts";
+import { IpError } from "../ip/error.ts";
+import { parsePrefix, Prefix } from "../ip/prefix.ts";
 
 /** Where the router of a machine is, and what it is kept in. */
 export interface RouterPlaceOptions {
@@ -92,9 +95,47 @@ export function withPart(command: Command, name: string, what: string): Command 
   return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
 }
 
+/** How checks of connectivity are made. */
+export interface CheckOptions {
+  allowTarget: readonly Prefix[];
+  /** In milliseconds. */
+  checkInterval: number;
+}
+
+export const CHECKS: CheckOptions = { allowTarget: [], checkInterval: 60_000 };
+
+export function withChecks(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--check-interval <duration>", "how often each connectivity check is made")
+        .argParser(parseInterval)
+        .default(CHECKS.checkInterval, "1m"),
+    )
+    .addOption(allowTargetOption());
+}
+
+/** May be given more than once. */
+export function allowTargetOption(): Option {
+  return new Option(
+    "--allow-target <cidr>",
+    "checks may try addresses in here even if they are loopback, link-local, multicast or cloud metadata; repeatable",
+  )
+    .argParser((text: string, before: readonly Prefix[]) => [...before, parseCidr(text)])
+    .default(CHECKS.allowTarget, "none");
+}
+
+function parseCidr(text: string): Prefix {
+  try {
+    return text.includes("/") ? parsePrefix(text) : new Prefix(parseAddress(text));
+  } catch (error) {
+    if (error instanceof IpError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}
+
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-function parseInterval(text: string): number {
+export function parseInterval(text: string): number {
   const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
   if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 60m, such as 1s.");

@@ -1,17 +1,21 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Node } from "../api/core/node.ts";
+import { addChecks } from "../connectivity/source/add-checks.ts";
+import { nodeOf } from "../connectivity/stale-marker.ts";
 import { ensureNamespace } from "../hostnet/namespaces.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
+import { nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
 import { heartbeat } from "../kube/members/heartbeat.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
 import { SpeakerMemory } from "../loadbalancer/speaker/memory.ts";
 import { addRouter } from "../router/controller.ts";
-import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
 import { FrrUnderUs } from "./frr-under-us.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-machine.ts";
 import { type Restorable, restoreUnlessRead } from "./restoring.ts";
@@ -28,6 +32,8 @@ export interface AgentPartsOptions {
   place: RouterPlaceOptions;
   /** Given where this machine is to announce Services. */
   loadbalancer?: LoadBalancerOptions;
+  /** Given where this machine is to make the connectivity checks of its node. */
+  checks?: CheckOptions;
   /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
   startFrr: boolean;
 }
@@ -54,9 +60,9 @@ interface Shared extends AgentPartsOptions {
   events: EventRecorder;
 }
 
-/** What runs on a node: its heartbeat, its router and its speaker. */
+/** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
 export function addAgentParts(options: AgentPartsOptions): AgentParts {
-  const { manager, client, log, node, namespace, routerNamespace, loadbalancer } = options;
+  const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
   const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
@@ -68,6 +74,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const parts: Part[] = [];
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
   if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));
+  if (checks) checksOfNode(shared, checks);
   manager.add(events, { stage: "writers" });
   return {
     async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
@@ -86,6 +93,21 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       if (broken.signal.aborted) throw broken.signal.reason;
     },
   };
+}
+
+function checksOfNode(shared: Shared, { allowTarget, checkInterval }: CheckOptions): void {
+  const { manager, client, log, node, namespace, place, events } = shared;
+  addChecks({
+    manager,
+    client,
+    log,
+    events,
+    selection: { namespace, labelSelector: `${nodeAnnotation}=${nodeLabel(node)}` },
+    targetOf: (check) => (nodeOf(check, namespace) === node ? check.spec.targetEndpoint : undefined),
+    stateDirectory: join(place.stateDirectory, "connectivity"),
+    allowed: allowTarget,
+    intervalMs: checkInterval,
+  });
 }
 
 function routerPart({ manager, client, log, node, nodes, place, startFrr, budget, events }: Shared, namespace: string): Part {

@@ -7,8 +7,10 @@ import { isKubeError } from "../kube/client/error.ts";
 import { Manager } from "../kube/controller/manager.ts";
 import { createLog, type Log } from "../kube/log.ts";
 import {
+  type CheckOptions,
   type LoadBalancerOptions,
   type RouterPlaceOptions,
+  withChecks,
   withLoadBalancer,
   withNode,
   withPart,
@@ -18,12 +20,13 @@ import { addAgentParts } from "./agent-parts.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { type LogLevel, withLogLevel } from "./log-level.ts";
 
-interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerOptions {
+interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerOptions, CheckOptions {
   node: string;
   namespace: string;
   routerNamespace: string;
   router: "on" | "off";
   loadbalancer: "on" | "off";
+  connectivity: "on" | "off";
   frrStart?: boolean;
   healthAddress: string;
   logLevel: LogLevel;
@@ -35,7 +38,8 @@ const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
 export function configure(command: Command): void {
   withPart(command, "router", "be the router of this machine");
   withPart(command, "loadbalancer", "announce Services of type LoadBalancer");
-  withLogLevel(withLoadBalancer(withRouterPlace(withNode(withCluster(command)))))
+  withPart(command, "connectivity", "make the connectivity checks of this node");
+  withLogLevel(withChecks(withLoadBalancer(withRouterPlace(withNode(withCluster(command))))))
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
@@ -63,6 +67,7 @@ async function run({
   routerNamespace,
   router,
   loadbalancer,
+  connectivity,
   frrStart = false,
   ...options
 }: AgentOptions): Promise<void> {
@@ -81,6 +86,7 @@ async function run({
     startFrr: frrStart,
     ...(router === "on" && { routerNamespace }),
     ...(loadbalancer === "on" && { loadbalancer: options }),
+    ...(connectivity === "on" && { checks: options }),
   });
   await agent.run(new AbortController().signal, away ? { restoreAfterMs: 0 } : {});
 }

@@ -105,7 +105,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     const { states, l2: l2Reports, bgp: bgpReports } = speakers;
     addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
   }
-  addConnectivity({ ...parts, manager, events, budget });
+  addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { developCommands } from "./develop.ts";
-import { EXIT, exitCodeFor } from "./exit.ts";
 import { configure as configureGet } from "./get.ts";
+import { runCommand, strict } from "./run-command.ts";
 import { configure as configureVersion, VERSION } from "./version.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
@@ -33,8 +33,13 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     load: () => import("./controller.ts"),
   },
   agent: {
-    about: "Runs on every node: brings its router to what the cluster asks for, announces Services, and reports what became of it.",
+    about:
+      "Runs on every node: brings its router to what the cluster asks for, announces Services, makes the connectivity checks of its node, and reports what became of it.",
     load: () => import("./agent.ts"),
+  },
+  p2pnc: {
+    about: "Point-to-point network checks: the checks of one pod, as a sidecar or by hand; and their pruner.",
+    load: () => import("./p2pnc.ts"),
   },
   diff: { about: "Show what the agent would change on this node now.", load: () => import("./diff.ts") },
   router: { about: "The router of this machine.", load: () => import("./router.ts") },
@@ -47,26 +52,9 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
 };
 
 /** Runs one command line and returns its exit code. Never throws. */
-export async function runProgram(args: readonly string[]): Promise<number> {
-  process.stdout.on("error", endWithReader);
-  try {
-    const named = args.find((arg) => !arg.startsWith("-"));
-    const plumbline = await program((name) => name === named);
-    await plumbline.parseAsync([...args], { from: "user" });
-    return typeof process.exitCode === "number" ? process.exitCode : EXIT.fine;
-  } catch (error) {
-    return exitCodeFor(error, (line) => process.stderr.write(`${line}\n`));
-  }
-}
-
-let readerLeft = false;
-
-/** `plumbline get ... | head -1`: whoever read us has seen enough. What runs until it is told to end is told so. */
-function endWithReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
-  if (readerLeft) return;
-  readerLeft = true;
-  if (!process.emit("SIGTERM", "SIGTERM")) process.exit(EXIT.fine);
+export function runProgram(args: readonly string[]): Promise<number> {
+  const named = args.find((arg) => !arg.startsWith("-"));
+  return runCommand(() => program((name) => name === named), args, "plumbline");
 }
 
 /** All commands by name, and those that are `wanted` with all they can do. */
@@ -84,18 +72,5 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
     plumbline.addCommand(command, { hidden });
   }
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
-  onEvery(plumbline, (command) => {
-    const usage = command.createHelp().commandUsage(command);
-    command
-      .exitOverride()
-      .helpCommand(false)
-      .showSuggestionAfterError()
-      .showHelpAfterError(`Usage: ${usage}\n--help shows what is possible.`);
-  });
-  return plumbline;
-}
-
-function onEvery(command: Command, change: (command: Command) => void): void {
-  change(command);
-  for (const child of command.commands) onEvery(child, change);
+  return strict(plumbline);
 }

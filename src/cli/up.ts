@@ -5,9 +5,11 @@ import { type Command, InvalidArgumentError } from "commander";
 import { parseListenAddress } from "../embedded/credentials.ts";
 import { type Embedded, startEmbedded } from "../embedded/embedded.ts";
 import { LockError } from "../embedded/lock.ts";
+import type { Prefix } from "../ip/prefix.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { Manager } from "../kube/controller/manager.ts";
 import { createLog, type Log } from "../kube/log.ts";
+import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_PLACE } from "./agent-options.ts";
 import { embeddedAccess } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
 import { CliError, EXIT } from "./exit.ts";
@@ -20,6 +22,8 @@ interface UpOptions {
   listen?: string;
   router?: boolean;
   loadbalancer?: boolean;
+  connectivity?: boolean;
+  allowTarget: readonly Prefix[];
 }
 
 const NAMESPACE = "plumbline-system";
@@ -32,6 +36,8 @@ export function configure(command: Command): void {
     .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
     .option("--router", "also be the router of this machine, which then has a Node object; needs root and FRR")
     .option("--loadbalancer", "also announce Services from this machine, which then has a Node object; needs root and, for BGP, FRR")
+    .option("--connectivity", "also make the connectivity checks of this machine, which then has a Node object")
+    .addOption(allowTargetOption())
     .addHelpText(
       "after",
       `
@@ -41,12 +47,13 @@ Examples:
   plumbline up --dir examples
   plumbline up --dir examples --listen 127.0.0.1:6443
   plumbline up --dir examples --router --loadbalancer
+  plumbline up --dir examples --connectivity
 `,
     )
     .action(run);
 }
 
-async function run({ dir, listen, router = false, loadbalancer = false }: UpOptions): Promise<void> {
+async function run({ dir, listen, router = false, loadbalancer = false, connectivity = false, allowTarget }: UpOptions): Promise<void> {
   const flag = router ? "--router" : "--loadbalancer";
   if ((router || loadbalancer) && process.getuid?.() !== 0)
     throw new CliError(`${flag} changes this machine's network, so it needs root`, EXIT.misuse);
@@ -61,7 +68,7 @@ async function run({ dir, listen, router = false, loadbalancer = false }: UpOpti
   await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
-  const controller = runParts(embedded, { directory, router, loadbalancer, log }, stop.signal);
+  const controller = runParts(embedded, { directory, router, loadbalancer, connectivity, allowTarget, log }, stop.signal);
   view =
     process.stdout.isTTY && process.env["TERM"] !== "dumb"
       ? screenView(embedded, head(dir, embedded))
@@ -80,10 +87,17 @@ async function run({ dir, listen, router = false, loadbalancer = false }: UpOpti
   }
 }
 
+interface Parts {
+  router: boolean;
+  loadbalancer: boolean;
+  connectivity: boolean;
+  allowTarget: readonly Prefix[];
+}
+
 /** Alone with its directory, it needs no election and waits for nobody's last write. */
 async function runParts(
   embedded: Embedded,
-  { directory, router, loadbalancer, log }: { directory: string; router: boolean; loadbalancer: boolean; log: Log },
+  { directory, router, loadbalancer, connectivity, allowTarget, log }: Parts & { directory: string; log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   const client = new KubeClient(embeddedAccess(directory, embedded.socket));
@@ -97,9 +111,8 @@ async function runParts(
     loadBalancer: { namespace: METALLB_NAMESPACE },
     settle: nothingToSettle,
   });
-  if (router || loadbalancer) {
+  if (router || loadbalancer || connectivity) {
     const { addAgentParts } = await import("./agent-parts.ts");
-    const { LOAD_BALANCER, ROUTER_PLACE } = await import("./agent-options.ts");
     const { ensureOwnNode } = await import("./up/own-node.ts");
     const node = await ensureOwnNode(client, signal);
     const agent = addAgentParts({
@@ -108,10 +121,12 @@ async function runParts(
       log,
       node,
       namespace: NAMESPACE,
-      place: ROUTER_PLACE,
+      // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
+      place: router || loadbalancer ? ROUTER_PLACE : { ...ROUTER_PLACE, stateDirectory: join(directory, ".plumbline") },
       startFrr: true,
       ...(router && { routerNamespace: ROUTER_NAMESPACE }),
       ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
+      ...(connectivity && { checks: { ...CHECKS, allowTarget } }),
     });
     return agent.run(signal);
   }

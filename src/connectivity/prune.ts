@@ -17,12 +17,14 @@ export interface PruneView {
   readonly isWanted: boolean;
   /** Its pod or node is there. */
   readonly sourceLives: boolean;
+  readonly inactiveMs?: number;
 }
 
 /** Why a check may go, or why it must stay. */
 export type Pruning = { readonly prune: string } | { readonly keep: string };
 
-export function prunable(check: PodNetworkConnectivityCheck, { now, quietMs, isWanted, sourceLives }: PruneView): Pruning {
+export function prunable(check: PodNetworkConnectivityCheck, view: PruneView): Pruning {
+  const { now, quietMs, isWanted, sourceLives, inactiveMs = INACTIVE_MS } = view;
   const { deletionTimestamp, ownerReferences, annotations } = check.metadata;
   if (deletionTimestamp !== undefined) return { keep: "it is being deleted" };
   const [owner] = ownerReferences ?? [];
@@ -30,7 +32,8 @@ export function prunable(check: PodNetworkConnectivityCheck, { now, quietMs, isW
   if (isWanted) return { keep: "a mesh asks for it" };
   const activity = activityOf(check);
   // A time that lies ahead is no time to count from: somebody's clock is wrong, and somebody wrote it.
-  if (!Number.isFinite(activity) || now - activity < INACTIVE_MS) return { keep: "something happened to it within 48 hours" };
+  if (!Number.isFinite(activity) || now - activity < inactiveMs)
+    return { keep: `something happened to it within ${inactiveMs / 3_600_000} hours` };
   if (quietMs < WATCHED_MS) return { keep: "it has not been watched for long enough" };
   const retired = annotations?.[retiredMark];
   if (sourceLives && retired === undefined) return { keep: `its source ${sourceOf(check)} is there` };

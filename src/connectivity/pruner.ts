@@ -25,6 +25,8 @@ export interface PrunerOptions {
   wants?: (check: PodNetworkConnectivityCheck) => boolean;
   /** Where a check may be a node's. */
   systemNamespace?: string;
+  /** How long nothing must have happened to a check; 48 hours unless told. */
+  inactiveMs?: number;
   /** Only says what it would delete. */
   dryRun?: boolean;
 }
@@ -105,13 +107,13 @@ export class Pruner implements Runnable {
   }
 
   #judge(check: PodNetworkConnectivityCheck, sourceLives: boolean): Pruning {
-    const { client, wants = () => false } = this.#options;
+    const { client, wants = () => false, inactiveMs } = this.#options;
     const quiet = this.#quiet.get(keyOf(check));
     const isKnown = quiet && quiet.uid === check.metadata.uid && quiet.activity === activityOf(check);
     const quietMs = isKnown ? performance.now() - Math.max(quiet.since, this.#clearSince) : 0;
     // Of two clocks the one that is behind decides.
     const now = Math.min(Date.now(), client.serverTime ?? Infinity);
-    return prunable(check, { now, quietMs, isWanted: wants(check), sourceLives });
+    return prunable(check, { now, quietMs, isWanted: wants(check), sourceLives, ...(inactiveMs !== undefined && { inactiveMs }) });
   }
 
   /** One that must not be asked about or deleted stands in nobody's way. */

@@ -42,8 +42,8 @@ const LIMITS = {
   transition: { perSecond: 20, burst: 20, inFlight: 8 },
   refresh: { perSecond: 1, burst: 1, inFlight: 1 },
 };
-/** What one reconcile takes on; the rest is for the next, which sees what has changed meanwhile. */
-const STEPS_AT_ONCE = 400;
+/** What one reconcile takes on, in ten seconds; the rest is for the next, which sees what has changed meanwhile. */
+const STEPS_AT_ONCE = 200;
 /** Pods and endpoints come and go in swarms; a namespace is planned once for all of a second. */
 const PAUSE_MS = 1_000;
 

@@ -1,4 +1,5 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import type { Selection } from "../../kube/client/resource-client.ts";
@@ -26,8 +27,15 @@ export const LIMITS = {
   refresh: { perSecond: 10, burst: 20, inFlight: 8 },
 };
 
-/** The checks of this source, for as long as the manager runs. */
-export function addChecks({ manager, client, log, selection, stateDirectory, ...source }: ChecksOptions): void {
+/** The checks of this source, for as long as the manager runs; returned is what is watched. */
+export function addChecks({
+  manager,
+  client,
+  log,
+  selection,
+  stateDirectory,
+  ...source
+}: ChecksOptions): Cache<PodNetworkConnectivityCheck> {
   const checks = manager.cache(PodNetworkConnectivityCheck, {
     ...selection,
     // Of what others try, only that it is there.
@@ -54,6 +62,7 @@ export function addChecks({ manager, client, log, selection, stateDirectory, ...
       }
     },
   });
+  return checks;
 }
 
 /** Says once, and not on every try, that the cluster does not know of checks yet. */

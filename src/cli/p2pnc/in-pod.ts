@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Target } from "../../connectivity/probe/target.ts";
+import { addChecks } from "../../connectivity/source/add-checks.ts";
+import { sourceLease } from "../../connectivity/source-lease.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { Manager } from "../../kube/controller/manager.ts";
+import { EventRecorder } from "../../kube/events.ts";
+import { createLog } from "../../kube/log.ts";
+import { leaseBeat } from "../../kube/members/heartbeat.ts";
+import { type ClusterOptions, connectToCluster } from "../connection.ts";
+import type { LogLevel } from "../log-level.ts";
+import { namedChecks } from "./named-checks.ts";
+import { ownPod, type OwnPod } from "./own-pod.ts";
+
+export interface PodCheckOptions extends ClusterOptions {
+  interval: number;
+  allowTarget: readonly Prefix[];
+  stateDir: string;
+  healthAddress?: string;
+  logLevel: LogLevel;
+}
+
+/** It sits beside somebody's pod and is idle nearly always: a smaller heap, and no compiler that takes 10 MiB. */
+const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
+const LEASE = { durationMs: 180_000, renewMs: 60_000 };
+
+/** The checks of this pod, or those that `named` pairs with targets, until told to end. */
+export async function checkInPod(named: ReadonlyMap<string, Target>, options: PodCheckOptions): Promise<void> {
+  for (const flag of FRUGAL) setFlagsFromString(flag);
+  const pod = ownPod();
+  const { namespace } = pod;
+  const log = createLog({ level: options.logLevel }).child({ pod: pod.name, namespace });
+  const client = await connectToCluster(options);
+  await mayRead(client, namespace);
+  const manager = new Manager({ client, log, ...(options.healthAddress !== undefined && { healthAddress: options.healthAddress }) });
+  const events = new EventRecorder({ client, component: "p2pnc", instance: pod.name, log });
+  const ofPod = (check: PodNetworkConnectivityCheck) => (sourceOf(check) === pod.name ? check.spec.targetEndpoint : undefined);
+  const checks = addChecks({
+    manager,
+    client,
+    log,
+    events,
+    selection: { namespace },
+    targetOf: named.size > 0 ? ({ metadata }) => named.get(metadata.name)?.text : ofPod,
+    stateDirectory: join(options.stateDir, "connectivity"),
+    allowed: options.allowTarget,
+    intervalMs: options.interval,
+  });
+  if (named.size > 0) manager.add(namedChecks({ checks, named, pod: pod.name, log }));
+  manager.add(leaseBeat({ client, holder: pod.name, metadata: () => leaseOf(pod), log, ...LEASE }));
+  manager.add(events, { stage: "writers" });
+  await manager.run(new AbortController().signal);
+}
+
+/** With the pod's uid the Lease goes when the pod does. */
+function leaseOf({ name, namespace, uid }: OwnPod) {
+  const owner = uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }] };
+  return { namespace, ...sourceLease(name), ...owner };
+}
+
+/** Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come. */
+async function mayRead(client: KubeClient, namespace: string): Promise<void> {
+  try {
+    await client
+      .resource(PodNetworkConnectivityCheck)
+      .pages({ namespace, limit: 1, signal: AbortSignal.timeout(10_000) })
+      .next();
+  } catch (error) {
+    if (!isKubeError(error, "Unauthorized", "Forbidden")) return;
+    client.close();
+    throw error;
+  }
+}

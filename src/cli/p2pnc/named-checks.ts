@@ -1,0 +1,48 @@
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Target } from "../../connectivity/probe/target.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Runnable } from "../../kube/controller/controller.ts";
+import { aborted } from "../../kube/controller/ending.ts";
+import type { Log } from "../../kube/log.ts";
+
+interface NamedChecksOptions {
+  checks: Pick<Cache<PodNetworkConnectivityCheck>, "list" | "subscribe">;
+  /** The targets, by the name of the check. */
+  named: ReadonlyMap<string, Target>;
+  pod: string;
+  log: Log;
+}
+
+/** Says where the checks that were named on the command line are not as their names promise. */
+export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Runnable {
+  return {
+    name: "named checks",
+    async run(signal) {
+      const said = new Set<string>();
+      const missing = new Set(named.keys()).difference(new Set(checks.list().map(({ metadata }) => metadata.name)));
+      for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once somebody creates it");
+      const unsubscribe = checks.subscribe(({ type, object }) => {
+        const complaint = type === "deleted" ? undefined : complaintOf(object, named, pod);
+        if (!complaint || said.has(`${object.metadata.uid} ${complaint.text}`)) return;
+        said.add(`${object.metadata.uid} ${complaint.text}`);
+        log.warn({ check: object.metadata.name, ...complaint.fields }, complaint.text);
+      });
+      await aborted(signal);
+      unsubscribe();
+    },
+  };
+}
+
+function complaintOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<string, Target>, pod: string) {
+  const target = named.get(check.metadata.name)?.text;
+  if (target === undefined) return undefined;
+  const { targetEndpoint } = check.spec;
+  if (targetEndpoint !== target)
+    return {
+      fields: { tried: target, spec: targetEndpoint },
+      text: "the check asks for another target than the command line, which is tried",
+    };
+  const source = sourceOf(check);
+  if (source !== pod) return { fields: { source }, text: "the check is for another source, which may write into it too" };
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import type { Attempt } from "../../connectivity/attempt.ts";
+import { durationText } from "../../connectivity/history/duration.ts";
+import { isSuccess } from "../../connectivity/history/history.ts";
+import { type Cell, Columns, harmless } from "../printing/columns.ts";
+import { itemsLine, itemsText } from "../printing/items.ts";
+import type { Colour, Paint } from "../printing/paint.ts";
+import { EXIT } from "../exit.ts";
+
+export interface Tried {
+  readonly attempt: Attempt;
+  /** The check that asks for it, if one does. */
+  readonly check?: string;
+}
+
+const KIND = "ConnectivityAttempt";
+const HEAD = ["TARGET", "REACHABLE", "LATENCY", "MESSAGE"];
+
+/** Prints attempts as they come, as rows of one table. */
+export class AttemptTable {
+  readonly #columns: Columns;
+
+  constructor(paint: Paint) {
+    this.#columns = new Columns(paint);
+  }
+
+  lines(tried: readonly Tried[], { head }: { head: boolean }): string[] {
+    const named = tried.some(({ check }) => check !== undefined);
+    const header = [...(named ? ["CHECK"] : []), ...HEAD].map((text): Cell => ({ text }));
+    return this.#columns.lines([
+      ...(head ? [header] : []),
+      ...tried.map((one) => [...(named ? [{ text: one.check ?? "" }] : []), ...cells(one)]),
+    ]);
+  }
+}
+
+export function attemptsText(tried: readonly Tried[]): string {
+  return itemsText(KIND, tried.map(itemOf));
+}
+
+export function attemptLine(tried: Tried): string {
+  return itemsLine(KIND, [itemOf(tried)]);
+}
+
+/** One that is not reached is the answer; one that could not be tried leaves it open. */
+export function exitCodeOf(attempts: Iterable<Attempt>): number {
+  const all = [...attempts];
+  if (all.some(({ fault, reachable }) => fault === undefined && !reachable)) return EXIT.no;
+  return all.some(({ fault }) => fault !== undefined) ? EXIT.unknown : EXIT.fine;
+}
+
+function cells({ attempt }: Tried): Cell[] {
+  const { target, reachable, actions, fault } = attempt;
+  const [verdict, colour]: [string, Colour] =
+    fault !== undefined ? ["Unknown", "yellow"] : reachable ? ["True", "green"] : ["False", "red"];
+  const decisive = actions.findLast((action) => isSuccess(action) === reachable);
+  return [
+    { text: target },
+    { text: verdict, colour },
+    { text: decisive ? durationText(Math.round(decisive.latencyMs * 10) / 10) : "" },
+    { text: harmless(fault ?? decisive?.message ?? "") },
+  ];
+}
+
+function itemOf({ attempt, check }: Tried): object {
+  const { target, at, reachable, actions, fault } = attempt;
+  return {
+    ...(check !== undefined && { check }),
+    target,
+    time: new Date(at).toISOString(),
+    reachable: fault === undefined ? reachable : null,
+    ...(fault !== undefined && { fault }),
+    actions: actions.map((action) => ({
+      time: new Date(action.at).toISOString(),
+      success: isSuccess(action),
+      reason: action.outcome,
+      message: action.message,
+      latency: durationText(action.latencyMs),
+    })),
+  };
+}

@@ -1,0 +1,13 @@
+import { Command } from "commander";
+import { configure } from "../p2pnc.ts";
+import { runCommand, strict } from "../run-command.ts";
+import { VERSION } from "../version.ts";
+
+/** `p2pnc` as a program of its own, for containers in which nothing else of Plumbline runs. */
+export function runP2pnc(args: readonly string[]): Promise<number> {
+  const program = new Command("p2pnc")
+    .description("Point-to-point network checks: the checks of one pod, as a sidecar or by hand; and their pruner.")
+    .version(VERSION, "-V, --version", "print the version");
+  configure(program);
+  return runCommand(() => Promise.resolve(strict(program)), args, "p2pnc");
+}

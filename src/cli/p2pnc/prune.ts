@@ -1,0 +1,35 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { leanCheck } from "../../connectivity/activity.ts";
+import { meshMark } from "../../connectivity/marks.ts";
+import { Pruner } from "../../connectivity/pruner.ts";
+import { Manager } from "../../kube/controller/manager.ts";
+import { EventRecorder } from "../../kube/events.ts";
+import { createLog } from "../../kube/log.ts";
+import { type ClusterOptions, connectToCluster } from "../connection.ts";
+import type { LogLevel } from "../log-level.ts";
+
+export interface PruneOptions extends ClusterOptions {
+  namespace?: string;
+  /** In milliseconds. */
+  olderThan: number;
+  dryRun?: boolean;
+  healthAddress?: string;
+  logLevel: LogLevel;
+}
+
+/** The pruner alone, for operators that create checks themselves. */
+export async function prune({ namespace, olderThan, dryRun = false, healthAddress, logLevel, ...cluster }: PruneOptions): Promise<void> {
+  const log = createLog({ level: logLevel });
+  const client = await connectToCluster(cluster);
+  const manager = new Manager({ client, log, ...(healthAddress !== undefined && { healthAddress }) });
+  const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: leanCheck });
+  const events = new EventRecorder({ client, component: "p2pnc-prune", instance: process.env["POD_NAME"] ?? "p2pnc", log });
+  manager.add(new Pruner({ client, checks, events, log, wants: isOfMesh, inactiveMs: olderThan, dryRun }));
+  manager.add(events, { stage: "writers" });
+  await manager.run(new AbortController().signal);
+}
+
+/** What a mesh made is left to Plumbline's controller, which knows the meshes. */
+function isOfMesh({ metadata }: PodNetworkConnectivityCheck): boolean {
+  return metadata.annotations?.[meshMark] !== undefined;
+}

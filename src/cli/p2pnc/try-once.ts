@@ -1,0 +1,39 @@
+import type { Attempt } from "../../connectivity/attempt.ts";
+import { probe } from "../../connectivity/probe/probe.ts";
+import type { Target } from "../../connectivity/probe/target.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+import { paintFor } from "../printing/paint.ts";
+import { AttemptTable, attemptsText, exitCodeOf, type Tried } from "./printed-attempts.ts";
+
+/** So many at a time that none waits for this process instead of for its target. */
+const TOGETHER = 32;
+
+export interface Wanted {
+  readonly target: Target;
+  readonly check?: string;
+}
+
+/** Tries everything once, in the order given, and prints it when all is known. */
+export async function tryOnce(
+  wanted: ReadonlyMap<string, Wanted>,
+  { allowed, output }: { allowed: readonly Prefix[]; output: "json" | undefined },
+): Promise<void> {
+  const queue = [...wanted.keys()];
+  const attempts = new Map<string, Attempt>();
+  const { signal } = new AbortController();
+  const work = async (): Promise<void> => {
+    for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+      const one = wanted.get(key);
+      if (one) attempts.set(key, await probe(one.target, 1, { signal, allowed }));
+    }
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, work));
+
+  const tried = [...wanted].flatMap(([key, { check }]): Tried[] => {
+    const attempt = attempts.get(key);
+    return attempt ? [{ attempt, ...(check !== undefined && { check }) }] : [];
+  });
+  const table = new AttemptTable(paintFor(process.stdout));
+  process.stdout.write(output === "json" ? attemptsText(tried) : `${table.lines(tried, { head: true }).join("\n")}\n`);
+  process.exitCode = exitCodeOf(attempts.values());
+}

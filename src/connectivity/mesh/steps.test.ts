@@ -1,0 +1,234 @@
+import { expect, test } from "vitest";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { checkpointMark, meshMark, retiredMark } from "../marks.ts";
+import { checkpointSeconds } from "./checkpoint-step.ts";
+import { planMesh } from "./plan.ts";
+import { reportOf } from "./report.ts";
+import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "./specimen.ts";
+import { type NamespaceSteps, planNamespace, type Step } from "./steps.ts";
+
+const now = new Date("2026-11-16T09:00:00Z");
+const web = [pod("web-0"), pod("web-1")];
+const db = service("shop/db", ["10.96.0.7"], { port: 443 });
+const toDb = mesh("to-db", { targets: [{ service: { name: "db" } }] });
+
+function planned(
+  held: readonly PodNetworkConnectivityCheck[],
+  { meshes = [toDb], seconds = 60, ...cluster }: Cluster & { meshes?: (typeof toDb)[]; seconds?: number } = {},
+): NamespaceSteps {
+  const whole = { pods: web, services: [db], ...cluster };
+  return planNamespace(
+    meshes.map((one) => ({ mesh: one, plan: planMesh(one, view(whole)) })),
+    {
+      checks: new Map(held.map((one) => [one.metadata.name, one])),
+      sourceLives: ({ spec }) => whole.pods.some(({ metadata }) => metadata.name === spec.sourcePod),
+      checkpointSeconds: seconds,
+      now,
+    },
+  );
+}
+
+/** The checks after the steps were taken. */
+function after(held: readonly PodNetworkConnectivityCheck[], steps: readonly Step[]): PodNetworkConnectivityCheck[] {
+  const checks = new Map(held.map((one) => [one.metadata.name, one]));
+  for (const step of steps) {
+    if (step.do === "create") {
+      checks.set(step.name, check(step.name, { metadata: step.object.metadata, spec: step.object.spec }));
+      continue;
+    }
+    const { metadata, spec } = step.held;
+    const annotations = merged(metadata.annotations, step.patch.metadata?.annotations);
+    const labels = merged(metadata.labels, step.patch.metadata?.labels);
+    const { sourcePod = spec.sourcePod, targetEndpoint = spec.targetEndpoint } = merged({}, step.patch.spec);
+    checks.set(
+      metadata.name,
+      check(metadata.name, { metadata: { ...metadata, annotations, labels }, spec: { sourcePod, targetEndpoint } } as object),
+    );
+  }
+  return [...checks.values()];
+}
+
+function merged(held: Record<string, string> = {}, patch: Record<string, string | null> = {}): Record<string, string> {
+  const all = Object.entries({ ...held, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries(all);
+}
+
+const made = after([], planned([]).steps);
+const [first, second] = made as [PodNetworkConnectivityCheck, PodNetworkConnectivityCheck];
+
+test("a check is made for each pair, with everything that its source and its readers go by", () => {
+  expect(made.map(({ metadata, spec }) => ({ ...metadata, spec }))).toEqual(
+    ["web-0", "web-1"].map((name) => ({
+      name: expect.stringMatching(new RegExp(`^${name}-to-db-service-443-[0-9a-f]{10}$`)) as string,
+      namespace: "shop",
+      uid: expect.anything() as string,
+      resourceVersion: "1",
+      labels: { "plumbline.dev/mesh": "to-db" },
+      annotations: {
+        "plumbline.dev/mesh": "to-db",
+        "plumbline.dev/checkpoint-seconds": "60",
+        "plumbline.dev/source-node": `node-of-${name}`,
+        "plumbline.dev/target": "service/shop/db",
+      },
+      spec: { sourcePod: name, targetEndpoint: "10.96.0.7:443" },
+    })),
+  );
+});
+
+test("a node's check carries the node as label and annotation, shortened where a label must be", () => {
+  const long = `n1.${"a".repeat(63)}.example`;
+  const nodes = [node(long, "192.0.2.1"), node("n2", "192.0.2.2")];
+  const toNodes = mesh("x".repeat(100), { sources: { nodes: {} }, targets: [{ nodes: { port: 22 } }] }, SYSTEM);
+  const { steps } = planned([], { nodes, meshes: [toNodes] });
+  const created = steps.flatMap((step) => (step.do === "create" ? [step.object] : []));
+  expect(created.map(({ spec }) => spec.sourcePod)).toEqual(["n2", long]);
+  const labels = created[1]?.metadata.labels ?? {};
+  expect(created[1]?.metadata.annotations).toMatchObject({ "plumbline.dev/node": long, "plumbline.dev/target-node": "n2" });
+  for (const label of Object.values(labels)) expect(label).toMatch(/^[a-z0-9][-a-z0-9.]{1,61}[a-z0-9]$/);
+  expect(Object.keys(labels)).toEqual(["plumbline.dev/mesh", "plumbline.dev/node"]);
+});
+
+test("steps that were taken leave nothing to do", () => {
+  expect(planned(made).steps).toEqual([]);
+  const edited = { ...first, metadata: { ...first.metadata, labels: {}, annotations: first.metadata.annotations ?? {} } };
+  for (const held of [[], [first], [second], [...made, check("somebodys")], [edited, second]]) {
+    const once = after(held, planned(held).steps);
+    expect(planned(once).steps).toEqual([]);
+  }
+});
+
+test("a check that a user deleted is made again", () => {
+  expect(planned([second]).steps).toMatchObject([{ do: "create", name: first.metadata.name }]);
+});
+
+test("an address that changed is written into the check that there is", () => {
+  const moved = planned(made, { services: [service("shop/db", ["10.96.0.99"], { port: 443 })] });
+  expect(moved.steps.map((step) => step.do !== "create" && [step.do, step.patch])).toEqual(
+    made.map(() => ["change", { spec: { targetEndpoint: "10.96.0.99:443" } }]),
+  );
+});
+
+test("a check that is no longer wanted is retired while its source lives, and taken up again when it is wanted", () => {
+  const none = { services: [] };
+  const { steps } = planned(made, none);
+  expect(steps.map((step) => step.do !== "create" && [step.do, step.held.metadata.name, step.patch])).toEqual(
+    made.map(({ metadata }) => ["retire", metadata.name, { metadata: { annotations: { [retiredMark]: "2026-11-16T09:00:00Z" } } }]),
+  );
+  const retired = after(made, steps);
+  expect(planned(retired, none).steps).toEqual([]);
+  const back = planned(retired);
+  expect(back.steps.map(({ do: what }) => what)).toEqual(["change", "change"]);
+  expect(after(retired, back.steps)).toEqual(made);
+});
+
+test("a check whose pod is gone is left as it is: a pod of that name may come back", () => {
+  expect(planned(made, { pods: web.slice(1) }).steps).toEqual([]);
+  expect(planned(made, { pods: [] }).steps).toEqual([]);
+});
+
+test("a mesh that is deleted leaves no check that anybody tries", () => {
+  const { steps } = planned(made, { meshes: [], pods: [] });
+  expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
+});
+
+test("a mesh that cannot be carried out keeps what it has", () => {
+  const broken = mesh("to-db", { targets: toDb.spec.targets, sourcesPerTarget: 0 });
+  expect(planned(made, { meshes: [broken] }).steps).toEqual([]);
+});
+
+test("a target that fails keeps its checks and gets no new ones", () => {
+  const endpoint = { addresses: ["10.0.0.1"], conditions: { ready: false } };
+  const slices = [
+    {
+      metadata: { name: "db-1", namespace: "shop", labels: { "kubernetes.io/service-name": "db" } },
+      addressType: "IPv4" as const,
+      endpoints: [endpoint],
+      ports: [{ port: 8443 }],
+    },
+  ];
+  const well = slices.map((one) => ({ ...one, endpoints: [{ ...endpoint, conditions: { ready: true } }] }));
+  const meshes = [mesh("to-db", { targets: [{ endpoints: { service: "db" } }] })];
+  expect(planned([], { meshes, slices }).steps).toEqual([]);
+  expect(planned([], { meshes, slices }).progress.get("to-db")).toEqual({ existing: 0, missing: 0, taken: [] });
+  const held = after([], planned([], { meshes, slices: well }).steps);
+  expect(held).toHaveLength(2);
+  expect(planned(held, { meshes, slices }).steps).toEqual([]);
+  expect(planned(held, { meshes, slices: [] }).steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
+});
+
+test("a check of that name that no mesh made is left alone, and told of", () => {
+  const somebodys = check(first.metadata.name, { spec: { sourcePod: "mine", targetEndpoint: "mine:1" } });
+  const { steps, progress } = planned([somebodys, second, check("other")]);
+  expect(steps).toEqual([]);
+  expect(progress.get("to-db")).toEqual({ existing: 1, missing: 0, taken: [first.metadata.name] });
+});
+
+test("a check that two meshes want is one check, and the second keeps it when the first goes", () => {
+  const meshes = [toDb, mesh("as-well", { targets: toDb.spec.targets })];
+  expect(planned([], { meshes }).steps).toHaveLength(2);
+  expect(planned(made, { meshes }).steps).toEqual([]);
+  const { steps, progress } = planned(made, { meshes: meshes.slice(1) });
+  expect(progress.get("as-well")).toEqual({ existing: 2, missing: 0, taken: [] });
+  expect(after(made, steps).map(({ metadata }) => [metadata.annotations?.[meshMark], metadata.annotations?.[retiredMark]])).toEqual([
+    ["as-well", undefined],
+    ["as-well", undefined],
+  ]);
+});
+
+test("what others wrote on a check stays on it", () => {
+  const noted = { ...first, metadata: { ...first.metadata, annotations: { ...first.metadata.annotations, note: "mine" }, labels: {} } };
+  // Without its label nobody can tell that a mesh made it.
+  expect(planned([noted, second]).progress.get("to-db")?.taken).toEqual([first.metadata.name]);
+  const labelled = { ...noted, metadata: { ...noted.metadata, labels: { ...first.metadata.labels, team: "a" } } };
+  const [changed] = after([labelled, second], planned([labelled, second], { seconds: 120 }).steps);
+  expect(changed?.metadata.labels).toMatchObject({ team: "a" });
+  expect(changed?.metadata.annotations).toMatchObject({ note: "mine", [checkpointMark]: "120" });
+});
+
+test("a check that is being deleted is not written to", () => {
+  const leaving = made.map(({ metadata, spec }) =>
+    check(metadata.name, { metadata: { ...metadata, deletionTimestamp: "2026-11-16T08:59:00Z" }, spec }),
+  );
+  expect(planned(leaving, { seconds: 120 }).steps).toEqual([]);
+  expect(planned(leaving, { meshes: [] }).steps).toEqual([]);
+});
+
+test.each([
+  [0, undefined, 60],
+  [300, undefined, 60],
+  [301, undefined, 120],
+  [601, 60, 300],
+  [1501, 60, 600],
+  [90_000, undefined, 600],
+  [299, 120, 120],
+  [241, 120, 120],
+  [240, 120, 60],
+  [0, 600, 60],
+])("%i checks that were refreshed every %s s are refreshed every %i s", (checks, current, seconds) => {
+  expect(checkpointSeconds(checks, current)).toBe(seconds);
+});
+
+test.each([
+  ["all is well", { problems: [] }, { missing: 0, taken: [] }, [], "True Complete Every check that is wanted exists"],
+  ["checks are missing", { problems: [] }, { missing: 7, taken: [] }, [], "False Creating 7 checks are still to be made"],
+  [
+    "everything is wrong",
+    { problems: ["spec.sources: none", "spec.targets[0]: none"] },
+    { missing: 7, taken: ["a"] },
+    ["no"],
+    "False Incomplete spec.sources: none; spec.targets[0]: none; PodNetworkConnectivityCheck a exists and was not made by a mesh; delete or rename it; no",
+  ],
+  [
+    "the server says no",
+    { problems: [] },
+    { missing: 0, taken: [] },
+    ["1", "2", "3", "4", "5", "6", "7"],
+    "False Refused 1; 2; 3; 4; 5; and 2 more",
+  ],
+])("a mesh of which %s says so", (_what, { problems }, { missing, taken }, refused, said) => {
+  const plan = { checks: [], sources: 2, targets: 3, problems };
+  const { conditions, ...counts } = reportOf(plan, { existing: 5, missing, taken }, refused, 4);
+  expect(counts).toEqual({ sources: 2, targets: 3, checks: 5 });
+  const [{ status, reason, message, observedGeneration } = { status: "", reason: "", message: "", observedGeneration: 0 }] = conditions;
+  expect([`${status} ${reason} ${message}`, observedGeneration]).toEqual([said, 4]);
+});

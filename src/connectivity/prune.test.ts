@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { check } from "./mesh/specimen.ts";
+import { INACTIVE_MS, prunable, type PruneView, WATCHED_MS } from "./prune.ts";
+import { PruneSight } from "./prune-sight.ts";
+
+const born = "2026-11-01T00:00:00Z";
+const last = "2026-11-10T00:00:00Z";
+const old = check("old", { metadata: { creationTimestamp: born }, status: { successes: [{ time: last, success: true }] } });
+const due: PruneView = { now: Date.parse(last) + INACTIVE_MS, quietMs: WATCHED_MS, isWanted: false, sourceLives: false };
+const marked = (metadata: Partial<PodNetworkConnectivityCheck["metadata"]>) => ({ ...old, metadata: { ...old.metadata, ...metadata } });
+const retired = marked({ annotations: { "plumbline.dev/retired": "2026-11-10T00:00:00Z" } });
+
+test("a check to which nothing happened for 48 hours and whose source is gone may go, and it is told why", () => {
+  expect(prunable(old, due)).toEqual({
+    prune: "Nothing has happened to this check since 2026-11-10T00:00:00Z, and its source web is gone",
+  });
+});
+
+test("one that its mesh gave up may go although its source lives", () => {
+  expect(prunable(retired, { ...due, sourceLives: true })).toEqual({
+    prune: "Nothing has happened to this check since 2026-11-10T00:00:00Z, and no mesh asks for it any more",
+  });
+});
+
+test("one that never had a result counts from its creation", () => {
+  const untried = check("untried", { metadata: { creationTimestamp: born } });
+  expect(prunable(untried, { ...due, now: Date.parse(born) + INACTIVE_MS })).toMatchObject({ prune: expect.any(String) as string });
+});
+
+const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "1" };
+const conditions = [
+  { type: "Reachable", status: "Unknown" as const, reason: "Retired", message: "", lastTransitionTime: "2026-11-11T00:00:00Z" },
+];
+
+test.each<[string, PodNetworkConnectivityCheck, Partial<PruneView>, string]>([
+  ["a second too young", old, { now: due.now - 1 }, "something happened to it within 48 hours"],
+  ["of a later flip", { ...old, status: { ...old.status, conditions } }, {}, "something happened to it within 48 hours"],
+  [
+    "dated in the future, by a clock that was wrong",
+    { ...old, status: { failures: [{ time: "2099-01-01T00:00:00Z", success: false }] } },
+    {},
+    "something happened to it within 48 hours",
+  ],
+  ["seen by a pruner whose clock is behind", old, { now: Date.parse(last) - INACTIVE_MS }, "something happened to it within 48 hours"],
+  ["without any time at all", check("timeless"), {}, "something happened to it within 48 hours"],
+  ["not watched for an hour", old, { quietMs: WATCHED_MS - 1 }, "it has not been watched for long enough"],
+  ["wanted by a mesh", old, { isWanted: true }, "a mesh asks for it"],
+  ["wanted again after it was given up", retired, { isWanted: true }, "a mesh asks for it"],
+  ["one whose pod lives and has no results", old, { sourceLives: true }, "its source web is there"],
+  ["somebody else's to delete", marked({ ownerReferences: [owner] }), {}, "it goes with Node n1"],
+  ["on its way out", marked({ deletionTimestamp: "2026-11-16T00:00:00Z" }), {}, "it is being deleted"],
+])("a check stays that is %s", (_what, object, difference, keep) => {
+  expect(prunable(object, { ...due, ...difference })).toEqual({ keep });
+});
+
+test("that a check was marked stale is nothing that happened to it", () => {
+  const stale = [{ ...conditions[0], reason: "Stale" }] as typeof conditions;
+  expect(prunable({ ...old, status: { ...old.status, conditions: stale } }, due)).toHaveProperty("prune");
+});
+
+const minute = 60_000;
+/** Looks at these minutes of the steady clock; the other clock and the API are fine unless told otherwise. */
+function sight(looks: readonly { at: number; wall?: number; heardAt?: number }[]): number[] {
+  const own = new PruneSight();
+  return looks.map(
+    ({ at, wall = at, heardAt = at }) => own.look({ steady: at * minute, wall: wall * minute, heardAt: heardAt * minute }) / minute,
+  );
+}
+
+test.each([
+  ["looks that follow each other have seen everything", [{ at: 5 }, { at: 6 }, { at: 7 }], [5, 5, 5]],
+  ["who slept has seen nothing", [{ at: 5 }, { at: 9 }, { at: 10 }], [5, 9, 9]],
+  [
+    "a machine that slept does not know it but by the clock on the wall",
+    [{ at: 5 }, { at: 6, wall: 600 }, { at: 7, wall: 601 }],
+    [5, 6, 6],
+  ],
+  ["a clock that was set back begins anew", [{ at: 5 }, { at: 6, wall: 1 }, { at: 7, wall: 2 }], [5, 6, 6]],
+  [
+    "an API that was away breaks the view, for as long as it is and at its end",
+    [{ at: 5 }, { at: 6, heardAt: 2 }, { at: 7, heardAt: 2 }, { at: 8 }],
+    [5, 6, 7, 7],
+  ],
+])("%s", (_what, looks, since) => {
+  expect(sight(looks)).toEqual(since);
+});

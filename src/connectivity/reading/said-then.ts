@@ -1,0 +1,26 @@
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Incident } from "./incidents.ts";
+import type { Said } from "./said.ts";
+import type { SeenOutage } from "./seen-outage.ts";
+
+/** A check and all it tells of. */
+export interface Told {
+  readonly check: PodNetworkConnectivityCheck;
+  readonly said: Said;
+  readonly outages: readonly SeenOutage[];
+}
+
+/** What all checks said while an incident lasted. One that tells of no outage then was well: outages are what checks forget last. */
+export function saidThen(all: readonly Told[], { outages, brokenBy }: Incident): Said[] {
+  const begun = Math.max(...outages.map((outage) => outage.brokenBy));
+  const over = Math.min(...outages.map(({ mendedBy = Infinity }) => mendedBy));
+  const moment = begun < over ? begun : brokenBy;
+  const own = new Map(outages.map((outage) => [outage.said.check, outage]));
+  return all
+    .filter(({ check }) => !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
+    .map(({ said, outages: told }): Said => {
+      const outage = own.get(said.check) ?? told.find(({ brokenBy: from, mendedBy: to = Infinity }) => from <= moment && moment < to);
+      if (!outage) return Object.assign({}, said, { verdict: "reached", reason: "ConnectDone", why: "" });
+      return Object.assign({}, said, { verdict: "failed", reason: outage.reason, why: outage.why });
+    });
+}

@@ -1,0 +1,106 @@
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { keyOf } from "../../api/kind.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { fromStatus } from "../history/from-status.ts";
+import type { Past } from "../history/history.ts";
+import { present } from "../history/reduce.ts";
+import { sourceNodeMark, targetMark, targetNodeMark } from "../marks.ts";
+import { parseTarget } from "../probe/target.ts";
+import { failureText } from "./failure-text.ts";
+
+/** What is known of where things are. */
+export interface Places {
+  /** The zone of a node. */
+  readonly zoneOf: (node: string) => string | undefined;
+  /** The node that has an address. */
+  readonly nodeAt: (address: string) => string | undefined;
+  /** The node on which a pod runs, `namespace/name`. */
+  readonly nodeOfPod: (pod: string) => string | undefined;
+}
+
+export interface SaidSource {
+  readonly kind: "pod" | "node";
+  /** `namespace/name` of a pod, the name of a node. */
+  readonly name: string;
+  readonly node?: string;
+  readonly zone?: string;
+}
+
+export interface SaidTarget {
+  readonly endpoint: string;
+  readonly host: string;
+  readonly port: string;
+  readonly form: "IPv4" | "IPv6" | "name";
+  /** `service/shop/web`, `endpoint/shop/web`, `node/n2` or `host`. */
+  readonly what: string;
+  readonly node?: string;
+  readonly zone?: string;
+}
+
+/** What one check says. */
+export interface Said {
+  /** `namespace/name` of the check. */
+  readonly check: string;
+  readonly source: SaidSource;
+  readonly target: SaidTarget;
+  readonly verdict: "reached" | "failed" | "unknown";
+  /** Of the condition, by the names of our own. */
+  readonly reason: string;
+  readonly message: string;
+  /** Why it fails, without what fails: `No route to host`. */
+  readonly why: string;
+  /** Since when, in milliseconds. */
+  readonly since: number;
+}
+
+/** A source tells at least every ten minutes; one that missed three of them in a row is not there, whatever the condition still says. */
+const SILENT_MS = 30 * 60_000;
+
+/** What a check says now. */
+export function saidBy(check: PodNetworkConnectivityCheck, places: Places, now: number): Said {
+  const { successes, failures, verdict } = present(fromStatus(check.status, now));
+  const { status, reason, message, since } = verdict;
+  const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
+  const seen = newest({ successes, failures }) ?? since;
+  if (status !== "Unknown" && now - seen > SILENT_MS)
+    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has told nothing since", why: "", since: seen };
+  if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
+  if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };
+  return { ...about, verdict: "failed", reason, message, why: failureText(message), since };
+}
+
+function newest({ successes, failures }: Pick<Past, "successes" | "failures">): number | undefined {
+  const times = [successes[0]?.at, failures[0]?.at].filter((at) => at !== undefined);
+  return times.length > 0 ? Math.max(...times) : undefined;
+}
+
+function whoTries(check: PodNetworkConnectivityCheck, places: Places): SaidSource {
+  const { annotations = {}, namespace = "" } = check.metadata;
+  const own = annotations[nodeAnnotation];
+  if (own !== undefined) return { kind: "node", name: own, ...at(own, places) };
+  const name = `${namespace}/${sourceOf(check)}`;
+  return { kind: "pod", name, ...at(annotations[sourceNodeMark] ?? places.nodeOfPod(name), places) };
+}
+
+function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, places: Places): SaidTarget {
+  const { annotations = {} } = metadata;
+  const parsed = parseTarget(targetEndpoint);
+  if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", form: "name", what: "host" };
+  const { host, port, text, address } = parsed;
+  const form = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
+  const node = annotations[targetNodeMark] ?? places.nodeAt(host);
+  const what = annotations[targetMark] ?? serviceNamed(host) ?? "host";
+  return { endpoint: text, host, port: String(port), form, what, ...at(node, places) };
+}
+
+/** `web.shop.svc`, as services are called within a cluster. */
+function serviceNamed(host: string): string | undefined {
+  const [, name, namespace] = /^([^.]+)\.([^.]+)\.svc(?:\.|$)/.exec(host) ?? [];
+  return name === undefined ? undefined : `service/${namespace}/${name}`;
+}
+
+function at(node: string | undefined, { zoneOf }: Places): { node?: string; zone?: string } {
+  if (node === undefined || node === "") return {};
+  const zone = zoneOf(node);
+  return { node, ...(zone !== undefined && { zone }) };
+}
