@@ -54,8 +54,9 @@ function podOf(check: Check): string {
 
 interface Memory extends Seen {
   readonly uid: string | undefined;
-  /** What the check last said. */
+  /** What the check last said, and whether that was said by us. */
   readonly words: string;
+  readonly isOurs: boolean;
 }
 
 /** Says of checks whose source has fallen silent that nobody knows. The source takes it back when it speaks again. */
@@ -132,7 +133,9 @@ export class StaleMarker implements Runnable {
     const reachable = reachableOf(check);
     const isOurs = reachable !== undefined && isStale(reachable);
     const words = isOurs ? (before?.words ?? "") : `${activityOf(check)} ${reachable?.status} ${reachable?.reason} ${reachable?.message}`;
-    const memory: Memory = before ? { ...before, words, ...(words !== before.words && { heardAt: now }) } : { uid, words, since: now };
+    // Who takes our mark back speaks, even if he says what he said before.
+    const isHeard = before !== undefined && !isOurs && (before.isOurs || words !== before.words);
+    const memory: Memory = { uid, since: now, ...before, words, isOurs, ...(isHeard && { heardAt: now }) };
     this.#memories.set(key, memory);
     return memory;
   }

@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { type Condition, keyOf } from "../api/kind.ts";
+import type { Cache, Change } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { KubeError } from "../kube/client/error.ts";
+import { createLog } from "../kube/log.ts";
+import type { Silence } from "../kube/members/agent-watch.ts";
+import { WriteBudget } from "../kube/status/budget.ts";
+import { check } from "./mesh/specimen.ts";
+import { sourceIndexes, StaleMarker } from "./stale-marker.ts";
+
+const minute = 60_000;
+const log = createLog({ level: "silent" });
+const SYSTEM = "plumbline-system";
+const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.parse("2026-11-16T09:00:00Z") });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Heartbeats of which the test decides. */
+class Signs {
+  readonly known = new Set<string>();
+  readonly silent = new Set<string>();
+  readonly #listeners = new Set<(name: string) => void>();
+
+  beats(name: string): void {
+    this.known.add(name);
+    this.silent.delete(name);
+    for (const listener of this.#listeners) listener(name);
+  }
+
+  fallsSilent(name: string): void {
+    this.known.add(name);
+    this.silent.add(name);
+    for (const listener of this.#listeners) listener(name);
+  }
+
+  silence(name: string): Silence | undefined {
+    return this.silent.has(name) ? { node: name, since: new Date("2026-11-16T08:59:00Z") } : undefined;
+  }
+
+  knows(name: string): boolean {
+    return this.known.has(name);
+  }
+
+  subscribe(enqueue: (name: string) => void): () => void {
+    this.#listeners.add(enqueue);
+    return () => this.#listeners.delete(enqueue);
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A marker at work on checks that the test writes. */
+class Stage {
+  readonly agents = new Signs();
+  readonly pods = new Signs();
+  readonly #checks = new Map<string, PodNetworkConnectivityCheck>();
+  readonly #listeners = new Set<(change: Change<PodNetworkConnectivityCheck>) => void>();
+  readonly #connections = new Set<(state: "connected" | "lost") => void>();
+  readonly #end = new AbortController();
+  readonly #ended: Promise<void>;
+  marks = 0;
+  #version = 1;
+
+  constructor() {
+    const indexes = sourceIndexes(SYSTEM);
+    const cache = {
+      get: (key: string) => this.#checks.get(key),
+      list: () => [...this.#checks.values()],
+      by: (index: "node" | "pod", value: string) => [...this.#checks.values()].filter((one) => indexes[index](one).includes(value)),
+      subscribe: (listener: (change: Change<PodNetworkConnectivityCheck>) => void) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      onConnection: (listener: (state: "connected" | "lost") => void) => this.#connections.add(listener),
+      waitForSync: () => Promise.resolve(),
+    };
+    const client = { resource: () => ({ patchStatus: this.#mark.bind(this) }) };
+    const marker = new StaleMarker({
+      client: client as unknown as KubeClient,
+      log,
+      budget: new WriteBudget(),
+      checks: cache as unknown as Cache<PodNetworkConnectivityCheck>,
+      agents: this.agents,
+      pods: this.pods,
+      systemNamespace: SYSTEM,
+    });
+    this.#ended = marker.run(this.#end.signal);
+  }
+
+  put(object: PodNetworkConnectivityCheck): void {
+    const old = this.#checks.get(keyOf(object));
+    this.#version += 1;
+    const next = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+    this.#checks.set(keyOf(object), next);
+    for (const listener of this.#listeners)
+      listener(old ? { type: "updated", object: next, old } : { type: "added", object: next, initial: false });
+  }
+
+  connection(state: "connected" | "lost"): void {
+    for (const listener of this.#connections) listener(state);
+  }
+
+  shown(key: string): string {
+    const { status, reason } = this.#checks.get(key)?.status?.conditions?.find(({ type }) => type === "Reachable") ?? {};
+    return `${status} ${reason}`;
+  }
+
+  async end(): Promise<void> {
+    this.#end.abort();
+    await wait(minute);
+    await this.#ended;
+  }
+
+  #mark(
+    ref: { name: string; namespace?: string },
+    patch: { status: object },
+    { resourceVersion }: { resourceVersion: string },
+  ): Promise<void> {
+    const held = this.#checks.get(`${ref.namespace}/${ref.name}`);
+    if (!held || held.metadata.resourceVersion !== resourceVersion) return Promise.reject(new KubeError("Conflict", "it has moved on"));
+    this.marks += 1;
+    this.put({ ...held, status: { ...held.status, ...patch.status } });
+    return Promise.resolve();
+  }
+}
+
+async function staged(work: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = new Stage();
+  try {
+    await wait(1);
+    await work(stage);
+  } finally {
+    await stage.end();
+  }
+}
+
+const yes: Condition = {
+  type: "Reachable",
+  status: "True",
+  reason: "ConnectDone",
+  message: "",
+  lastTransitionTime: "2026-11-16T08:00:00Z",
+};
+/** A check that says it reaches its target, with a result of this minute after nine. */
+function well(at: number): PodNetworkConnectivityCheck {
+  const time = new Date(Date.parse("2026-11-16T09:00:00Z") + at * minute).toISOString();
+  return check("a", { status: { successes: [{ time, success: true }], conditions: [yes] } });
+}
+
+test("a check is marked when its source falls silent, once, and not again when the source says what it said before", () =>
+  staged(async (stage) => {
+    stage.pods.beats("shop/web");
+    stage.put(well(0));
+    await wait(60 * minute);
+    expect(stage.shown("shop/a")).toBe("True ConnectDone");
+    stage.pods.fallsSilent("shop/web");
+    await wait(minute);
+    expect([stage.shown("shop/a"), stage.marks]).toEqual(["Unknown Stale", 1]);
+    // The source is back, and its results are here before its heartbeat.
+    stage.put(well(0));
+    await wait(minute);
+    stage.pods.beats("shop/web");
+    await wait(60 * minute);
+    expect([stage.shown("shop/a"), stage.marks]).toEqual(["True ConnectDone", 1]);
+  }));
+
+test("one whose results keep coming without a heartbeat is not fought over", () =>
+  staged(async (stage) => {
+    stage.pods.fallsSilent("shop/web");
+    stage.put(well(0));
+    await wait(minute);
+    expect(stage.marks).toBe(1);
+    for (let at = 0; at < 60; at += 10) {
+      stage.put(well(at));
+      await wait(10 * minute);
+    }
+    expect([stage.shown("shop/a"), stage.marks]).toEqual(["True ConnectDone", 1]);
+    await wait(4 * minute);
+    expect([stage.shown("shop/a"), stage.marks]).toEqual(["Unknown Stale", 2]);
+  }));
+
+test("one without Lease is marked when its results stop, and one that nobody ever tried after three minutes", () =>
+  staged(async (stage) => {
+    stage.put(check("new"));
+    for (let at = 0; at < 60; at += 7) {
+      stage.put(well(at));
+      await wait(7 * minute);
+    }
+    expect([stage.shown("shop/a"), stage.shown("shop/new"), stage.marks]).toEqual(["True ConnectDone", "Unknown Stale", 1]);
+    await wait(7 * minute);
+    expect(stage.shown("shop/a")).toBe("Unknown Stale");
+  }));
+
+test("while checks cannot be seen nobody is marked for not being heard, and the time begins anew", () =>
+  staged(async (stage) => {
+    stage.put(well(0));
+    await wait(10 * minute);
+    stage.connection("lost");
+    await wait(30 * minute);
+    expect(stage.marks).toBe(0);
+    stage.connection("connected");
+    await wait(12 * minute);
+    expect(stage.marks).toBe(0);
+    await wait(2 * minute);
+    expect(stage.marks).toBe(1);
+  }));
+
+test("a watch that is opened anew, as it is every few minutes, changes nothing", () =>
+  staged(async (stage) => {
+    stage.put(well(0));
+    for (let at = 0; at < 15; at += 1) {
+      stage.connection("lost");
+      await wait(1_000);
+      stage.connection("connected");
+      await wait(minute);
+    }
+    expect(stage.shown("shop/a")).toBe("Unknown Stale");
+  }));
+
+test("a node's check goes by its agent in Plumbline's own namespace, and by a pod of that name elsewhere", () =>
+  staged(async (stage) => {
+    const annotations = { "plumbline.dev/node": "n1" };
+    stage.agents.beats("n1");
+    stage.put({ ...well(0), metadata: { ...well(0).metadata, namespace: SYSTEM, annotations } });
+    stage.put({ ...well(0), metadata: { ...well(0).metadata, annotations } });
+    stage.pods.beats("shop/web");
+    stage.agents.fallsSilent("n1");
+    await wait(minute);
+    expect([stage.shown(`${SYSTEM}/a`), stage.shown("shop/a")]).toEqual(["Unknown Stale", "True ConnectDone"]);
+  }));

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.ts";
+import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
+import { Event } from "../../src/api/core/event.ts";
+import { Lease } from "../../src/api/core/lease.ts";
+import { Pod } from "../../src/api/core/pod.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { retiredMark } from "../../src/connectivity/marks.ts";
+import { sourceLease } from "../../src/connectivity/source-lease.ts";
+import { fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { applyRights, refusals } from "../support/rights.ts";
+import { eventually, MeshedCluster, SYSTEM } from "./fixtures/meshed-cluster.ts";
+
+const { signal } = new AbortController();
+let cluster: MeshedCluster;
+let restricted: () => KubeClient;
+
+beforeAll(async () => {
+  cluster = await MeshedCluster.start("connectivity-rbac", "shop", "metallb-system");
+  await applyRights(cluster.client, ["router-controller", "connectivity-controller"], signal);
+  const path = `/api/v1/namespaces/${SYSTEM}/serviceaccounts/plumbline-controller/token`;
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
+  const { url, caPem: ca } = cluster.api.server;
+  restricted = () => new KubeClient(fixedAccess(url, { ca, token: status.token }), { userAgent: "restricted" });
+});
+afterAll(() => cluster.stop());
+
+test("with the rights of deploy/rbac the controller makes, retires and marks checks, and is refused nothing", async () => {
+  const before = await refusals();
+  const controller = cluster.controller({ client: restricted(), silenceMs: 3_000 });
+  await cluster.node("n1", "192.0.2.1");
+  await cluster.pod("shop", "web", "n1", {});
+  await cluster.service("shop/db", { port: 80 }, 8080, { "db-0": "10.1.0.1" });
+  const targets = [{ service: { name: "db" } }, { endpoints: { service: "db" } }, { nodes: { port: 22 } }];
+  await cluster.mesh("all", "shop", { sources: { pods: { selector: {} } }, targets });
+  await cluster.client
+    .resource(Lease)
+    .create({ metadata: { ...sourceLease("web"), namespace: "shop" }, spec: { renewTime: "2026-11-16T08:00:00.000000Z" } }, { signal });
+  await eventually(async () => expect(await cluster.shown("all", "shop")).toMatch(/^1 3 3 True/));
+  await eventually(async () => {
+    const reasons = (await cluster.checks("shop")).map(({ status }) => status?.conditions?.[0]?.reason);
+    expect(reasons).toEqual(["Stale", "Stale", "Stale"]);
+  });
+  await cluster.client.resource(ConnectivityMesh).delete({ name: "all", namespace: "shop" }, { signal });
+  await eventually(async () => {
+    const marks = (await cluster.checks("shop")).filter(({ metadata }) => metadata.annotations?.[retiredMark] !== undefined);
+    expect(marks).toHaveLength(3);
+  });
+  expect(await refusals()).toBe(before);
+  await controller.stop();
+});
+
+test("it may do what pruning takes: ask for the pod, delete the check, tell of it", async () => {
+  const client = restricted();
+  const [check] = await cluster.checks("shop");
+  const { name = "", uid = "", resourceVersion = "" } = check?.metadata ?? {};
+  await client.resource(Pod).get("web", { namespace: "shop", signal });
+  await client.resource(PodNetworkConnectivityCheck).delete({ name, namespace: "shop" }, { uid, resourceVersion, signal });
+  expect(await cluster.checks("shop")).toHaveLength(2);
+  const involvedObject = { kind: "PodNetworkConnectivityCheck", name, namespace: "shop" };
+  const event = {
+    metadata: { name: "pruned", namespace: "shop" },
+    involvedObject,
+    reason: "ConnectivityCheckPruned",
+    message: "",
+    type: "Normal",
+  };
+  await client.resource(Event).create(event as Parameters<ReturnType<typeof client.resource<Event>>["create"]>[0], { signal });
+  client.close();
+});
+
+test("it changes no mesh, no pod and no Lease of a source, and reads no Secret", async () => {
+  const client = restricted();
+  await cluster.mesh("again", "shop", { sources: { pods: { selector: {} } }, targets: [{ host: "a:1" }] });
+  const tries = [
+    () => client.resource(ConnectivityMesh).patch({ name: "again", namespace: "shop" }, { spec: { sourcesPerTarget: 1 } }, { signal }),
+    () => client.resource(ConnectivityMesh).delete({ name: "again", namespace: "shop" }, { signal }),
+    () => client.resource(Pod).delete({ name: "web", namespace: "shop" }, { signal }),
+    () => client.resource(Lease).delete({ name: "check-web", namespace: "shop" }, { signal }),
+    () => client.resource(Secret).list({ namespace: "shop", signal }),
+  ];
+  for (const attempt of tries) await expect(attempt()).rejects.toMatchObject({ code: "Forbidden" });
+  client.close();
+});

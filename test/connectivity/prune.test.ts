@@ -1,0 +1,100 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
+import { Event } from "../../src/api/core/event.ts";
+import { leanCheck } from "../../src/connectivity/activity.ts";
+import { Pruner, type PrunerOptions } from "../../src/connectivity/pruner.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { EventRecorder } from "../../src/kube/events.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { MeshedCluster } from "./fixtures/meshed-cluster.ts";
+
+const { signal } = new AbortController();
+const log = createLog({ level: "silent" });
+const hour = 3_600_000;
+let cluster: MeshedCluster;
+
+beforeAll(async () => {
+  cluster = await MeshedCluster.start("prune", "shop");
+});
+afterAll(() => cluster.stop());
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const checks = () => cluster.client.resource(PodNetworkConnectivityCheck);
+const names = async () => (await cluster.checks("shop")).map(({ metadata }) => metadata.name);
+
+/** A pruner whose clock is 49 hours ahead, for this many hours of its time. `believes`: it takes the server's clock to be the same. */
+async function prunesFor(hours: number, { believes }: { believes: boolean }, meanwhile: () => Promise<void> = () => Promise.resolve()) {
+  const stopping = new AbortController();
+  const ahead = Date.now() + 49 * hour;
+  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: ahead });
+  const client = new KubeClient(cluster.api.access);
+  if (believes) Object.defineProperty(client, "serverTime", { get: () => Date.now() });
+  const cache = new Cache(client, PodNetworkConnectivityCheck, { namespace: "shop", transform: leanCheck });
+  const events = new EventRecorder({ client, component: "test", instance: "test", log });
+  cache.start(stopping.signal);
+  await cache.waitForSync(stopping.signal);
+  // An hour here is a second for the server, which has nothing to say meanwhile.
+  const heard: PrunerOptions["checks"] = {
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    waitForSync: () => Promise.resolve(),
+    get lastHeard() {
+      return performance.now();
+    },
+  };
+  const running = Promise.all([new Pruner({ client, checks: heard, events, log }).run(stopping.signal), events.run(stopping.signal)]);
+  try {
+    for (let step = 0; step < hours * 180; step += 1) {
+      // Short of any deadline, so that only what has no answer at all runs into one.
+      await vi.advanceTimersByTimeAsync(20_000);
+      await answers();
+      if (step === 90) await meanwhile();
+    }
+  } finally {
+    stopping.abort();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await running;
+    client.close();
+    vi.useRealTimers();
+  }
+}
+
+/** As long as a request takes, by the clock that is not faked. */
+async function answers(): Promise<void> {
+  const [begun, ms] = [process.hrtime.bigint(), 1_000_000n];
+  while (process.hrtime.bigint() - begun < 10n * ms) await turn();
+}
+
+async function check(name: string, metadata: object = {}): Promise<void> {
+  const spec = { sourcePod: name, targetEndpoint: "10.0.0.1:80" };
+  await checks().create({ metadata: { name, namespace: "shop", ...metadata }, spec }, { signal });
+}
+
+test("on the clock of the server every check is young, whatever the pruner's own clock says", async () => {
+  await check("young");
+  await prunesFor(2, { believes: false });
+  expect(await names()).toEqual(["young"]);
+});
+
+test("what nobody has a use for goes, with an Event; the rest stays", async () => {
+  await check("abandoned");
+  await check("renewed");
+  await check("living");
+  await cluster.pod("shop", "living", "n1", {});
+  await check("retired", { annotations: { "plumbline.dev/retired": "2026-11-10T00:00:00Z" } });
+  await cluster.pod("shop", "retired", "n1", {});
+  await check("owned", { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "n1", uid: "d3e4a7c2-0000-4000-8000-000000000000" }] });
+  await prunesFor(2, { believes: true }, async () => {
+    const successes = [{ time: new Date().toISOString(), success: true }];
+    await checks().patchStatus({ name: "renewed", namespace: "shop" }, { status: { successes } }, { signal });
+  });
+  expect(await names()).toEqual(["living", "owned", "renewed"]);
+  const { items } = await cluster.client.resource(Event).list({ namespace: "shop", signal });
+  expect(items.map(({ reason, involvedObject }) => `${involvedObject.name} ${reason}`).toSorted()).toEqual(
+    ["abandoned", "retired", "young"].map((name) => `${name} ConnectivityCheckPruned`),
+  );
+});
