@@ -30,6 +30,7 @@ import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { printMembers } from "../../src/kube/members/members.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addSpeaker } from "../../src/loadbalancer/agent.ts";
+import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/refusals.ts";
 import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { applyRights, refusals } from "../support/rights.ts";
@@ -100,6 +101,7 @@ async function startAgent(): Promise<void> {
     drivers: () => ({
       bgp: () => ({
         applied: [],
+        refusals: NOTHING_REFUSED,
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
         settled: () => Promise.resolve(void settled++),
       }),

@@ -15,8 +15,8 @@ const signal = AbortSignal.timeout(10 * 60_000);
 const PATIENT = { timeout: 100_000, interval: 200 };
 const FAST = profile("fast", { receiveInterval: 100, transmitInterval: 100 });
 const WEB: Advertised[] = [
-  { prefix: parsePrefix("198.51.100.1/32"), advertisement: "ad", communities: [] },
-  { prefix: parsePrefix("2001:db8:100::1/128"), advertisement: "ad", communities: [] },
+  { prefix: parsePrefix("198.51.100.1/32"), advertisement: "ad", created: 0, communities: [] },
+  { prefix: parsePrefix("2001:db8:100::1/128"), advertisement: "ad", created: 0, communities: [] },
 ];
 
 interface Case {

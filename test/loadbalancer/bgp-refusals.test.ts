@@ -8,7 +8,7 @@ import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/fr
 
 const signal = AbortSignal.timeout(5 * 60_000);
 const NODE = { name: "node-a", internalIPv4: "192.0.2.10" };
-const WEB: Advertised = { prefix: parsePrefix("10.0.0.1/32"), advertisement: "ad", communities: [] };
+const WEB: Advertised = { prefix: parsePrefix("10.0.0.1/32"), advertisement: "ad", created: 0, communities: [] };
 const GOOD = peer("good", { address: "192.168.11.2" });
 const bad = (password: string) => peer("bad", { address: "192.168.11.3", password });
 

@@ -22,6 +22,7 @@ const SERVICES = 10_000;
 const offer = (prefix: string, more: Partial<Advertised> = {}): Advertised => ({
   prefix: parsePrefix(prefix),
   advertisement: "ad",
+  created: 0,
   communities: COMMUNITIES,
   ...more,
 });

@@ -4,6 +4,7 @@ import { Node } from "../../src/api/core/node.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { speakerAnnounced } from "../../src/kube/metrics.ts";
@@ -61,6 +62,17 @@ test("a name that no peer has changes nothing", async () => {
   await cluster.patch(BGPAdvertisement, "ad", { spec: { peers: ["tor"] } });
   await goTo("web", "tor", "tor");
   await cluster.patch(BGPAdvertisement, "ad", { spec: { peers: null } });
+  await goTo("web", "silent tor", "silent tor");
+});
+
+test("a peer that FRR refuses hears nothing, and hears it once FRR takes it", async () => {
+  await cluster.create(BGPPeer, "refused", { myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.98", localASN: 64513 });
+  const state = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status;
+  await eventually(async () => expect((await state())?.failedResources).toMatchObject([{ kind: "BGPPeer", name: "refused" }]));
+  await goTo("web", "silent tor", "silent tor");
+  await cluster.patch(BGPPeer, "refused", { spec: { localASN: 64514 } });
+  await goTo("web", "refused silent tor", "refused silent tor");
+  await cluster.remove(BGPPeer, "refused");
   await goTo("web", "silent tor", "silent tor");
 });
 

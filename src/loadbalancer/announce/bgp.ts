@@ -24,9 +24,9 @@ export function decideBgp(service: ServiceView, node: NodeView, config: Config, 
 }
 
 function advertised(address: Address, ad: BgpAd): Advertised {
-  const { name: advertisement, communities, localPref, peers } = ad;
+  const { name: advertisement, created, communities, localPref, peers } = ad;
   const prefix = new Prefix(address, lengthFor(address, ad));
-  return { prefix, advertisement, communities, ...(localPref !== undefined && { localPref }), ...(peers && { peers }) };
+  return { prefix, advertisement, created, communities, ...(localPref !== undefined && { localPref }), ...(peers && { peers }) };
 }
 
 /** Two of them would give one prefix two local preferences at one peer. */

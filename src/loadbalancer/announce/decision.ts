@@ -18,6 +18,8 @@ export type NotAnnounced =
 export interface Advertised {
   readonly prefix: Prefix;
   readonly advertisement: string;
+  /** The age of the advertisement, in milliseconds. */
+  readonly created: number;
   readonly localPref?: number;
   readonly communities: readonly string[];
   /** undefined: to all. */

@@ -13,7 +13,7 @@ const PEERS = config({
 }).peers;
 
 function advertised(prefix: string, advertisement: string, ...peers: string[]): Advertised {
-  return { prefix: parsePrefix(prefix), advertisement, communities: [], ...(peers.length > 0 && { peers: new Set(peers) }) };
+  return { prefix: parsePrefix(prefix), advertisement, created: 0, communities: [], ...(peers.length > 0 && { peers: new Set(peers) }) };
 }
 
 test("an address goes to the peers that speak its family", () => {

@@ -1,7 +1,7 @@
 import type { Config, Peer } from "../config/config.ts";
 import type { Advertised } from "./decision.ts";
 
-interface ReachedPeers {
+export interface ReachedPeers {
   readonly IPv4: string[];
   readonly IPv6: string[];
   readonly all: string[];
@@ -9,13 +9,17 @@ interface ReachedPeers {
   readonly advertisements: string[];
 }
 
-/** To whom what is advertised goes, all of it sorted. Whether their sessions are up does not matter here. */
-export function peersOf(advertised: readonly Advertised[], peers: Config["peers"]): ReachedPeers {
+/** To whom what is advertised goes unless it is refused, all of it sorted. Whether their sessions are up does not matter here. */
+export function peersOf(
+  advertised: readonly Advertised[],
+  peers: Config["peers"],
+  isRefused: (one: Advertised, peer: string) => boolean = () => false,
+): ReachedPeers {
   const reached = { IPv4: new Set<string>(), IPv6: new Set<string>(), advertisements: new Set<string>() };
   for (const one of advertised) {
     const of = reached[familyOf(one)];
     for (const peer of peers.values()) {
-      if (!goesTo(one, peer)) continue;
+      if (!goesTo(one, peer) || isRefused(one, peer.name)) continue;
       of.add(peer.name);
       reached.advertisements.add(one.advertisement);
     }

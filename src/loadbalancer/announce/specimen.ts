@@ -15,7 +15,7 @@ export function pool(name: string, addresses: readonly string[], more: Partial<P
 const everything = { generation: 1, pools: new Set(["pool"]), nodeSelectors: [], serviceSelectors: [] };
 
 export function bgpAd(name: string, more: Partial<BgpAd> = {}): BgpAd {
-  return { name, ...everything, aggregationLength: 32, aggregationLengthV6: 128, communities: [], ...more };
+  return { name, created: 0, ...everything, aggregationLength: 32, aggregationLengthV6: 128, communities: [], ...more };
 }
 
 export function l2Ad(name: string, more: Partial<L2Ad> = {}): L2Ad {

@@ -81,6 +81,8 @@ interface Ad {
 }
 
 export interface BgpAd extends Ad {
+  /** In milliseconds. Of two that do not go together on one prefix the older one stays. */
+  readonly created: number;
   readonly aggregationLength: number;
   readonly aggregationLengthV6: number;
   readonly localPref?: number;

@@ -15,7 +15,7 @@ export interface Drivers {
   sessions(): readonly SpokenSession[] | undefined;
 }
 
-export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "settled">;
+export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "refusals" | "settled">;
 
 interface L2Driver {
   set(wanted: readonly WantedAddress[]): void;

@@ -84,8 +84,7 @@ test("what was said of a session before a restart stays while FRR does not know 
 
 test("nothing is told of a Service while the Node is gone", async () => {
   stage = new Stage();
-  const advertised = [{ prefix: parsePrefix("10.0.0.1/32"), advertisement: "ad", communities: [] }];
-  const say = () => stage.reports.service("shop/web", "u2", advertised, peers);
+  const say = () => stage.reports.service("shop/web", "u2", { IPv4: ["tor"], IPv6: [], all: ["tor"], advertisements: ["ad"] });
   say();
   expect(await stage.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
   stage.nodeUid = undefined;

@@ -11,8 +11,7 @@ import type { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusOf, StatusRules } from "../../kube/status/plan.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Address } from "../../ip/address.ts";
-import type { Advertised } from "../announce/decision.ts";
-import { peersOf } from "../announce/peers.ts";
+import type { ReachedPeers } from "../announce/peers.ts";
 import type { Config } from "../config/config.ts";
 import { configurationState, configurationStateName, type Finding, type Impairment } from "../report/configuration-state.ts";
 import { labelValue } from "../report/names.ts";
@@ -116,10 +115,9 @@ export class Reports {
     this.#sessions.sweep();
   }
 
-  /** To whom a Service is to be announced from here; undefined: to nobody. */
-  service(key: string, uid: string, advertised: readonly Advertised[] | undefined, peers: Config["peers"]): void {
-    const reach = advertised && peersOf(advertised, peers);
-    if (!reach || reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
+  /** To whom a Service is to be announced from here. */
+  service(key: string, uid: string, reach: ReachedPeers): void {
+    if (reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
     this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
   }
 

@@ -2,21 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Fragment } from "../../frr/fragment.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
 import { speakerAnnounced } from "../../kube/metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
 import { bgpAd, l2Ad, node, objects, peer, pool, secret } from "../config/specimen.ts";
-import type { Finding, Impairment } from "../report/configuration-state.ts";
-import type { AddressState } from "../report/service-l2-status.ts";
-import type { SpokenSession } from "./bgp/sessions.ts";
-import type { Drivers } from "./drivers.ts";
+import type { Finding } from "../report/configuration-state.ts";
+import { NOTHING_REFUSED } from "./bgp/refusals.ts";
 import { SpeakerMemory } from "./memory.ts";
-import type { Reports } from "./reports.ts";
-import { Speaker } from "./speaker.ts";
-import { Tidings } from "./tidings.ts";
+import { Stage } from "./speaker-stage.ts";
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });
@@ -36,98 +31,13 @@ const refusal = (name: string): Failure => ({
   class: "Permanent",
 });
 
-/** A speaker on node `a`, with an FRR and a local network that do as the test says. */
-class Stage {
-  readonly rung: string[] = [];
-  readonly findings: { finding: Finding | undefined; impairment: Impairment | undefined }[] = [];
-  readonly services = new Map<string, boolean>();
-  readonly passes: string[][] = [];
-  readonly knownAs: (string | undefined)[] = [];
-  readonly held: string[][] = [];
-  readonly events: string[] = [];
-  readonly l2: string[] = [];
-  hasSaidL2 = false;
-  hasSaidBgp = false;
-  settled = 0;
-  readonly remembered: [string, string][] = [];
-  spoken: SpokenSession[] | undefined;
-  readonly memory = new SpeakerMemory(directory, log);
-  readonly speaker: Speaker;
-  failures: Failure[] = [];
-  broken: Error | undefined;
-  applied: Fragment[] = [];
-  addressState: AddressState = { is: "probing" };
-
-  constructor() {
-    const drivers: Drivers = {
-      bgp: (applied) => {
-        this.applied = [...applied];
-        return {
-          applied: this.applied,
-          settled: () => Promise.resolve(void this.settled++),
-          apply: ({ config, services, node }) => {
-            if (this.broken) return Promise.reject(this.broken);
-            this.knownAs.push(node.internalIPv4);
-            this.passes.push([...config.peers.keys(), ...services.keys()]);
-            for (const name of config.peers.keys()) {
-              if (!this.failures.some((failure) => failure.name === name)) this.applied.push({ owner: `BGPPeer/${name}`, lines: [] });
-            }
-            return Promise.resolve({ failures: this.failures, changed: 0, drift: [] });
-          },
-        };
-      },
-      l2: {
-        set: (wanted) => this.held.push(wanted.map(({ address }) => String(address))),
-        state: () => this.addressState,
-        candidates: {
-          eligible: (candidates) => candidates,
-          strangers: [],
-          remember: (pulses) => this.remembered.push(...pulses),
-          pulses: new Map([["b", "silent"]]),
-        },
-        protection: () => ({ is: "on" }),
-      },
-      sessions: () => this.spoken,
-    };
-    const reports = {
-      configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),
-      sessions: () => undefined,
-      service: (key: string, _uid: string, advertised: unknown) => this.services.set(key, advertised !== undefined),
-      holder: (key: string) => this.l2.push(`say ${key}`),
-      hasSaidBgp: () => this.hasSaidBgp,
-      hasSaidL2: () => this.hasSaidL2,
-      bgp: { sweep: () => undefined },
-      l2: { sweep: () => this.l2.push("sweep"), adopt: (key: string) => this.l2.push(`adopt ${key}`) },
-    } as unknown as Reports;
-    const tidings = new Tidings({
-      node: "a",
-      events: { record: (_object, { message }) => void this.events.push(message) },
-      state: () => ({ metadata: { name: "speaker-a" } }),
-    });
-    this.speaker = new Speaker({ node: "a", drivers, reports, memory: this.memory, tidings, ring: (what) => this.rung.push(what), log });
-  }
-
-  async load(parts: Parameters<typeof objects>[0], impairment?: Impairment): Promise<void> {
-    await this.speaker.place(new Map([["a", nodeView("a")]]), undefined);
-    await this.speaker.load(objects({ nodes: [node("a")], ...parts }), impairment);
-  }
-
-  get last() {
-    return this.findings.at(-1);
-  }
-
-  states(): Record<string, string> {
-    return Object.fromEntries((this.last?.finding?.resources ?? []).map(({ kind, name, state }) => [`${kind}/${name}`, state]));
-  }
-}
-
 const announcedBy = async (service: string) =>
   (await speakerAnnounced.get()).values.filter(({ labels }) => labels.service === service).map(({ labels }) => labels.ip);
 const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
 test("where there is no peer, FRR is left alone, and the configuration is in effect all the same", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load(network);
   await stage.speaker.carryOutBgp(signal);
   expect(stage.passes).toEqual([]);
@@ -135,7 +45,7 @@ test("where there is no peer, FRR is left alone, and the configuration is in eff
 });
 
 test("sessions of which nothing is remembered are ended, where no peer is left", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   stage.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
   await stage.load(network);
   await stage.speaker.carryOutBgp(signal);
@@ -143,7 +53,7 @@ test("sessions of which nothing is remembered are ended, where no peer is left",
 });
 
 test("nothing is said of the configuration before it was carried out", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.speaker.publish();
   expect(stage.last).toEqual({ finding: undefined, impairment: undefined });
@@ -152,7 +62,7 @@ test("nothing is said of the configuration before it was carried out", async () 
 });
 
 test("what FRR refuses has failed, or is kept as it was, and has not become good", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   await stage.speaker.carryOutBgp(signal);
   const good = (await stage.memory.lastGood()).get("BGPPeer/tor");
@@ -171,7 +81,7 @@ test("what FRR refuses has failed, or is kept as it was, and has not become good
 });
 
 test("an advertisement of which something is left out is live in part", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
   stage.failures = [{ ...refusal("ad"), ...about, reason: "ValidationFailed" }];
   await stage.load({ ...network, peers: [peer("tor")] });
@@ -182,8 +92,29 @@ test("an advertisement of which something is left out is live in part", async ()
   expect(stage.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
 });
 
+test("a peer that FRR has nothing of hears no Service, nor does one from which a prefix is left out", async () => {
+  const stage = new Stage(directory);
+  stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
+  stage.speaker.service("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
+  await stage.load({ ...network, peers: [peer("tor"), peer("bad", { peerAddress: "192.0.2.2" })] });
+  expect(stage.services.get("shop/web")).toEqual(["bad", "tor"]);
+  stage.refusals = { ...NOTHING_REFUSED, peers: new Set(["bad"]) };
+  await stage.speaker.carryOutBgp(signal);
+  expect([...stage.services.values()]).toEqual([["tor"], ["tor"]]);
+  const leftOut = new Map([["shop/web", [{ advertisement: "ad", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
+  stage.refusals = { peers: new Set(["bad"]), services: new Set(["shop/api"]), leftOut };
+  await stage.speaker.carryOutBgp(signal);
+  expect([...stage.services.values()]).toEqual([[], []]);
+  stage.refusals = NOTHING_REFUSED;
+  await stage.speaker.carryOutBgp(signal);
+  expect([...stage.services.values()]).toEqual([
+    ["bad", "tor"],
+    ["bad", "tor"],
+  ]);
+});
+
 test("an FRR that cannot be used changes no result, is told with its words, and is tried again", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   stage.broken = new Error("zebra does not answer");
   await stage.load({ ...network, peers: [peer("tor")] });
   expect(await stage.speaker.carryOutBgp(signal)).toMatchObject({ requeueAfter: expect.any(Number) as number });
@@ -197,7 +128,7 @@ test("an FRR that cannot be used changes no result, is told with its words, and 
 });
 
 test("a Secret that cannot be read costs only its peers: one stays as it was, one is left out, and both are named", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await stage.speaker.carryOutBgp(signal);
   const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
@@ -219,14 +150,14 @@ test("a Secret that cannot be read costs only its peers: one stays as it was, on
 });
 
 test("one Service more is one decision, and one pass for as many as have come", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.rung.length = 0;
   for (const name of ["web", "api"]) stage.speaker.service(`shop/${name}`, service(["10.0.0.1"], { key: `shop/${name}` }));
   expect(stage.rung).toEqual(["bgp", "bgp"]);
   expect([...stage.services]).toEqual([
-    ["shop/web", true],
-    ["shop/api", true],
+    ["shop/web", ["tor"]],
+    ["shop/api", ["tor"]],
   ]);
   await stage.speaker.carryOutBgp(signal);
   expect(stage.passes.at(-1)).toEqual(["tor", "shop/web", "shop/api"]);
@@ -236,7 +167,7 @@ test("one Service more is one decision, and one pass for as many as have come", 
 });
 
 test("addresses stay as they are until it is known who is alive, and while nobody says so any more", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   await stage.speaker.members(undefined);
   await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
@@ -254,7 +185,7 @@ test("addresses stay as they are until it is known who is alive, and while nobod
 });
 
 test("what was said before a restart holds until the addresses were looked at, and is not swept away", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   stage.hasSaidL2 = true;
   stage.addressState = { is: "standby" };
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
@@ -267,18 +198,18 @@ test("what was said before a restart holds until the addresses were looked at, a
 });
 
 test("whom an agent has heard of the other candidates, the next one knows before anything is wanted", async () => {
-  const before = new Stage();
+  const before = new Stage(directory);
   await before.load({ ...network, l2Advertisements: [l2Ad("l2")] });
   await before.speaker.members(new Set(["a"]));
   await before.speaker.carryOutL2();
   expect([before.remembered, before.held]).toEqual([[], [[]]]);
-  const after = new Stage();
+  const after = new Stage(directory);
   await after.speaker.carryOutL2();
   expect([after.remembered, after.held]).toEqual([[["b", "silent"]], [[]]]);
 });
 
 test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
   stage.rung.length = 0;
   const here = new Map([["a", nodeView("a")]]);
@@ -295,7 +226,7 @@ test("a Node object that is gone for a moment changes nothing in BGP, and one wi
 });
 
 test("what nobody hears is not announced, and each address only by those of its family", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   const pools = [pool("pool", ["10.0.0.0/24", "2001:db8::/120"])];
   stage.speaker.service("shop/unheard", service(["10.0.0.1", "2001:db8::1"], { key: "shop/unheard" }));
   await stage.load({ ...network, pools });
@@ -306,7 +237,7 @@ test("what nobody hears is not announced, and each address only by those of its 
 });
 
 test("a memory that cannot be written costs no announcement, and is told in the condition and once as an Event", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   const inTheWay = join(directory, "loadbalancer.json.new");
   mkdirSync(join(inTheWay, "in-the-way"), { recursive: true });
   stage.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
@@ -330,7 +261,7 @@ test("a memory that cannot be written costs no announcement, and is told in the 
 });
 
 test("who is told to end in the middle of a pass leaves on the disk what FRR has", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   await stage.speaker.settle();
   await stage.load({ ...network, peers: [peer("tor")] });
   await stage.speaker.carryOutBgp(signal);
@@ -343,7 +274,7 @@ test("who is told to end in the middle of a pass leaves on the disk what FRR has
 });
 
 test("what an earlier run has told of a Service is not told again, unless it is another one of that name", async () => {
-  const stage = new Stage();
+  const stage = new Stage(directory);
   stage.hasSaidBgp = true;
   const web = service(["10.0.0.1"], { key: "shop/web" });
   stage.speaker.service("shop/web", web);

@@ -12,6 +12,7 @@ import type { ConfigObjects } from "../config/objects.ts";
 import type { Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
+import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/refusals.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
 import type { Pulses } from "./l2/heartbeats/liveness.ts";
 import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./finding.ts";
@@ -43,6 +44,7 @@ export class Speaker {
   #bgp: BgpDriver | undefined;
   #loaded: Loaded | undefined;
   #refused: readonly Failure[] = [];
+  #refusals = NOTHING_REFUSED;
   #internalIPv4: string | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
   #unread: Impairment | undefined;
@@ -149,6 +151,7 @@ export class Speaker {
       const wanted = { config, node: place, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#refused = failures;
+      this.#leaveOut(isIdle ? NOTHING_REFUSED : this.#bgp.refusals);
       this.#unavailable = undefined;
       this.#carriedOut = true;
       if (changed > 0) log.info({ changed }, "FRR changed");
@@ -162,6 +165,13 @@ export class Speaker {
     this.publish();
     this.publishSessions();
     return this.#next();
+  }
+
+  /** Nobody hears what is refused. */
+  #leaveOut(refusals: Refusals): void {
+    const concerned = concernedBy(this.#refusals, refusals) ?? this.announcements.bgp.keys();
+    this.#refusals = refusals;
+    for (const key of concerned) this.#publishService(key);
   }
 
   async carryOutL2(): Promise<void> {
@@ -241,11 +251,10 @@ export class Speaker {
     const { bgp, services, config } = this.announcements;
     if (!config) return;
     const { uid = "", addresses = [] } = services.get(key) ?? {};
-    const advertised = bgp.get(key);
-    const { IPv4, IPv6 } = peersOf(advertised ?? [], config.peers);
-    const heard = addresses.filter(({ family }) => (family === 4 ? IPv4 : IPv6).length > 0);
+    const reach = peersOf(bgp.get(key) ?? [], config.peers, (one, peer) => isRefused(this.#refusals, key, one, peer));
+    const heard = addresses.filter(({ family }) => (family === 4 ? reach.IPv4 : reach.IPv6).length > 0);
     tidings.announced(key, uid, "bgp", heard, () => this.#fromBefore.has(key) && reports.hasSaidBgp(key));
-    reports.service(key, uid, advertised, config.peers);
+    reports.service(key, uid, reach);
     this.#publishHolder(key);
   }
 

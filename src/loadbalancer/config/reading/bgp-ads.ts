@@ -25,7 +25,11 @@ export interface AdResolved {
   readonly without?: readonly string[];
 }
 
-export function readBgpAd({ name, generation, spec: written }: Written<Spec>, ground: AdGround, remembered?: AdResolved): Reading<BgpAd> {
+export function readBgpAd(
+  { name, generation, created, spec: written }: Written<Spec>,
+  ground: AdGround,
+  remembered?: AdResolved,
+): Reading<BgpAd> {
   const spec = { ...WHOLE, ...written };
   const communities = readCommunities(spec.communities ?? [], ground.aliases, remembered?.aliases ?? {});
   const complaints: Complaint[] = [
@@ -40,6 +44,7 @@ export function readBgpAd({ name, generation, spec: written }: Written<Spec>, gr
   const read = reading<BgpAd>(complaints, () => ({
     name,
     generation,
+    created: created.getTime(),
     pools: ground.pools.select(spec),
     nodeSelectors: spec.nodeSelectors ?? [],
     serviceSelectors: spec.serviceSelectors ?? [],

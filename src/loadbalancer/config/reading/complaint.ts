@@ -25,6 +25,7 @@ export interface Written<S> {
   readonly name: string;
   readonly namespace: string;
   readonly generation: number;
+  readonly created: Date;
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: S;
 }

@@ -80,7 +80,7 @@ function usable(range: Range): Range[] {
 
 /** What is wrong asks for nothing, not even where it can be read: its record would tell of ranges that it never had. */
 export function poolClaims(name: string, spec: Spec): readonly Claim[] {
-  const { complaints, claims } = readPool({ name, namespace: "", generation: 0, labels: {}, spec }, []);
+  const { complaints, claims } = readPool({ name, namespace: "", generation: 0, created: new Date(0), labels: {}, spec }, []);
   return complaints.length > 0 ? [] : claims;
 }
 

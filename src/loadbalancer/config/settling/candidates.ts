@@ -49,7 +49,8 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
       // An older schema may have let one through that has no spec at all.
       .map(({ metadata, spec = {} as S, status }): Candidate<S, T> => {
         const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
-        const written = { name, namespace, generation, labels, spec };
+        const created = creationTimestamp === undefined ? now : new Date(creationTimestamp);
+        const written = { name, namespace, generation, created, labels, spec };
         const twin = names.has(name);
         names.add(name);
         const remembered = lastGood.get(`${kind}/${name}`);
@@ -66,7 +67,7 @@ export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate
           namespace,
           uid,
           generation,
-          created: creationTimestamp === undefined ? now : new Date(creationTimestamp),
+          created,
           written: spec,
           spec: more.length === 0 ? current : { complaints: [...current.complaints, ...more], claims: twin ? [] : current.claims },
           recorded: status?.claims ?? [],

@@ -8,6 +8,7 @@ import type { Advertised } from "../../announce/decision.ts";
 import { config, peer, profile } from "../../announce/specimen.ts";
 import type { Config } from "../../config/config.ts";
 import { BgpSpeaker, type BgpPass } from "./bgp-speaker.ts";
+import { NOTHING_REFUSED } from "./refusals.ts";
 
 const signal = new AbortController().signal;
 const NODE = { name: "node-a", internalIPv4: "192.0.2.10" };
@@ -82,6 +83,7 @@ class FakeFrr {
 const offer = (prefix: string, more: Partial<Advertised> = {}): Advertised => ({
   prefix: parsePrefix(prefix),
   advertisement: "ad",
+  created: 0,
   communities: [],
   ...more,
 });
@@ -279,7 +281,7 @@ describe("the boot file", () => {
 
 describe("what FRR refuses", () => {
   test("is the failure of its resource with FRR's words, and costs no other", async () => {
-    const { frr, apply } = stage();
+    const { frr, speaker, apply } = stage();
     frr.refuses = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
     const bad = peer("bad", { address: "10.255.0.9" });
     const { failures } = await apply(config({ peers: [bad, TOR] }), WEB);
@@ -295,6 +297,7 @@ describe("what FRR refuses", () => {
       },
     ]);
     expect([...frr.has.keys()]).toContain("Service/shop/web");
+    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, peers: new Set(["bad"]) });
   });
 
   test("leaves the earlier form, which is remembered as what is applied", async () => {
@@ -304,6 +307,7 @@ describe("what FRR refuses", () => {
     frr.refuses = ({ owner }) => (owner === "BGPPeer/tor" ? "no" : undefined);
     await apply(config({ peers: [peer("tor", { port: 1179 })] }));
     expect(speaker.applied).toContain(before);
+    expect(speaker.refusals).toEqual(NOTHING_REFUSED);
   });
 
   test("of a class is the failure of its advertisements, and their Services keep what they had", async () => {
@@ -318,9 +322,13 @@ describe("what FRR refuses", () => {
   });
 
   test("of a Service names it with its namespace", async () => {
-    const { frr, apply } = stage();
+    const { frr, speaker, apply } = stage();
     frr.refuses = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
     expect((await apply(PLAIN, WEB)).failures).toMatchObject([{ kind: "Service", namespace: "shop", name: "web" }]);
+    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, services: new Set(["shop/web"]) });
+    frr.refuses = () => undefined;
+    await apply(PLAIN, WEB);
+    expect(speaker.refusals).toEqual(NOTHING_REFUSED);
   });
 
   test("of the extras is theirs", async () => {

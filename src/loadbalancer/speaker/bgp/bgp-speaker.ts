@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
 import { BASE, extrasFragment, peerFragments, profileFragment, type OwnNode } from "./instances.ts";
+import { NOTHING_REFUSED, type Refusals } from "./refusals.ts";
 import { Networks, type Route, type ServiceLines } from "./networks.ts";
 
 export interface BgpWanted {
@@ -50,6 +51,7 @@ export class BgpSpeaker {
   readonly #boot: BootFile;
   /** The Services that FRR does not have as they are wanted: not told yet, or refused. */
   readonly #pending = new Set<string>();
+  #refusals = NOTHING_REFUSED;
   #isFirst = true;
   #readAt = -Infinity;
 
@@ -64,6 +66,11 @@ export class BgpSpeaker {
     return [...this.#live.values()];
   }
 
+  /** What was to be announced with the last pass, and is not. */
+  get refusals(): Refusals {
+    return this.#refusals;
+  }
+
   async apply(wanted: BgpWanted, signal: AbortSignal): Promise<BgpOutcome> {
     for (const owner of this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values())) this.#pending.add(owner);
     const applied = () => [...this.#live.values(), ...Array.from(this.#services.values(), ({ fragment }) => fragment)];
@@ -74,12 +81,22 @@ export class BgpSpeaker {
     const held = { live: this.#live, services: this.#services, pending: this.#pending, namespace, isToBeRead, tagOf };
     const round = new Round(pass, held);
     const outcome = await this.#run(round, wanted);
+    this.#refusals = this.#refused(wanted);
     if (round.hasRead) this.#readAt = performance.now();
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     await this.#renewBootFile(isFirst, outcome);
     // A Service that went while no speaker ran has left its lines, and nobody is to blame.
     return isFirst ? { ...outcome, drift: outcome.drift.filter((line) => !/ network \S+ route-map class-\w+$/.test(line)) } : outcome;
+  }
+
+  #refused({ config }: BgpWanted): Refusals {
+    const unheard = [...this.#pending].filter((owner) => this.#networks.services.has(owner) && !this.#services.has(owner));
+    return {
+      peers: new Set([...config.peers.keys()].filter((name) => !this.#live.has(`BGPPeer/${name}`))),
+      services: new Set(unheard.map((owner) => owner.slice("Service/".length))),
+      leftOut: this.#networks.leftOut,
+    };
   }
 
   async #run(round: Round, wanted: BgpWanted): Promise<BgpOutcome> {

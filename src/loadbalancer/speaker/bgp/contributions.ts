@@ -7,19 +7,19 @@ import type { Attributes } from "./attributes.ts";
 export interface Merged {
   /** Who hears the prefix, and with what. */
   readonly heard: ReadonlyMap<Peer, Attributes>;
-  readonly refused: readonly { readonly advertisement: string; readonly why: string }[];
+  readonly refused: readonly { readonly advertisement: string; readonly why: string; readonly peers: readonly string[] }[];
 }
 
 /** One prefix as several advertisements, also of several Services, would have it announced. What cannot be had together is had as the first of them asks for it. */
 export function mergeContributions(contributions: readonly Advertised[], peers: readonly Peer[]): Merged {
   const heard = new Map<Peer, Attributes & { readonly from: string }>();
-  const refused: { advertisement: string; why: string }[] = [];
+  const refused: Merged["refused"][number][] = [];
   for (const one of contributions) {
     const { advertisement, localPref } = one;
     const audience = peers.filter((peer) => goesTo(one, peer));
     const why = audience.map((peer) => whyNot(one, peer, heard.get(peer))).find((reason) => reason !== undefined);
     if (why !== undefined) {
-      refused.push({ advertisement, why });
+      refused.push({ advertisement, why, peers: audience.map(({ name }) => name) });
       continue;
     }
     for (const peer of audience) {

@@ -13,8 +13,8 @@ const SPINE = peer("spine", { address: "10.255.0.3" });
 
 type Offer = Partial<Omit<Advertised, "prefix" | "peers">> & { peers?: readonly string[] };
 
-function offer(prefix: string, { peers, advertisement = "ad", communities = [], ...more }: Offer = {}): Advertised {
-  return { prefix: parsePrefix(prefix), advertisement, communities, ...more, ...(peers && { peers: new Set(peers) }) };
+function offer(prefix: string, { peers, advertisement = "ad", created = 0, communities = [], ...more }: Offer = {}): Advertised {
+  return { prefix: parsePrefix(prefix), advertisement, created, communities, ...more, ...(peers && { peers: new Set(peers) }) };
 }
 
 type Services = Readonly<Record<string, readonly Advertised[]>>;
@@ -174,6 +174,15 @@ describe("one prefix of several", () => {
       "10.0.0.1/32 would have 64 communities at BGPPeer tor, and at most 63 go with one prefix; take some of them away",
     ]);
     expect(networks({ "shop/web": [offer("10.0.0.1/32", { communities: some(0, 64) })] }).services.size).toBe(0);
+    expect(found.leftOut).toEqual(new Map([["shop/web", [{ advertisement: "b", prefix: "10.0.0.1/32", peers: ["tor"] }]]]));
+  });
+
+  test("goes without those of the younger advertisement, whatever the names, and of whichever Service", () => {
+    const old = offer("10.0.0.0/24", { advertisement: "z-old", created: 1, communities: some(0, 63) });
+    const young = offer("10.0.0.0/24", { advertisement: "a-young", created: 2, communities: some(100, 1) });
+    for (const services of [{ "shop/web": [young, old] }, { "shop/a": [young], "shop/b": [old] }, { "shop/a": [old], "shop/b": [young] }]) {
+      expect([...networks(services).refused.keys()]).toEqual(["a-young"]);
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import type { Config, Peer } from "../../config/config.ts";
 import { placedTexts, type PlacedText } from "./boot-text.ts";
 import { Classes, type PrefixClass } from "./classes.ts";
 import { mergeContributions, type Merged } from "./contributions.ts";
+import type { LeftOut } from "./refusals.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./instances.ts";
 
 /** A Service's lines, also for the boot file, what becomes of them in FRR, and the classes that they name. */
@@ -81,6 +82,19 @@ export class Networks {
     return refused;
   }
 
+  /** By Service: what is left out of it. */
+  get leftOut(): ReadonlyMap<string, readonly LeftOut[]> {
+    const found = new Map<string, LeftOut[]>();
+    if (this.#ways.values().every(({ refused }) => refused.length === 0)) return found;
+    for (const [prefix, contributions] of this.#contributions) {
+      for (const { advertisement, peers } of this.#wayOf.get(prefix)?.refused ?? []) {
+        const services = contributions.filter(({ advertised }) => advertised.advertisement === advertisement).map(({ service }) => service);
+        for (const service of services) found.set(service, [...(found.get(service) ?? []), { advertisement, prefix, peers }]);
+      }
+    }
+    return found;
+  }
+
   /** Returns the owners whose lines are others now. `applied` are the classes that FRR has: their tags are theirs. */
   follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): string[] {
     const others = [...peers.values()];
@@ -149,7 +163,7 @@ export class Networks {
   }
 
   #wayFor(contributions: readonly Contribution[]): Way {
-    const list = (contributions.length === 1 ? contributions : contributions.toSorted(byService)).map(({ advertised }) => advertised);
+    const list = (contributions.length === 1 ? contributions : contributions.toSorted(byAge)).map(({ advertised }) => advertised);
     const family = list[0]?.prefix.first.family === 6 ? "IPv6" : "IPv4";
     const key = list.reduce((key, advertised) => `${key} ${this.#offers.idOf(advertised)}`, family as string);
     let way = this.#ways.get(key);
@@ -225,7 +239,10 @@ class Offers {
   }
 }
 
-function byService(a: Contribution, b: Contribution): number {
-  if (a.service !== b.service) return a.service < b.service ? -1 : 1;
-  return a.advertised.advertisement < b.advertised.advertisement ? -1 : 1;
+/** Of advertisements, and then by their names and the Services'. */
+function byAge(a: Contribution, b: Contribution): number {
+  const [one, other] = [a.advertised, b.advertised];
+  if (one.created !== other.created) return one.created - other.created;
+  if (one.advertisement !== other.advertisement) return one.advertisement < other.advertisement ? -1 : 1;
+  return a.service < b.service ? -1 : 1;
 }
