@@ -119,9 +119,10 @@ export class MeshController implements Runnable {
     if (restMs > 0) return { requeueAfter: restMs };
     await this.#follow(signal);
     this.#plannedAt.set(namespace, performance.now());
-    this.#adjustCheckpoint();
 
     const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: planMesh(mesh, this.#view(namespace)) }));
+    const asked = meshes.reduce((sum, { plan }) => sum + (plan.checks?.length ?? 0), 0);
+    this.#adjustCheckpoint(namespace, asked);
     const { steps, progress, wanted } = planNamespace(meshes, this.#held(namespace));
     this.#wanted.set(namespace, wanted);
     const refusals = await act(steps.slice(0, STEPS_AT_ONCE), namespace, { ...this.#options, budget: this.#budget }, signal);
@@ -144,14 +145,15 @@ export class MeshController implements Runnable {
     await Promise.all([this.#pods.follow(sources, signal), this.#services.follow(targets, signal), this.#slices.follow(targets, signal)]);
   }
 
-  /** Every check has to be told of a new step, in whichever namespace. */
-  #adjustCheckpoint(): void {
-    const made = this.#options.checks.list().filter((check) => makerOf(check) !== undefined);
-    const shown = Number(made.find((check) => !isRetired(check))?.metadata.annotations?.[checkpointMark] ?? Number.NaN);
+  /** Goes by what is asked for, not by what has been made of it so far; every check has to be told of a new step, in whichever namespace. */
+  #adjustCheckpoint(namespace: string, asked: number): void {
+    const made = this.#options.checks.list().filter((check) => makerOf(check) !== undefined && !isRetired(check));
+    const elsewhere = made.filter(({ metadata }) => metadata.namespace !== namespace).length;
+    const shown = Number(made[0]?.metadata.annotations?.[checkpointMark] ?? Number.NaN);
     const before = this.#checkpoint ?? (Number.isFinite(shown) ? shown : undefined);
-    this.#checkpoint = checkpointSeconds(made.filter((check) => !isRetired(check)).length, before);
+    this.#checkpoint = checkpointSeconds(elsewhere + Math.max(asked, made.length - elsewhere), before);
     if (before === undefined || this.#checkpoint === before) return;
-    for (const namespace of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#bell.ring(namespace);
+    for (const each of new Set(made.map(({ metadata }) => metadata.namespace ?? ""))) this.#bell.ring(each);
   }
 
   /** Oldest first. */

@@ -62,7 +62,7 @@ export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): N
   }
   return {
     steps: [...changes, ...creations, ...retirements(meshes, claims, held)],
-    progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(plan, held)])),
+    progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(mesh.metadata.name, plan, held)])),
     wanted: new Set(claims.keys()),
   };
 }
@@ -111,7 +111,11 @@ function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string
   }
 }
 
-function progressOf({ checks = [] }: MeshPlan, held: HeldView): Progress {
+function progressOf(mesh: string, { checks }: MeshPlan, held: HeldView): Progress {
+  if (!checks) {
+    const kept = held.checks.values().filter((check) => makerOf(check) === mesh && !isRetired(check));
+    return { existing: [...kept].length, missing: 0, taken: [] };
+  }
   let [existing, missing] = [0, 0];
   const taken: string[] = [];
   for (const { name, target } of checks) {

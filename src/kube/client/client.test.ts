@@ -516,3 +516,13 @@ test("what is forbidden for another reason than a missing role is said as the se
   const server = await scripted(says(403, "Forbidden", words));
   await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
 });
+
+test("what time it is for the server is known from its last answer", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-16T12:00:00Z") });
+  const server = await scripted(answer(200, map, { date: "Mon, 16 Nov 2026 09:00:00 GMT" }));
+  const client = clientOf(server);
+  expect(client.serverTime).toBeUndefined();
+  await client.resource(ConfigMap).get("a", { namespace: "shop", signal });
+  vi.setSystemTime("2026-11-16T12:01:00Z");
+  expect(new Date(client.fenced(() => {}).serverTime ?? 0)).toEqual(new Date("2026-11-16T09:01:00Z"));
+});
