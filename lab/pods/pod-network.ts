@@ -14,16 +14,21 @@ export function podAddress(node: NodeName, number: number): string {
 /** A bridge for pods on each node, and the way to the other nodes' pods: what a network plugin does. */
 export async function startPodNetwork(net: Net, network: StartedMachine["network"]): Promise<void> {
   for (const node of NODES) {
-    const others = NODES.filter((other) => other !== node);
     const host = hostOf(net, node);
     await host.ip([
       `link add ${BRIDGE} up type bridge`,
       `address add ${podAddress(node, 1)}/24 dev ${BRIDGE}`,
-      ...others.map((other) => `route add ${podAddress(other, 0)}/24 via ${network.address(managementHost(other))}`),
+      ...podRoutes(node, network),
     ]);
     // A packet to a service address may come in on one link and its answer leave by another.
     await host.do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"]);
   }
+}
+
+/** Lines of `ip`: a node's way to the pods of the others. */
+export function podRoutes(node: NodeName, network: StartedMachine["network"]): string[] {
+  const others = NODES.filter((other) => other !== node);
+  return others.map((other) => `route add ${podAddress(other, 0)}/24 via ${network.address(managementHost(other))}`);
 }
 
 /** A network namespace with an address on the node's bridge. */

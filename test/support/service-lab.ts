@@ -83,7 +83,7 @@ export class ServiceLab {
   /** A Service as those who announce it tell of it: `web`. */
   service(name: string): AnnouncedService {
     const found = this.lab.services.list().find(({ key }) => key === `default/${name}`);
-    return found ?? { key: `default/${name}`, addresses: [], ports: [], bgp: [] };
+    return found ?? { key: `default/${name}`, addresses: [], clusterIPs: [], ports: [], bgp: [] };
   }
 
   address(name: string): string {

@@ -8,6 +8,7 @@ const service = (name: string, ip?: string, type: Service["spec"]["type"] = "Loa
   metadata: { name, namespace: "default" },
   spec: {
     type,
+    clusterIP: type === "LoadBalancer" ? "10.96.0.80" : "None",
     ports: [
       { protocol: "UDP", port: 53 },
       { protocol: "TCP", port: 80 },
@@ -38,9 +39,9 @@ test("who announces a service is what the status objects of the nodes say", () =
     overL2: [overL2("wiki", "node3", "True")],
   });
   expect(told).toEqual([
-    { key: "default/new", addresses: [], ports: [80], bgp: [] },
-    { key: "default/web", addresses: ["10.200.0.1"], ports: [80], bgp: ["node1", "node2"] },
-    { key: "default/wiki", addresses: ["10.30.0.100"], ports: [80], bgp: [], l2: "node3" },
+    { key: "default/new", addresses: [], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [] },
+    { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: ["node1", "node2"] },
+    { key: "default/wiki", addresses: ["10.30.0.100"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [], l2: "node3" },
   ]);
   expect(targetsOf(told)).toEqual([
     { name: "default/web", address: "10.200.0.1", port: 80 },

@@ -11,6 +11,8 @@ export interface AnnouncedService {
   /** namespace/name */
   readonly key: string;
   readonly addresses: readonly string[];
+  /** Where it is within the cluster. */
+  readonly clusterIPs: readonly string[];
   readonly ports: readonly number[];
   /** The nodes that announce it over BGP. */
   readonly bgp: readonly string[];
@@ -65,10 +67,15 @@ function announced(service: Service, overBgp: Told["overBgp"], overL2: Told["ove
   return {
     key,
     addresses: (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip])),
+    clusterIPs: clusterIPsOf(service),
     ports: (service.spec.ports ?? []).filter(({ protocol }) => protocol !== "UDP").map(({ port }) => port),
     bgp: bgp.flatMap(({ status }) => (status?.node === undefined ? [] : [status.node])).toSorted(),
     ...(l2 === undefined ? {} : { l2 }),
   };
+}
+
+function clusterIPsOf({ spec: { clusterIP = "", clusterIPs = [clusterIP] } }: Service): string[] {
+  return clusterIPs.filter((address) => address !== "" && address !== "None");
 }
 
 /** What a client connects to: the first address and port of each. */

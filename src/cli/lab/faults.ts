@@ -5,6 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { AGENT_PROCESS } from "./agents.ts";
 import { ROUTER_NAMESPACE } from "./api.ts";
+import { CONNECTIVITY_FAULTS } from "./connectivity-faults.ts";
 import { SERVICE_FAULTS } from "./service-faults.ts";
 
 /** What a fault is done to. */
@@ -110,6 +111,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   ...SERVICE_FAULTS,
+  ...CONNECTIVITY_FAULTS,
 };
 
 async function torNeighbor({ node, host }: FaultGround, words: string): Promise<void> {

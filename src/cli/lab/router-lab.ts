@@ -15,6 +15,7 @@ import { builtProgram } from "./program.ts";
 import { applyManifests, type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
 import { startKubeNodes } from "./kube-nodes.ts";
+import { startNameServer } from "./name-server.ts";
 import { STAND_IN_PORTS, StandIns } from "./stand-ins.ts";
 
 export interface RouterLabOptions {
@@ -28,6 +29,8 @@ export interface RouterLabOptions {
   readonly speakers?: boolean;
   /** Whether something answers for services where there are no pods. */
   readonly standIns?: boolean;
+  /** Given where nodes check what they reach: there is a name server, and they try this often, such as `10s`. */
+  readonly checkInterval?: string;
   /** How long an agent may be silent. */
   readonly silenceMs?: number;
   /** Which nodes have an agent; all of them without. */
@@ -60,10 +63,11 @@ export const LAB_MANIFESTS = join(import.meta.dirname, "../../../lab/manifests")
 const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
 
 /** What belongs into a lab of this form, of the manifests that it comes with. */
-export function labManifests({ kube, routers }: { kube: boolean; routers: boolean }): string[] {
+export function labManifests({ kube, routers, checks = false }: { kube: boolean; routers: boolean; checks?: boolean }): string[] {
   if (!kube) return [LAB_MANIFESTS];
   const router = ["underlay.yaml", "red.yaml", "blue.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
-  const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : [])];
+  const meshes = ["connectivity/nodes.yaml", "connectivity/services.yaml", "connectivity/names.yaml"];
+  const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : []), ...(checks ? meshes : [])];
   const own = ["pods.yaml", ...(routers ? [] : ["peer.yaml"])];
   return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];
 }
@@ -101,10 +105,12 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   services.start(stop.signal);
   const withStandIns = options.standIns === true && !api.plane;
   if (withStandIns) {
-    const standIns = new StandIns({ client: api.client, services, net, log });
+    const standIns = new StandIns({ client: api.client, services, net, network, log });
     started.defer(() => standIns.stop());
     await standIns.start(stop.signal);
   }
+  if (options.checkInterval !== undefined)
+    started.defer(await startNameServer({ machine: machine.machine, address: network.inside, net, services }));
   progress.step("Starting the agents");
   const program = await builtProgram(directory);
   const agents = new Map<string, Agent>();
@@ -116,6 +122,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
       standInPorts: withStandIns ? STAND_IN_PORTS : undefined,
+      checkInterval: options.checkInterval,
       onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
     });
     agents.set(node, agent);

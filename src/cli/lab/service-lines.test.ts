@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { AnnouncedService } from "./announced-services.ts";
 import { ServiceNews, serviceLines } from "./service-lines.ts";
 
-const WEB: AnnouncedService = { key: "default/web", addresses: ["10.200.0.1"], ports: [80], bgp: ["node1", "node2"] };
-const WIKI: AnnouncedService = { key: "default/wiki", addresses: ["10.30.0.100"], ports: [80], bgp: [], l2: "node3" };
+const WEB: AnnouncedService = { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: [], ports: [80], bgp: ["node1", "node2"] };
+const WIKI: AnnouncedService = { key: "default/wiki", addresses: ["10.30.0.100"], clusterIPs: [], ports: [80], bgp: [], l2: "node3" };
 
 const went = (last?: { by?: string; why?: string }) => ({
   tally: () => ({ ok: 2, failed: 1, ...(last && { last: { name: "", at: 0, ms: 1, ...last } }) }),

@@ -1,14 +1,16 @@
 import { join } from "node:path";
 import type { LabHost } from "../../../lab/net/lab-host.ts";
 import type { RemoteProcess } from "../../../lab/machine/machine.ts";
+import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
 import { CLIENT_NETWORK, NODES, type NodeName } from "../../../lab/net/topology.ts";
+import { podRoutes } from "../../../lab/pods/pod-network.ts";
 import type { StoodIn } from "../../../lab/services/stand-in.ts";
 import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Log } from "../../kube/log.ts";
-import type { AnnouncedServices } from "./announced-services.ts";
+import type { AnnouncedService, AnnouncedServices } from "./announced-services.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../../lab/services/stand-in.ts");
 /** Where they may be: a connection to a service's address that reaches the node itself is dropped on all others. */
@@ -18,15 +20,26 @@ const WAY_BACK = "192.169.12.1";
 /** The link comes with the router, and comes anew when a person deletes it. */
 const KEEP_WAY_BACK = `while sleep 3; do ip route show ${CLIENT_NETWORK} | grep -q . || ip route add ${CLIENT_NETWORK} via ${WAY_BACK} 2>/dev/null; done`;
 
-/** In a lab without kube-proxy and pods: on every node with ready endpoints of a service, something that answers in their place. */
+interface StandInsOptions {
+  readonly client: KubeClient;
+  readonly services: AnnouncedServices;
+  readonly net: Net;
+  readonly network: StartedMachine["network"];
+  readonly log: Log;
+}
+
+/**
+ * In a lab without kube-proxy and pods: on every node something that answers in the place of its pods, at their own addresses, at those that their
+ * services are announced with, and at the cluster IPs of services that have pods anywhere.
+ */
 export class StandIns {
   readonly #nodes: readonly StandIn[];
   readonly #services: AnnouncedServices;
   readonly #slices: Cache<EndpointSlice>;
   readonly #log: Log;
 
-  constructor({ client, services, net, log }: { client: KubeClient; services: AnnouncedServices; net: Net; log: Log }) {
-    this.#nodes = NODES.map((node) => new StandIn(node, hostOf(net, node)));
+  constructor({ client, services, net, network, log }: StandInsOptions) {
+    this.#nodes = NODES.map((node) => new StandIn(node, hostOf(net, node), podRoutes(node, network)));
     this.#services = services;
     this.#slices = new Cache(client, EndpointSlice);
     this.#log = log;
@@ -54,19 +67,22 @@ export class StandIns {
 class StandIn {
   readonly name: NodeName;
   readonly #host: LabHost;
+  readonly #routes: readonly string[];
   readonly #processes: RemoteProcess[] = [];
   readonly #onLoopback = new Set<string>();
   #told = "[]";
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(name: NodeName, host: LabHost) {
+  constructor(name: NodeName, host: LabHost, routes: readonly string[]) {
     this.name = name;
     this.#host = host;
+    this.#routes = routes;
   }
 
   async prepare(): Promise<void> {
-    // An address on the loopback is not for the segment to hear of.
-    await this.#host.do(["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1"]);
+    // An address on the loopback is not for the segment to hear of; and a node with pods forwards, so that it can also refuse to.
+    await this.#host.do(["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.eth0.forwarding=1"]);
+    await this.#host.ip(this.#routes);
     this.#processes.push(
       this.#host.start([process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, this.name]),
       this.#host.start(["sh", "-c", KEEP_WAY_BACK]),
@@ -82,19 +98,18 @@ class StandIn {
   }
 
   async #arrange(services: AnnouncedServices, slices: readonly EndpointSlice[]): Promise<void> {
-    const ready = new Set(slices.filter((slice) => isReadyOn(slice, this.name)).map(serviceOf));
     const list = services.list();
-    const stoodIn: StoodIn[] = list
-      .filter(({ key }) => ready.has(key))
-      .flatMap(({ key, addresses, ports }) => addresses.flatMap((address) => ports.map((port) => ({ service: key, address, port }))));
+    const stoodIn = stoodInOn(this.name, list, slices);
     const line = JSON.stringify(stoodIn);
     if (line !== this.#told) this.#processes[0]?.input(`${line}\n`);
     this.#told = line;
+    // On the local network the agent itself holds the address.
     const announced = list.filter(({ bgp }) => bgp.includes(this.name)).flatMap(({ addresses }) => addresses);
-    await this.#haveOnLoopback(new Set(announced.filter((address) => address.includes("."))));
+    const outside = new Set(list.flatMap(({ addresses }) => addresses));
+    const within = stoodIn.map(({ address }) => address).filter((address) => !outside.has(address));
+    await this.#haveOnLoopback(new Set([...announced, ...within].filter((address) => address.includes("."))));
   }
 
-  /** What is announced over BGP reaches the node by its route; on the local network the agent itself holds the address. */
   async #haveOnLoopback(wanted: ReadonlySet<string>): Promise<void> {
     const lines = [
       ...[...wanted.difference(this.#onLoopback)].map((address) => `address replace ${address}/32 dev lo scope host`),
@@ -106,8 +121,24 @@ class StandIn {
   }
 }
 
-function isReadyOn({ endpoints }: EndpointSlice, node: string): boolean {
-  return (endpoints ?? []).some(({ nodeName, conditions }) => nodeName === node && conditions?.ready !== false);
+/** What a node answers for in the place of pods and of kube-proxy. */
+export function stoodInOn(node: string, services: readonly AnnouncedService[], slices: readonly EndpointSlice[]): StoodIn[] {
+  return services.flatMap(({ key, addresses, clusterIPs, ports }) => {
+    const ready = slices.filter((slice) => serviceOf(slice) === key).flatMap(readyEndpoints);
+    const here = ready.filter(({ nodeName }) => nodeName === node);
+    const fronts = [...(here.length > 0 ? addresses : []), ...(ready.length > 0 ? clusterIPs : [])];
+    return [
+      ...fronts.flatMap((address) => ports.map((port) => ({ service: key, address, port }))),
+      ...here.map(({ address, port }) => ({ service: key, address, port })),
+    ];
+  });
+}
+
+function readyEndpoints({ endpoints, ports }: EndpointSlice): { nodeName: string | undefined; address: string; port: number }[] {
+  const numbers = (ports ?? []).flatMap(({ port, protocol }) => (port === undefined || protocol === "UDP" ? [] : [port]));
+  return (endpoints ?? [])
+    .filter(({ conditions }) => conditions?.ready !== false)
+    .flatMap(({ nodeName, addresses }) => addresses.flatMap((address) => numbers.map((port) => ({ nodeName, address, port }))));
 }
 
 function serviceOf({ metadata }: EndpointSlice): string {

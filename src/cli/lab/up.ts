@@ -8,6 +8,7 @@ import { type LiveView, lineView, screenView } from "../up/view.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described } from "./running.ts";
 import { statusView } from "./status-view.ts";
+import { Reached } from "./reached.ts";
 import { Connections } from "./connections.ts";
 import { ServiceNews, serviceLines } from "./service-lines.ts";
 import { targetsOf } from "./announced-services.ts";
@@ -19,6 +20,8 @@ export interface LabUpOptions {
 
 const TRAFFIC_EVERY_MS = 500;
 const CONNECT_EVERY_MS = 1_000;
+/** A sixth of what a cluster has: whoever breaks something here wants to see it soon. */
+const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
@@ -44,17 +47,21 @@ export async function holdInFront({ kube = false }: LabUpOptions): Promise<void>
     const traffic = lab.routers ? startTraffic(lab) : [];
     const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
     const news = new ServiceNews(connections);
+    const ended = new AbortController();
+    const reached = new Reached(lab.api.client);
+    reached.start(ended.signal);
     const head: string[] = [];
     const fill = () => {
       connections.aim(targetsOf(lab.services.list()));
-      head.splice(0, head.length, ...headOf(lab, traffic), ...serviceLines(lab.services.list(), connections));
-      for (const line of onTerminal ? [] : news.of(lab.services.list())) view?.tell(line);
+      head.splice(0, head.length, ...headOf(lab, traffic), ...serviceLines(lab.services.list(), connections), ...reached.lines());
+      for (const line of onTerminal ? [] : [...news.of(lab.services.list()), ...reached.news()]) view?.tell(line);
     };
     fill();
     const tick = setInterval(fill, HEAD_EVERY_MS);
     const { embedded, client } = lab.api;
     view = embedded ? (onTerminal ? screenView(embedded, head) : lineView(embedded, head)) : statusView(client, head);
     await stopped;
+    ended.abort();
     clearInterval(tick);
     view.close();
     view = undefined;
@@ -82,8 +89,9 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   try {
     lab = await startRouterLab({
       ...options,
-      manifests: ({ routers }) => labManifests({ kube: options.kube, routers }),
+      manifests: ({ routers }) => labManifests({ kube: options.kube, routers, checks: true }),
       standIns: true,
+      checkInterval: CHECK_INTERVAL,
       signal: abort.signal,
     });
   } catch (error) {

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import type { Machine, RemoteProcess } from "../../../lab/machine/machine.ts";
+import { hostOf, type Net } from "../../../lab/net/net.ts";
+import { NODES } from "../../../lab/net/topology.ts";
+import type { AnnouncedService, AnnouncedServices } from "./announced-services.ts";
+
+const PROGRAM = join(import.meta.dirname, "../../../lab/names/name-server.ts");
+/** Finds it among the processes of the lab's machine. */
+export const NAME_SERVER_PROCESS = "names/name-server\\.ts ";
+/** In the lab's machine: what the name server says instead of what is so. */
+export const LIES_FILE = "/run/plumbline-lab-lies";
+
+/** Each node has its own /run, and the machine's /etc is not ours to write to. */
+const USE_NAME_SERVER = `
+printf 'nameserver %s\\noptions timeout:1 attempts:2\\n' "$1" >/run/resolv.conf
+mount -n --bind /run/resolv.conf "$(readlink -f /etc/resolv.conf)"
+`;
+
+/** A stand-in for the name server of a cluster, and nodes that ask it: it knows each service, and itself as dns.lab. Returns what ends it. */
+export async function startNameServer(options: {
+  machine: Machine;
+  address: string;
+  net: Net;
+  services: AnnouncedServices;
+}): Promise<() => Promise<void>> {
+  const { machine, address, net, services } = options;
+  const flags = ["--disable-warning=ExperimentalWarning"];
+  const server: RemoteProcess = machine.start([process.execPath, ...flags, PROGRAM, address, LIES_FILE]);
+  const tell = () => server.input(`${JSON.stringify({ "dns.lab": address, ...namesOf(services.list()) })}\n`);
+  services.subscribe(tell);
+  tell();
+  for (const node of NODES) await hostOf(net, node).do(["sh", "-ec", USE_NAME_SERVER, "sh", address]);
+  return () => server.kill();
+}
+
+/** `wiki.default.svc.cluster.local` */
+function namesOf(services: readonly AnnouncedService[]): Record<string, string> {
+  return Object.fromEntries(
+    services.flatMap(({ key, clusterIPs: [address] }) => {
+      const [namespace, name] = key.split("/");
+      return address === undefined ? [] : [[`${name}.${namespace}.svc.cluster.local`, address]];
+    }),
+  );
+}
