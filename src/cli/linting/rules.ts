@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../api/kind.ts";
+import { connectivityRule, connectivityWarnings } from "./connectivity-rule.ts";
 import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
 import { routerRule } from "./router-rule.ts";
 
@@ -34,5 +35,5 @@ export type LintWarning = Pick<Failure, "kind" | "name" | "namespace" | "field" 
 export type LintWarner = (objects: readonly KubeObject[], context: LintContext) => readonly LintWarning[];
 
 /** The rules of every domain. */
-export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule];
-export const LINT_WARNERS: readonly LintWarner[] = [loadBalancerWarnings];
+export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule, connectivityRule];
+export const LINT_WARNERS: readonly LintWarner[] = [loadBalancerWarnings, connectivityWarnings];
