@@ -5,6 +5,7 @@ import type { Declared } from "../embedded-api.ts";
 import { ageOf } from "../../embedded/http/table/age.ts";
 import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import { type Paint, statusColour } from "../printing/paint.ts";
+import { checkSections } from "./check-sections.ts";
 
 export interface Described {
   readonly object: KubeObject;
@@ -31,7 +32,7 @@ export function describeObject({ object, events, declared }: Described, options:
     ...Object.entries(content)
       .filter(([name, value]) => name !== "status" && isObject(value))
       .flatMap(([name, value]) => section(name, value, options)),
-    ...section("status", status, options),
+    ...(checkSections(object, options) ?? section("status", status, options)),
     ...conditionTable(Array.isArray(conditions) ? (conditions as Partial<Condition>[]) : [], options),
     eventTable(events, options),
   ];

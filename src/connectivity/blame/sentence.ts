@@ -2,7 +2,7 @@ import type { Said } from "../reading/said.ts";
 import { type Cause, causesOf, keyOfCause, serviceOf } from "./cause.ts";
 import { headline } from "./headline.ts";
 import type { Mixture } from "./mixture.ts";
-import { capital, distinct, listed, noun, reasons, sourceLabel, targetLabel } from "./words.ts";
+import { capital, counted, distinct, listed, noun, reasons, sourceLabel, targetLabel } from "./words.ts";
 
 interface Evidence {
   /** The checks that the cause explains. */
@@ -33,13 +33,13 @@ export function mixtureSentence({ of }: Mixture, failing: readonly Said[], all: 
   const well = all.filter(isReached);
   if (of === "source") {
     const others = targetsOf(well.filter(({ source }) => source.name === victim.source.name)).length;
-    const otherwise = others > 0 ? `, while it reaches ${count(others, "other target")}, so it is not the source as a whole` : "";
+    const otherwise = others > 0 ? `, while it reaches ${counted(others, "other target")}, so it is not the source as a whole` : "";
     return `${capital(sourceLabel(victim.source))} does not reach ${listed(targets)} (${why})${otherwise}`;
   }
   const others = sourcesOf(well.filter(({ target }) => target.endpoint === victim.target.endpoint)).length;
   const otherwise =
     others > 0
-      ? `, while ${count(others, "other source")} ${others === 1 ? "reaches" : "reach"} it, so it is not the target as a whole`
+      ? `, while ${counted(others, "other source")} ${others === 1 ? "reaches" : "reach"} it, so it is not the target as a whole`
       : "";
   return `${targetLabel(victim.target)} is not reached by ${listed(sources)} (${why})${otherwise}`;
 }
@@ -47,7 +47,6 @@ export function mixtureSentence({ of }: Mixture, failing: readonly Said[], all: 
 const isReached = ({ verdict }: Said) => verdict === "reached";
 const sourcesOf = (said: readonly Said[]) => distinct(said.map(({ source }) => sourceLabel(source)));
 const targetsOf = (said: readonly Said[]) => distinct(said.map(({ target }) => target.endpoint));
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 /** `, from 4 sources to 3 targets`: whatever of it the headline does not say. */
 function spread({ scope }: Cause, failing: readonly Said[]): string {
@@ -73,7 +72,7 @@ function contrast(cause: Cause, victim: Said, { failing, all }: Evidence): strin
       ({ target, verdict }) => verdict !== "unknown" && target.what === `endpoint/${serviceOf(victim.target.what)}`,
     );
     const reached = endpoints.filter(isReached).length;
-    if (reached > 0) return `while its endpoints are reached (${reached} of ${count(endpoints.length, "check")}): it is not the pods`;
+    if (reached > 0) return `while its endpoints are reached (${reached} of ${counted(endpoints.length, "check")}): it is not the pods`;
   }
   if (["pair", "check", "source-service"].includes(cause.scope)) return contrastOfPair(victim, well);
   const side = sideOf(cause);
@@ -89,22 +88,22 @@ function contrast(cause: Cause, victim: Said, { failing, all }: Evidence): strin
     if (others === sources.size) return `while ${others === 1 ? "that source reaches" : "all of these sources reach"} other targets`;
     return others === 0 ? "" : `while ${others} of these sources reach other targets`;
   }
-  return `while ${count(well.length, "other check")} ${well.length === 1 ? "succeeds" : "succeed"}`;
+  return `while ${counted(well.length, "other check")} ${well.length === 1 ? "succeeds" : "succeed"}`;
 }
 
 function contrastOfPart(cause: Cause, well: readonly Said[]): string {
   const whole = keyOfCause({ ...cause, way: "any" });
   const otherwise = well.filter((said) => causesOf(said).some((other) => keyOfCause(other) === whole)).length;
   if (otherwise === 0) return "";
-  return `while ${count(otherwise, "other check")}${cause.scope === "everything" ? "" : " of it"} ${otherwise === 1 ? "succeeds" : "succeed"}`;
+  return `while ${counted(otherwise, "other check")}${cause.scope === "everything" ? "" : " of it"} ${otherwise === 1 ? "succeeds" : "succeed"}`;
 }
 
 function contrastOfPair({ source, target }: Said, well: readonly Said[]): string {
   const targets = targetsOf(well.filter((one) => one.source.name === source.name)).length;
   const sources = sourcesOf(well.filter((one) => one.target.endpoint === target.endpoint)).length;
   const parts = [
-    ...(targets > 0 ? [`it reaches ${count(targets, "other target")}`] : []),
-    ...(sources > 0 ? [`${count(sources, "other source")} ${sources === 1 ? "reaches" : "reach"} this one`] : []),
+    ...(targets > 0 ? [`it reaches ${counted(targets, "other target")}`] : []),
+    ...(sources > 0 ? [`${counted(sources, "other source")} ${sources === 1 ? "reaches" : "reach"} this one`] : []),
   ];
   return parts.length > 0 ? `while ${parts.join(" and ")}` : "";
 }
@@ -117,7 +116,7 @@ function silence(cause: Cause, { all }: Evidence): string {
   if (silent.length === 0) return "";
   const [name] = cause.names;
   return silent.every(({ source }) => source.node === name || source.zone === name)
-    ? `and nothing is heard from there (${count(silent.length, "check")})`
+    ? `and nothing is heard from there (${counted(silent.length, "check")})`
     : `and ${silent.length} more ${silent.length === 1 ? "has" : "have"} no result`;
 }
 

@@ -17,7 +17,7 @@ export function saidThen(all: readonly Told[], { outages, brokenBy }: Incident):
   const moment = begun < over ? begun : brokenBy;
   const own = new Map(outages.map((outage) => [outage.said.check, outage]));
   return all
-    .filter(({ check }) => !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
+    .filter(({ check, said }) => own.has(said.check) || !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
     .map(({ said, outages: told }): Said => {
       const outage = own.get(said.check) ?? told.find(({ brokenBy: from, mendedBy: to = Infinity }) => from <= moment && moment < to);
       if (!outage) return Object.assign({}, said, { verdict: "reached", reason: "ConnectDone", why: "" });

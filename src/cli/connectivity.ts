@@ -1,0 +1,114 @@
+import { type Command, Option } from "commander";
+import { type Blame, blame } from "../connectivity/blame/blame.ts";
+import { partly } from "../connectivity/blame/partly.ts";
+import { type Silence, silences } from "../connectivity/blame/silences.ts";
+import { counted, targetLabel } from "../connectivity/blame/words.ts";
+import { type Incident, incidentsOf } from "../connectivity/reading/incidents.ts";
+import { matrixOf } from "../connectivity/reading/matrix.ts";
+import type { Said } from "../connectivity/reading/said.ts";
+import { connect } from "./connection.ts";
+import { drawIncidents } from "./connectivity/draw-incidents.ts";
+import { drawMatrix } from "./connectivity/draw-matrix.ts";
+import { blameItem, checkItem, incidentItem } from "./connectivity/plain-items.ts";
+import { type ChecksOptions, noChecks, readChecks, withChecks } from "./connectivity/read-checks.ts";
+import { EXIT } from "./exit.ts";
+import { harmless } from "./printing/columns.ts";
+import { printItems } from "./printing/items.ts";
+import { type Paint, paintFor } from "./printing/paint.ts";
+
+interface ConnectivityOptions extends ChecksOptions {
+  output: "text" | "json";
+}
+
+/** Of many causes people read the first few. */
+const SENTENCES_SHOWN = 10;
+
+export function configure(command: Command): void {
+  withChecks(command)
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+Exit 1 when something is not reached, 3 when it is not known whether all is.
+
+Examples:
+  plumbline connectivity
+  plumbline connectivity -n openshift-apiserver
+  plumbline connectivity --mesh nodes -o json
+`,
+    )
+    .action(run);
+}
+
+interface Picture {
+  readonly said: readonly Said[];
+  readonly blames: readonly Blame[];
+  readonly silent: readonly Silence[];
+  readonly open: readonly Incident[];
+  readonly now: number;
+}
+
+async function run(options: ConnectivityOptions): Promise<void> {
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const now = Date.now();
+    const { current } = await readChecks(client, options, now, signal);
+    if (current.length === 0) throw noChecks(options);
+    const said = current.map((told) => told.said);
+    const open = incidentsOf(current.flatMap(({ outages }) => outages.filter(({ state }) => state === "open")));
+    const picture: Picture = { said, blames: blame(said), silent: silences(said), open, now };
+    if (options.output === "json") printItems("Connectivity", [itemOf(picture)]);
+    else process.stdout.write(textOf(picture, paintFor(process.stdout)));
+    if (picture.blames.length > 0) process.exitCode = EXIT.no;
+    else if (picture.silent.length > 0) process.exitCode = EXIT.unknown;
+  } finally {
+    client.close();
+  }
+}
+
+function itemOf({ said, blames, silent, open }: Picture): object {
+  return {
+    checks: said.map(checkItem),
+    blame: blames.map(blameItem),
+    silent: silent.map(({ reason, checks, sentence }) => ({ reason, checks: checks.map(({ check }) => check), sentence })),
+    partly: partly(said),
+    outages: open.map((incident) => incidentItem(incident, {})),
+  };
+}
+
+function textOf({ said, blames, silent, open, now }: Picture, paint: Paint): string {
+  const labels = new Map(said.map(({ target }) => [target.endpoint, targetLabel(target)]));
+  const sections = [
+    [paint("bold", summary(said))],
+    drawMatrix(matrixOf(said), (target) => labels.get(target) ?? target, paint),
+    ...titled("Why:", sentences(blames.map(({ sentence }) => sentence))),
+    ...titled("Not known:", sentences(silent.map(({ sentence }) => sentence))),
+    ...titled("Partly:", sentences(partly(said))),
+    ...titled("Outages now:", drawIncidents(open, now, paint), open.length > 0),
+  ];
+  return sections.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
+}
+
+function titled(title: string, lines: readonly string[], has = lines.length > 0): string[][] {
+  return has ? [[title, ...lines.map((line) => `  ${line}`)]] : [];
+}
+
+function sentences(all: readonly string[]): string[] {
+  const more = all.length - SENTENCES_SHOWN;
+  return [...all.slice(0, SENTENCES_SHOWN).map(harmless), ...(more > 0 ? [`and ${more} more; -o json has all of them`] : [])];
+}
+
+/** `4 sources, 13 targets, 48 checks: 44 reached, 4 not reached` */
+function summary(said: readonly Said[]): string {
+  const count = (verdict: Said["verdict"]) => said.filter((one) => one.verdict === verdict).length;
+  const sources = new Set(said.map(({ source }) => `${source.kind} ${source.name}`)).size;
+  const targets = new Set(said.map(({ target }) => target.endpoint)).size;
+  const [reached, failed, unknown] = [count("reached"), count("failed"), count("unknown")];
+  const verdicts = [
+    `${reached} reached`,
+    ...(failed > 0 ? [`${failed} not reached`] : []),
+    ...(unknown > 0 ? [`${unknown} without result`] : []),
+  ];
+  return `${counted(sources, "source")}, ${counted(targets, "target")}, ${counted(said.length, "check")}: ${verdicts.join(", ")}`;
+}
