@@ -8,7 +8,7 @@ import { parsePrefix } from "../../src/ip/prefix.ts";
 import type { Advertised } from "../../src/loadbalancer/announce/decision.ts";
 import { config, peer } from "../../src/loadbalancer/announce/specimen.ts";
 import { speakers } from "../../src/loadbalancer/speaker/bgp/arbitraries.ts";
-import type { BgpWanted } from "../../src/loadbalancer/speaker/bgp/bgp-speaker.ts";
+import type { BgpWanted } from "../../src/loadbalancer/speaker/bgp/round.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 

@@ -1,10 +1,11 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import { listed, type Wish } from "../services/wish.ts";
+import type { Wish } from "../services/wish.ts";
 import { byAge } from "./age.ts";
 import { asOccupant, Occupants } from "./occupants.ts";
-import { alternatives, nothingIn, Pools, type Found } from "./pools.ts";
-import { refusal, type Refusal } from "./refusal.ts";
+import { alternatives, nothingIn, Pools } from "./pools.ts";
+import { isSameSet, Prospects } from "./prospects.ts";
+import type { Refusal } from "./refusal.ts";
 import { Register, type Held } from "./register.ts";
 import type { Stock, Usage } from "./stock.ts";
 import { Waiting, type Place, type Waiter } from "./waiting.ts";
@@ -27,6 +28,7 @@ export class Allocator {
   readonly #occupants = new Occupants(this.#register);
   readonly #waiting = new Waiting();
   #pools = new Pools([], []);
+  #prospects = new Prospects(this.#pools, this.#register);
   /** Those to be told at the end of the operation. */
   #woken: Wish[] = [];
 
@@ -51,6 +53,7 @@ export class Allocator {
     const isSame = different.length === 0 && now.size === this.#pools.size;
     // It is the new order of pools that is told which of them are full, also where nothing is different.
     this.#pools = now;
+    this.#prospects = new Prospects(now, this.#register);
     if (isSame) return { lost, moved };
 
     this.#occupants.standAll();
@@ -58,7 +61,7 @@ export class Allocator {
     affected.sort((a, b) => byAge(a.wish, b.wish));
     for (const { wish } of affected) this.#register.drop(wish.key);
     for (const { wish, held } of affected) {
-      const home = this.#homeOf(wish, held.addresses, held.pool);
+      const home = this.#prospects.homeOf(wish, held.addresses, held.pool);
       if ("refused" in home) {
         lost.push(wish.key);
         this.#holdRest(wish, held);
@@ -160,16 +163,16 @@ export class Allocator {
     this.#occupants.unseat(wish.key);
     const holder = this.#register.holder(wish.key);
     const isHeld = holder !== undefined && isSameSet(holder.held.addresses, addresses);
-    const home = this.#homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
+    const home = this.#prospects.homeOf(wish, addresses, isHeld ? holder.held.pool : wish.allocatedFrom);
     if ("refused" in home) {
       this.#letGo(wish.key);
       return home;
     }
-    const opponents = this.#opponents(wish, addresses);
+    const opponents = this.#prospects.opponents(wish, addresses);
     // Who has moved on in the meantime has no older right to where it was.
     if (opponents.length > 0 && (holder || opponents.some((opponent) => byAge(opponent, wish) < 0))) {
       this.#letGo(wish.key);
-      return this.#taken(wish, home, addresses);
+      return this.#prospects.taken(wish, home, addresses);
     }
     for (const opponent of opponents) this.#evict(opponent);
     const isChange = isHeld && holder.stock === home;
@@ -186,7 +189,7 @@ export class Allocator {
 
   #allocate(wish: Wish): Held | Refusal {
     this.#occupants.unseat(wish.key);
-    const found = this.#find(wish);
+    const found = this.#prospects.find(wish);
     if ("refused" in found) {
       this.#wait({ wish });
       return found;
@@ -229,30 +232,6 @@ export class Allocator {
     this.#register.drop(key);
   }
 
-  #find(wish: Wish): Found | Refusal {
-    const { addresses } = wish;
-    if (!addresses) return this.#pools.find(wish);
-    const home = this.#pools.homeOf(wish, addresses, undefined);
-    if ("refused" in home) return home;
-    return this.#opponents(wish, addresses).length > 0 ? this.#taken(wish, home, addresses) : { stock: home, addresses };
-  }
-
-  #homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): Stock | Refusal {
-    if (!wish.addresses || isSameSet(wish.addresses, addresses)) return this.#pools.homeOf(wish, addresses, from);
-    return refusal(`${listed(addresses)} is not what the Service asks for, which is ${listed(wish.addresses)}`);
-  }
-
-  #opponents(wish: Wish, addresses: readonly Address[]): readonly Wish[] {
-    return [...new Set(addresses.flatMap((address) => this.#register.tenancy(address)?.opponentsOf(wish) ?? []))];
-  }
-
-  #taken(wish: Wish, { name }: Stock, addresses: readonly Address[]): Refusal {
-    const tenancies = addresses.map((address) => this.#register.tenancy(address));
-    const objections = tenancies.flatMap((tenancy) => (tenancy?.opponentsOf(wish).length ? tenancy.objectionTo(wish) : []));
-    const [first = ""] = objections;
-    return { refused: first, tried: objections.map((why) => ({ pool: name, why })) };
-  }
-
   /** The family that it would like an address of besides the one that it has. */
   #missing({ key, families }: Wish): Family | undefined {
     const { addresses } = this.held(key) ?? { addresses: [] };
@@ -283,7 +262,7 @@ export class Allocator {
   }
 
   #isServable({ wish, missing }: Waiter): boolean {
-    if (missing === undefined) return !("refused" in this.#find(wish));
+    if (missing === undefined) return !("refused" in this.#prospects.find(wish));
     return this.#register.holder(wish.key)?.stock.offer([missing], wish.sharing) !== undefined;
   }
 
@@ -313,8 +292,4 @@ export class Allocator {
     this.#woken = [];
     for (const { key } of woken) this.#onWake(key);
   }
-}
-
-function isSameSet(a: readonly Address[], b: readonly Address[]): boolean {
-  return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

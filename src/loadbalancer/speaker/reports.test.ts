@@ -7,7 +7,6 @@ import { createLog } from "../../kube/log.ts";
 import { ApiModel } from "../../kube/status/api-model.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { parseAddress } from "../../ip/address.ts";
-import { parsePrefix } from "../../ip/prefix.ts";
 import { config, peer } from "../announce/specimen.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
 import { Reports } from "./reports.ts";

@@ -6,7 +6,7 @@ import { node as nodeView } from "../announce/specimen.ts";
 import { node, objects } from "../config/specimen.ts";
 import type { Finding, Impairment } from "../report/configuration-state.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
-import type { BgpWanted } from "./bgp/bgp-speaker.ts";
+import type { BgpWanted } from "./bgp/round.ts";
 import { NOTHING_REFUSED } from "./bgp/refusals.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
 import type { Drivers } from "./drivers.ts";

@@ -7,7 +7,7 @@ import { createLog } from "../../kube/log.ts";
 import { speakerAnnounced } from "../../kube/metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
-import { bgpAd, l2Ad, node, objects, peer, pool, secret } from "../config/specimen.ts";
+import { bgpAd, l2Ad, peer, pool, secret } from "../config/specimen.ts";
 import type { Finding } from "../report/configuration-state.ts";
 import { NOTHING_REFUSED } from "./bgp/refusals.ts";
 import { SpeakerMemory } from "./memory.ts";

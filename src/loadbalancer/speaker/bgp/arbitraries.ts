@@ -5,7 +5,7 @@ import { decideBgp } from "../../announce/bgp.ts";
 import { PoolIndex } from "../../announce/pools.ts";
 import { bgpAd, config, node, peer, pool, profile, service } from "../../announce/specimen.ts";
 import type { BgpAd, Peer, Profile } from "../../config/config.ts";
-import type { BgpWanted } from "./bgp-speaker.ts";
+import type { BgpWanted } from "./round.ts";
 
 // Random speakers: peers with all that can be said of them, profiles, advertisements and Services. Pools of values are small, so that two of them share much, differ
 // in single values, and take each other's addresses, names and VRFs.

@@ -7,7 +7,8 @@ import { parsePrefix } from "../../../ip/prefix.ts";
 import type { Advertised } from "../../announce/decision.ts";
 import { config, peer, profile } from "../../announce/specimen.ts";
 import type { Config } from "../../config/config.ts";
-import { BgpSpeaker, type BgpPass } from "./bgp-speaker.ts";
+import { BgpSpeaker } from "./bgp-speaker.ts";
+import type { BgpPass } from "./round.ts";
 import { NOTHING_REFUSED } from "./refusals.ts";
 
 const signal = new AbortController().signal;
