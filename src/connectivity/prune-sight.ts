@@ -22,8 +22,7 @@ export class PruneSight {
   look(moment: Moment): number {
     const { steady, wall, heardAt = -Infinity } = moment;
     const [slept, moved] = this.#last ? [steady - this.#last.steady, wall - this.#last.wall] : [Infinity, 0];
-    const isBroken =
-      slept > LONGEST_GAP_MS || moved > LONGEST_GAP_MS || Math.abs(moved - slept) > LARGEST_STEP_MS || steady - heardAt > LONGEST_QUIET_MS;
+    const isBroken = slept > LONGEST_GAP_MS || Math.abs(moved - slept) > LARGEST_STEP_MS || steady - heardAt > LONGEST_QUIET_MS;
     if (isBroken) this.#since = steady;
     this.#last = moment;
     return this.#since;

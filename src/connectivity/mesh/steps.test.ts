@@ -155,7 +155,11 @@ test("a target that fails keeps its checks and gets no new ones", () => {
   const held = after([], planned([], { meshes, slices: well }).steps);
   expect(held).toHaveLength(2);
   expect(planned(held, { meshes, slices }).steps).toEqual([]);
-  expect(planned(held, { meshes, slices: [] }).steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
+  const given = planned(held, { meshes, slices: [] }).steps;
+  expect(given.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
+  // Once given up, it is taken up when the target is well, and not before.
+  expect(planned(after(held, given), { meshes, slices }).steps).toEqual([]);
+  expect(planned(after(held, given), { meshes, slices: well }).steps.map(({ do: what }) => what)).toEqual(["change", "change"]);
 });
 
 test("a check of that name that no mesh made is left alone, and told of", () => {
