@@ -12,7 +12,7 @@ import { selectorComplaints } from "./selectors.ts";
 type Spec = IPAddressPool["spec"];
 
 export function readPool({ name, generation, labels, spec }: Written<Spec>, namespaces: readonly Labelled[]): Reading<Pool> {
-  const entries = entriesOf(spec);
+  const { entries, ranges, claims } = addressesOf(spec);
   const prefix = `parsing address pool ${name}: `;
   const complaints: Complaint[] = [
     ...complaintIf(name === "", "A1", "metadata.name", () => `${prefix}missing pool name`),
@@ -29,13 +29,13 @@ export function readPool({ name, generation, labels, spec }: Written<Spec>, name
       name,
       generation,
       labels,
-      ranges: entries.flatMap(({ range }) => (range ? usable(range) : [])),
+      ranges,
       autoAssign: spec.autoAssign ?? true,
       avoidBuggyIPs: spec.avoidBuggyIPs ?? false,
       ...(allocation && { allocation }),
     };
   };
-  return reading(complaints, pool, claimsOf(entries));
+  return reading(complaints, pool, claims);
 }
 
 /** One entry of `addresses`. */
@@ -46,17 +46,41 @@ interface Entry {
   readonly problem?: string;
 }
 
-function entriesOf({ addresses = [] }: Partial<Spec>): Entry[] {
-  return addresses.map((text, nth) => {
+/** What `addresses` says, whoever it is for. */
+interface Addresses {
+  readonly entries: readonly Entry[];
+  /** What Services can have of them. */
+  readonly ranges: readonly Range[];
+  readonly claims: readonly Claim[];
+}
+
+/** Of ten thousand pools that are looked at because one has changed, the others need not be read again. */
+const known = new WeakMap<Partial<Spec>, Addresses>();
+
+function addressesOf(spec: Partial<Spec>): Addresses {
+  const before = known.get(spec);
+  if (before) return before;
+  const read = readAddresses(spec);
+  known.set(spec, read);
+  return read;
+}
+
+function readAddresses({ addresses = [] }: Partial<Spec>): Addresses {
+  const ranges: Range[] = [];
+  const entries = addresses.map((text, nth): Entry => {
     const field = `spec.addresses[${nth}]`;
     try {
       const range = parseEntry(text);
-      return usable(range).length > 0 ? { field, text, range } : { field, text, problem: "no Service can have these addresses" };
+      const parts = usable(range);
+      ranges.push(...parts);
+      return parts.length > 0 ? { field, text, range } : { field, text, problem: "no Service can have these addresses" };
     } catch (error) {
       if (!(error instanceof IpError)) throw error;
       return { field, text, problem: error.reason };
     }
   });
+  const claims = entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, words: range.toString() }] : []));
+  return { entries, ranges, claims };
 }
 
 function parseEntry(text: string): Range {
@@ -82,10 +106,6 @@ function usable(range: Range): Range[] {
 export function poolClaims(name: string, spec: Spec): readonly Claim[] {
   const { complaints, claims } = readPool({ name, namespace: "", generation: 0, created: new Date(0), labels: {}, spec }, []);
   return complaints.length > 0 ? [] : claims;
-}
-
-function claimsOf(entries: readonly Entry[]): Claim[] {
-  return entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, words: range.toString() }] : []));
 }
 
 /** The sentence of the spec. */
