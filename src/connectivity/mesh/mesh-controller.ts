@@ -14,14 +14,14 @@ import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { checkpointMark } from "../marks.ts";
-import { act } from "./act.ts";
+import { act, type Refusal } from "./act.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
 import { leanPod, leanService, leanSlice, serviceLabel } from "./lean.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
 import { isAlive, type MeshView, planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
-import { type HeldView, isRetired, makerOf, planNamespace } from "./steps.ts";
+import { type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
 
 export interface MeshControllerOptions {
   /** Fenced: only the leader makes checks. */
@@ -58,6 +58,7 @@ export class MeshController implements Runnable {
   readonly #slices: NamespacedCaches<EndpointSlice>;
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #plannedAt = new Map<string, number>();
+  readonly #refusals = new Map<string, readonly Refusal[]>();
   #checkpoint: number | undefined;
 
   constructor(options: MeshControllerOptions) {
@@ -110,6 +111,7 @@ export class MeshController implements Runnable {
       for (const caches of [this.#pods, this.#services, this.#slices]) caches.stop();
       this.#wanted.clear();
       this.#plannedAt.clear();
+      this.#refusals.clear();
       this.#checkpoint = undefined;
     }
   }
@@ -121,21 +123,30 @@ export class MeshController implements Runnable {
     this.#plannedAt.set(namespace, performance.now());
 
     const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: planMesh(mesh, this.#view(namespace)) }));
-    const asked = meshes.reduce((sum, { plan }) => sum + (plan.checks?.length ?? 0), 0);
-    this.#adjustCheckpoint(namespace, asked);
+    const asked = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
+    this.#adjustCheckpoint(namespace, asked.size);
     const { steps, progress, wanted } = planNamespace(meshes, this.#held(namespace));
     this.#wanted.set(namespace, wanted);
+    // What is left to do takes a while; what was refused before is likely to be refused again.
+    this.#report(meshes, progress, this.#refusals.get(namespace) ?? []);
     const refusals = await act(steps.slice(0, STEPS_AT_ONCE), namespace, { ...this.#options, budget: this.#budget }, signal);
+    this.#refusals.set(namespace, refusals);
+    this.#report(meshes, progress, refusals);
+    // What was refused is tried again, but not at once.
+    if (refusals.length > 0) return { requeueAfter: 60_000 };
+    return steps.length > STEPS_AT_ONCE ? { requeueAfter: PAUSE_MS } : undefined;
+  }
 
+  #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
     for (const { mesh, plan } of meshes) {
-      const { name, generation } = mesh.metadata;
+      const { name, uid, generation } = mesh.metadata;
+      const held = this.#options.meshes.get(keyOf(mesh));
+      // It may have been deleted while its checks were made.
+      if (!held || held.metadata.uid !== uid) continue;
       const refused = refusals.filter((refusal) => refusal.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
       this.#options.writer.set(keyOf(mesh), { status: reportOf(plan, reached, refused, generation) });
     }
-    // What was refused is tried again, but not at once.
-    if (refusals.length > 0) return { requeueAfter: 60_000 };
-    return steps.length > STEPS_AT_ONCE ? { requeueAfter: PAUSE_MS } : undefined;
   }
 
   async #follow(signal: AbortSignal): Promise<void> {

@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Node } from "../../api/core/node.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import type { Cache, Change } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { KubeError } from "../../kube/client/error.ts";
+import { createLog } from "../../kube/log.ts";
+import { checkpointMark, retiredMark } from "../marks.ts";
+import { MeshController } from "./mesh-controller.ts";
+import type { MeshReport } from "./report.ts";
+import { check, mesh, node, SYSTEM } from "./specimen.ts";
+
+const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.parse("2026-11-16T09:00:00Z") });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A cache of which the test decides what it holds. */
+class Held<T extends KubeObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+
+  put(object: T): void {
+    const old = this.#objects.get(keyOf(object));
+    this.#objects.set(keyOf(object), object);
+    this.#tell(old ? { type: "updated", object, old } : { type: "added", object, initial: false });
+  }
+
+  remove(key: string): void {
+    const object = this.#objects.get(key);
+    this.#objects.delete(key);
+    if (object) this.#tell({ type: "deleted", object });
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(): T[] {
+    return [...this.#objects.values()];
+  }
+
+  by(_index: string, namespace: string): T[] {
+    return this.list().filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
+  subscribe(listener: (change: Change<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  waitForSync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+/** A controller at work. What it writes is there at once. */
+class Stage {
+  readonly meshes = new Held<ConnectivityMesh>();
+  readonly checks = new Held<PodNetworkConnectivityCheck>();
+  readonly nodes = new Held<Node>();
+  readonly reports = new Map<string, MeshReport>();
+  readonly controller: MeshController;
+  readonly #end = new AbortController();
+  readonly #ended: Promise<void>;
+  writes = 0;
+  refuses = false;
+
+  constructor() {
+    const resource = () => ({ create: this.#create.bind(this), patch: this.#patch.bind(this) });
+    this.controller = new MeshController({
+      client: { resource } as unknown as KubeClient,
+      log: createLog({ level: "silent" }),
+      systemNamespace: SYSTEM,
+      meshes: this.meshes as unknown as Cache<ConnectivityMesh>,
+      checks: this.checks as unknown as Cache<PodNetworkConnectivityCheck>,
+      nodes: this.nodes as unknown as Cache<Node>,
+      writer: { set: (key, { status }) => this.reports.set(key, status as MeshReport), forget: (key) => this.reports.delete(key) },
+    });
+    this.#ended = this.controller.run(this.#end.signal);
+  }
+
+  /** A mesh of these nodes to so many hosts. */
+  ask(hosts: number, name = "all"): void {
+    const targets = Array.from({ length: hosts }, (_, at) => ({ host: `host-${at}.test:80` }));
+    this.meshes.put(mesh(name, { sources: { nodes: {} }, targets }, SYSTEM));
+  }
+
+  /** How many checks there are with each time between refreshes; given up ones aside. */
+  steps(): Record<string, number> {
+    const wanted = this.checks.list().filter(({ metadata }) => metadata.annotations?.[retiredMark] === undefined);
+    const groups = Map.groupBy(wanted, ({ metadata }) => metadata.annotations?.[checkpointMark] ?? "none");
+    return Object.fromEntries(groups.entries().map(([seconds, all]) => [seconds, all.length]));
+  }
+
+  said(name = "all"): string {
+    const { sources, targets, checks, conditions } = this.reports.get(`${SYSTEM}/${name}`) ?? { conditions: [] };
+    return `${sources} ${targets} ${checks} ${conditions[0]?.reason}: ${conditions[0]?.message}`;
+  }
+
+  async end(): Promise<void> {
+    this.#end.abort();
+    await wait(60_000);
+    await this.#ended;
+  }
+
+  #create({ metadata, spec }: PodNetworkConnectivityCheck): Promise<void> {
+    this.writes += 1;
+    if (this.refuses) return Promise.reject(new KubeError("Forbidden", "the namespace is full"));
+    if (this.checks.get(keyOf({ metadata }))) return Promise.reject(new KubeError("AlreadyExists", "there is one"));
+    this.checks.put(check(metadata.name, { metadata, spec }));
+    return Promise.resolve();
+  }
+
+  #patch(
+    { name, namespace }: { name: string; namespace: string },
+    patch: { metadata?: { annotations?: Record<string, string> } },
+  ): Promise<void> {
+    this.writes += 1;
+    const held = this.checks.get(`${namespace}/${name}`);
+    if (!held) return Promise.reject(new KubeError("NotFound", "there is none"));
+    const annotations = { ...held.metadata.annotations, ...patch.metadata?.annotations };
+    this.checks.put({ ...held, metadata: { ...held.metadata, annotations } });
+    return Promise.resolve();
+  }
+}
+
+async function staged(work: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = new Stage();
+  for (let at = 0; at < 20; at += 1) stage.nodes.put(node(`n${at}`, `192.0.2.${at}`));
+  try {
+    await wait(1);
+    await work(stage);
+  } finally {
+    await stage.end();
+  }
+}
+
+test("checks are made twenty a second, the mesh says how many are still to come, and at rest nobody writes", () =>
+  staged(async (stage) => {
+    stage.ask(14);
+    await wait(5_000);
+    expect(stage.checks.list().length).toBeGreaterThan(60);
+    expect(stage.checks.list().length).toBeLessThanOrEqual(20 + 5 * 20);
+    expect(stage.said()).toBe("20 14 0 Creating: 280 checks are still to be made");
+    await wait(6_000);
+    expect(stage.said()).toBe("20 14 200 Creating: 80 checks are still to be made");
+    await wait(20_000);
+    expect(stage.said()).toBe("20 14 280 Complete: Every check that is wanted exists");
+    expect(stage.writes).toBe(280);
+    await wait(600_000);
+    expect(stage.writes).toBe(280);
+  }));
+
+test("many checks are refreshed less often from the first on, and all of them more often when they have become few", () =>
+  staged(async (stage) => {
+    stage.ask(20);
+    await wait(40_000);
+    expect(stage.steps()).toEqual({ "120": 400 });
+    expect(stage.writes).toBe(400);
+    stage.ask(13, "second");
+    await wait(10_000);
+    // The same checks, of which there is one each.
+    expect([stage.steps(), stage.writes]).toEqual([{ "120": 400 }, 400]);
+    stage.meshes.remove(`${SYSTEM}/second`);
+    stage.ask(5);
+    await wait(60_000);
+    expect(stage.steps()).toEqual({ "60": 100 });
+    expect(stage.writes).toBe(400 + 300 + 100);
+    expect([...stage.reports.keys()]).toEqual([`${SYSTEM}/all`]);
+  }));
+
+test("results, and what nodes say of themselves all the time, are no reason to plan", () =>
+  staged(async (stage) => {
+    stage.ask(2);
+    await wait(10_000);
+    const planned = vi.spyOn(stage.meshes, "list");
+    for (const one of stage.checks.list())
+      stage.checks.put({ ...one, status: { successes: [{ time: "2026-11-16T09:00:00Z", success: true }] } });
+    stage.nodes.put({ ...node("n1", "192.0.2.1"), spec: { unschedulable: true } });
+    await wait(10_000);
+    expect(planned).not.toHaveBeenCalled();
+    stage.nodes.put(node("n1", "192.0.2.99"));
+    await wait(10_000);
+    expect(planned).toHaveBeenCalled();
+  }));
+
+test("what the server refuses stands in the mesh, and is tried again after a minute", () =>
+  staged(async (stage) => {
+    stage.refuses = true;
+    stage.ask(1);
+    await wait(10_000);
+    expect(stage.said()).toBe(`20 1 0 Refused: ${Array.from({ length: 5 }, () => "the namespace is full").join("; ")}; and 15 more`);
+    expect(stage.writes).toBe(20);
+    stage.refuses = false;
+    await wait(65_000);
+    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+  }));
+
+test("until a namespace was planned everything that a mesh made in it counts as wanted, and afterwards what is", () =>
+  staged(async (stage) => {
+    const [made, own] = [{ labels: { "plumbline.dev/mesh": "all" }, annotations: { "plumbline.dev/mesh": "all" } }, {}];
+    const [theirs, mine] = [
+      check("old", { metadata: { ...made, namespace: SYSTEM } }),
+      check("mine", { metadata: { ...own, namespace: SYSTEM } }),
+    ];
+    expect([theirs, mine].map((one) => stage.controller.wants(one))).toEqual([true, false]);
+    stage.ask(1);
+    await wait(10_000);
+    expect([theirs, mine, ...stage.checks.list()].filter((one) => stage.controller.wants(one))).toEqual(stage.checks.list());
+  }));
