@@ -109,9 +109,10 @@ test("names and raw lines that are no text are kept from FRR", () => {
   expect(load({ extras: "router bgp 1\n\tno shutdown\r\n" }).config.extras).toBe("router bgp 1\n\tno shutdown\r\n");
 });
 
+const rangesOf = ({ config }: ReturnType<typeof load>, name: string) => config.pools.get(name)?.ranges;
+
 test("a pool that is the same object as before is not read again", () => {
   const pools = [pool("same", ["10.0.0.0/24"]), pool("other", ["10.0.1.0/24"])];
-  const rangesOf = ({ config }: ReturnType<typeof load>, name: string) => config.pools.get(name)?.ranges;
   const before = load({ pools });
   const after = load({ pools: [pools[0] as (typeof pools)[0], pool("other", ["10.0.2.0/24"])] });
   expect(rangesOf(after, "same")).toBe(rangesOf(before, "same"));
