@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { seconds } from "../api/duration.ts";
 import { blame } from "../connectivity/blame/blame.ts";
+import { counted } from "../connectivity/blame/words.ts";
 import { CAPS } from "../connectivity/history/history.ts";
 import { type Incident, incidentsOf } from "../connectivity/reading/incidents.ts";
 import { saidThen, type Told } from "../connectivity/reading/said-then.ts";
@@ -60,7 +61,7 @@ async function run(options: OutagesOptions): Promise<void> {
     }
     const lines =
       incidents.length === 0
-        ? [`No outage in the last ${options.since}, by ${all.length} checks`]
+        ? [`No outage in the last ${options.since}, by ${counted(all.length, "check")}`]
         : drawIncidents(incidents, now, paintFor(process.stdout));
     const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${harmless(sentence)}`));
     process.stdout.write([...lines, ...(words.length > 0 ? ["", ...words] : []), ""].join("\n"));
@@ -83,8 +84,12 @@ function explanation(all: readonly Told[], incident: Incident): string[] {
 function warn(all: readonly Told[], from: number): void {
   const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
   const silent = all.filter(({ said }) => said.verdict === "unknown").length;
-  if (full > 0) process.stderr.write(`Warning: ${full} checks have had more outages than they keep; the oldest are missing\n`);
-  if (silent > 0) process.stderr.write(`Warning: ${silent} checks tell nothing at present; plumbline connectivity says why\n`);
+  if (full > 0)
+    process.stderr.write(`Warning: ${counted(full, "check")} had more outages than are kept; the oldest are missing
+`);
+  if (silent > 0)
+    process.stderr.write(`Warning: nothing is heard of ${counted(silent, "check")} at present; plumbline connectivity says why
+`);
 }
 
 function lengthOf(text: string): number {
