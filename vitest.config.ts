@@ -4,6 +4,7 @@ import { configDefaults, defineConfig } from "vitest/config";
 const LAB = [
   "test/router/e2e*.test.ts",
   "test/loadbalancer/e2e*.test.ts",
+  "test/connectivity/e2e.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/machine.test.ts",
   "test/hostnet/vrf.test.ts",

@@ -66,7 +66,7 @@ const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
 export function labManifests({ kube, routers, checks = false }: { kube: boolean; routers: boolean; checks?: boolean }): string[] {
   if (!kube) return [LAB_MANIFESTS];
   const router = ["underlay.yaml", "red.yaml", "blue.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
-  const meshes = ["connectivity/nodes.yaml", "connectivity/services.yaml", "connectivity/names.yaml"];
+  const meshes = ["connectivity/to-nodes.yaml", "connectivity/to-services.yaml", "connectivity/to-names.yaml"];
   const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : []), ...(checks ? meshes : [])];
   const own = ["pods.yaml", ...(routers ? [] : ["peer.yaml"])];
   return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];

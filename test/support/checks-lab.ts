@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LabHost } from "../../lab/net/lab-host.ts";
+import type { NodeName } from "../../lab/net/topology.ts";
+import { silent } from "../../lab/progress.ts";
+import { type OutageEntry, PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
+import { FAULTS } from "../../src/cli/lab/faults.ts";
+import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab/router-lab.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { plumbline } from "./command-line.ts";
+
+const PATIENCE_MS = 180_000;
+const LOOK_EVERY_MS = 100;
+const MANIFESTS = ["loadbalancer/services.yaml", "loadbalancer/endpoints.yaml", "connectivity"];
+
+/** From just before until just after something was done, in milliseconds of the clock on the wall. */
+export interface Moment {
+  readonly from: number;
+  readonly by: number;
+}
+
+/** The lab as `npm start` has it, with what connectivity checks need and nothing else. */
+export class ChecksLab {
+  readonly #lab: RouterLab;
+  readonly #checks: Cache<PodNetworkConnectivityCheck>;
+  readonly #stop = new AbortController();
+
+  private constructor(lab: RouterLab) {
+    this.#lab = lab;
+    this.#checks = new Cache(lab.api.client, PodNetworkConnectivityCheck);
+    this.#checks.start(this.#stop.signal);
+  }
+
+  static async start(checkInterval: string): Promise<ChecksLab> {
+    const lab = await startRouterLab({
+      manifests: () => MANIFESTS.map((path) => join(LAB_MANIFESTS, path)),
+      standIns: true,
+      checkInterval,
+      log: createLog({ level: "error" }),
+      progress: silent,
+      signal: new AbortController().signal,
+    });
+    return new ChecksLab(lab);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#lab.stop();
+  }
+
+  host(name: string): LabHost {
+    return this.#lab.host(name);
+  }
+
+  /** `node1 to endpoint/default/web on node2`, for every check. */
+  names(): string[] {
+    return this.#checks.list().map(nameOf).toSorted();
+  }
+
+  /** Those whose condition says this. */
+  saying(status: "True" | "False" | "Unknown"): string[] {
+    const found = this.#checks.list().filter((check) => reachable(check) === status);
+    return found.map(nameOf).toSorted();
+  }
+
+  /** Every outage of a check, oldest first. */
+  outages(name: string): readonly OutageEntry[] {
+    const check = this.#checks.list().find((one) => nameOf(one) === name);
+    return check?.status?.outages?.toReversed() ?? [];
+  }
+
+  /** Breaks or mends something as `lab break` does. */
+  async fault(name: string, node: NodeName, how: "break" | "mend"): Promise<Moment> {
+    const fault = FAULTS[name];
+    if (!fault?.mend) throw new TypeError(`there is no fault ${name} that can be mended`);
+    const ground = { node, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#stop.signal };
+    const from = Date.now();
+    await (how === "break" ? fault.break(ground) : fault.mend(ground));
+    return { from, by: Date.now() };
+  }
+
+  /** What `plumbline connectivity` says is at fault. */
+  async blamed(): Promise<string[]> {
+    const { stdout, stderr } = await plumbline(["connectivity", "-o", "json"], { KUBECONFIG: this.#lab.api.kubeconfig });
+    if (stdout === "") throw new Error(stderr);
+    const { items } = JSON.parse(stdout) as { items: { blame: { sentence: string }[] }[] };
+    return items.flatMap(({ blame }) => blame.map(({ sentence }) => sentence));
+  }
+
+  async eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (!(await holds())) {
+      if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${this.#picture()}`);
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  #picture(): string {
+    const lines = this.#checks.list().map((check) => `${nameOf(check)}: ${reachable(check)} ${condition(check)?.message ?? ""}`);
+    return lines.toSorted().join("\n");
+  }
+}
+
+function nameOf({ spec, metadata: { annotations = {} } }: PodNetworkConnectivityCheck): string {
+  const what = annotations["plumbline.dev/target"] ?? "";
+  const node = what.startsWith("endpoint/") ? ` on ${annotations["plumbline.dev/target-node"]}` : "";
+  return `${spec.sourcePod} to ${what === "host" ? spec.targetEndpoint : what}${node}`;
+}
+
+function condition({ status }: PodNetworkConnectivityCheck) {
+  return status?.conditions?.find(({ type }) => type === "Reachable");
+}
+
+function reachable(check: PodNetworkConnectivityCheck): string {
+  return condition(check)?.status ?? "Unknown";
+}
