@@ -219,10 +219,26 @@ test("while nothing happens, a check is written once per checkpoint, and the lis
   const writes = Map.groupBy(stage().api.take(), (request) => request);
   expect(writes.get(`patchStatus ${often}`)?.length).toBeGreaterThanOrEqual(118);
   expect(writes.get(`patchStatus ${often}`)?.length).toBeLessThanOrEqual(122);
-  expect(writes.get(`patchStatus ${seldom}`)?.length).toBeGreaterThanOrEqual(11);
+  expect(writes.get(`patchStatus ${seldom}`)?.length).toBeGreaterThanOrEqual(10);
   expect(writes.get(`patchStatus ${seldom}`)?.length).toBeLessThanOrEqual(13);
   await stage().end();
   for (const key of [often, seldom]) expect(stage().status(key).successes).toHaveLength(20);
+});
+
+test("checks that failed together are not refreshed together", async () => {
+  const annotations = { [checkpointMark]: "600" };
+  for (let n = 0; n < 60; n++) stage().add(`c${n}`, `10.0.1.${n}:80`, { annotations });
+  await stage().start();
+  stage().broken.set("80", "No route to host");
+  await pass(MINUTE + 3_000);
+  stage().api.take();
+  const perMinute: number[] = [];
+  for (let minute = 0; minute < 11; minute++) {
+    await pass(MINUTE);
+    perMinute.push(stage().api.take().length);
+  }
+  expect(Math.max(...perMinute)).toBeLessThan(20);
+  expect(perMinute.filter((writes) => writes > 0).length).toBeGreaterThanOrEqual(7);
 });
 
 test("the last word is written at the end", async () => {

@@ -18,7 +18,7 @@ import { probe } from "../probe/probe.ts";
 import { refusalOf } from "../probe/refusal.ts";
 import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import { parseTarget, type Target } from "../probe/target.ts";
-import { checkpointMs, isCheckpointBetween } from "./checkpoint.ts";
+import { checkpointMs } from "./checkpoint.ts";
 import { recall } from "./recall.ts";
 import { tellings, type Told } from "./tellings.ts";
 
@@ -41,12 +41,12 @@ export interface CheckSourceOptions {
 
 interface Followed {
   readonly uid: string;
-  /** Where in the time between two checkpoints its own one lies, from 0 to 1. */
-  readonly phase: number;
   history: History;
   told: Told;
   /** When the API was last told, by the clock that nobody sets. */
   reportedAt: number;
+  /** How much of the time between two checkpoints it waits for the next one. */
+  wait: number;
   /** Which generation of the check that report was about. */
   generation: number | undefined;
   /** The API was told everything. */
@@ -145,7 +145,7 @@ export class CheckSource implements Runnable {
     // Without memory, what the API shows has been told by whoever wrote it.
     const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
     const reportedAt = isNews ? -Infinity : performance.now();
-    const followed: Followed = { uid, phase: Math.random(), history, told, reportedAt, generation: undefined, isReported: isShown };
+    const followed: Followed = { uid, history, told, reportedAt, wait: Math.random(), generation: undefined, isReported: isShown };
     this.#followed.set(key, followed);
     void journal.snapshot(uid, history);
     if (!recalled?.told) void journal.told(uid, told);
@@ -172,22 +172,25 @@ export class CheckSource implements Runnable {
     followed.history = after;
     followed.isReported = false;
     void this.#options.journal.append(followed.uid, attempt);
-    if (newsOf(before, after) !== undefined || this.#isDue(check, followed)) this.#report(key, followed);
+    if (newsOf(before, after) !== undefined) this.#report(key, followed);
+    else if (this.#isDue(check, followed)) this.#report(key, followed, 1);
   }
 
-  #isDue(check: Check, { reportedAt, phase, history }: Followed): boolean {
+  #isDue(check: Check, { reportedAt, wait, history }: Followed): boolean {
     const { intervalMs = INTERVAL_MS } = this.#options;
     const period = checkpointMs(check, this.#followed.size);
     return (
       period <= intervalMs ||
-      isCheckpointBetween(reportedAt, performance.now(), period, phase) ||
+      performance.now() - reportedAt >= period * wait ||
       reachableOf(check)?.status !== present(history).verdict.status
     );
   }
 
-  #report(key: string, followed: Followed): void {
+  /** Checks that fail together are written together: after that each waits for a while of its own, so that they are not refreshed together. */
+  #report(key: string, followed: Followed, wait = Math.random()): void {
     const { uid, history } = followed;
     followed.reportedAt = performance.now();
+    followed.wait = wait;
     followed.generation = this.#options.checks.get(key)?.metadata.generation;
     followed.isReported = true;
     this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation) });
