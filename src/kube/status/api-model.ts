@@ -205,11 +205,15 @@ function listen<L>(listeners: Set<L>, listener: L): () => void {
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const giveUp = (): void => {
       clearTimeout(timer);
       reject(signal.reason as Error);
-    });
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", giveUp);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", giveUp);
   });
 }
 
