@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Said, SaidSource, SaidTarget } from "../reading/said.ts";
 import { blame } from "./blame.ts";
+import { partly } from "./partly.ts";
 import { silences } from "./silences.ts";
 import { mesh, said, source, target } from "./specimen.ts";
 
@@ -214,4 +215,11 @@ test("failures that have nothing in common are told of together when they are ma
   expect(sentences(mesh(many, far, apart(2)))).toEqual([
     "60 checks fail from 30 sources to 30 targets with nothing in common (Connection timed out)",
   ]);
+});
+
+test("a name that is reached at some of its addresses is told of, and blamed for nothing", () => {
+  const message = "1 of 2 addresses failed: Failed connect to registry.example:443; Network is unreachable (fd00::1)";
+  const all = whole(() => false).map((one): Said => (one.target === registry && one.source !== n1 ? Object.assign(one, { message }) : one));
+  expect(blame(all)).toEqual([]);
+  expect(partly(all)).toEqual([`registry.example:443 is reached, but not at all of its addresses, from 3 sources: ${message}`]);
 });
