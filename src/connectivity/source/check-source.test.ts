@@ -35,7 +35,7 @@ test("an outage is written when it begins and when it ends, with the times at wh
   await pass(30 * MINUTE);
   expect(stage().told).toEqual([
     `c ConnectivityOutageDetected Failed connect to ${TARGET}; No route to host (since ${outage?.start})`,
-    `c ConnectivityRestored ${TARGET}: ${over?.message}`,
+    `c ConnectivityRestored ${TARGET}: ${over?.message} (the outage since ${outage?.start})`,
   ]);
 });
 

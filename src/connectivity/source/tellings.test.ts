@@ -37,8 +37,13 @@ test("a clock that was ahead hides no later outage", () => {
   expect(said([outage(20), outage(9000, 9060)], told).texts).toEqual(["+20"]);
 });
 
+test("two outages that end in the same second are two", () => {
+  const { told } = said([outage(3, 5)], nothing);
+  expect(said([outage(4, 5), outage(3, 5)], told).texts).toEqual(["+4", "-4"]);
+});
+
 test("what was told and is listed no more is told by its time", () => {
-  expect(said([outage(7), outage(3, 5)], { opened: 4000, closed: 4000 }).texts).toEqual(["-3", "+7"]);
+  expect(said([outage(7, 9), outage(3, 5)], { opened: 4000, closed: 2000 }).texts).toEqual(["-3", "+7", "-7"]);
 });
 
 test("an outage without a start is nothing to tell", () => {
