@@ -67,7 +67,9 @@ async function run(options: OutagesOptions): Promise<void> {
         ? [`No outage in the last ${options.since}, by ${counted(all.length, "check")}`]
         : drawIncidents(incidents, now, paintFor(process.stdout));
     const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${harmless(sentence)}`));
-    process.stdout.write([...lines, ...(words.length > 0 ? ["", ...words] : []), ""].join("\n"));
+    process.stdout.write(
+      [...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"),
+    );
     warn(all, from);
   } finally {
     client.close();

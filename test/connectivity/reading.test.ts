@@ -227,7 +227,8 @@ Outages now:
       stdout: `# | BROKE | MENDED | LASTED | WHAT | FROM | WHY | OVERLAPS
 1 | WINDOW | still open | LONG so far | 10.96.0.5:80 (Service shop/web) | node n1, node n2 and node n3 | Connection timed out
 
-1: Service shop/web is not reached at its address: all 3 checks fail, from 3 sources (Connection timed out); nothing else is tried, so it cannot be told whether it is the target
+What the checks say of it:
+  1: Service shop/web is not reached at its address: all 3 checks fail, from 3 sources (Connection timed out); nothing else is tried, so it cannot be told whether it is the target
 `,
       stderr: "",
     });
