@@ -100,3 +100,19 @@ test("every outage is in one incident, whose bounds hold for each of its outages
     { seed: 7, numRuns: 200 },
   );
 });
+
+test("a check that nobody tried while an incident lasted was not well then", () => {
+  const refused = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
+  const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Nothing has been heard" } as const;
+  const { successes = [] } = well("10.0.0.3:80", ago(30));
+  const all = told([
+    check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9))),
+    check("a", "127.0.0.1:80", { conditions: [{ ...refused, lastTransitionTime: ago(5) }] }),
+    check("b", "10.0.0.2:80", {}),
+    check("b", "10.0.0.3:80", { successes, conditions: [{ ...silent, lastTransitionTime: ago(20) }] }),
+    check("b", "10.0.0.4:80", { ...well("10.0.0.4:80", ago(3)), conditions: [{ ...silent, lastTransitionTime: ago(2) }] }),
+  ]);
+  const [incident] = incidentsOf(all.flatMap(({ outages }) => outages));
+  const verdicts = incident && saidThen(all, incident).map(({ verdict }) => verdict);
+  expect(verdicts).toEqual(["failed", "unknown", "unknown", "unknown", "reached"]);
+});

@@ -1,4 +1,5 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { lastResultOf } from "../activity.ts";
 import type { Incident } from "./incidents.ts";
 import type { Said } from "./said.ts";
 import type { SeenOutage } from "./seen-outage.ts";
@@ -10,7 +11,7 @@ export interface Told {
   readonly outages: readonly SeenOutage[];
 }
 
-/** What all checks said while an incident lasted. One that tells of no outage then was well: outages are what checks forget last. */
+/** What all checks said while an incident lasted. One that tells of no outage then was well, if it was tried: outages are what checks forget last. */
 export function saidThen(all: readonly Told[], { outages, brokenBy }: Incident): Said[] {
   const begun = Math.max(...outages.map((outage) => outage.brokenBy));
   const over = Math.min(...outages.map(({ mendedBy = Infinity }) => mendedBy));
@@ -18,8 +19,9 @@ export function saidThen(all: readonly Told[], { outages, brokenBy }: Incident):
   const own = new Map(outages.map((outage) => [outage.said.check, outage]));
   return all
     .filter(({ check, said }) => own.has(said.check) || !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
-    .map(({ said, outages: told }): Said => {
+    .map(({ check, said, outages: told }): Said => {
       const outage = own.get(said.check) ?? told.find(({ brokenBy: from, mendedBy: to = Infinity }) => from <= moment && moment < to);
+      if (!outage && said.verdict === "unknown" && (said.since <= moment || lastResultOf(check) === undefined)) return said;
       if (!outage) return Object.assign({}, said, { verdict: "reached", reason: "ConnectDone", why: "" });
       return Object.assign({}, said, { verdict: "failed", reason: outage.reason, why: outage.why });
     });
