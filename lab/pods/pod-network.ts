@@ -5,6 +5,8 @@ import { managementHost, NODES, type NodeName, numberOf } from "../net/topology.
 const BRIDGE = "pods";
 /** Of all pods. */
 export const POD_NETWORK = "10.244.0.0/16";
+/** Of the cluster IPs of Services, as the API server has it. */
+const SERVICE_NETWORK = "10.96.0.0/12";
 
 /** The address of a node's pod, by a number from 2 to 254. */
 export function podAddress(node: NodeName, number: number): string {
@@ -19,6 +21,8 @@ export async function startPodNetwork(net: Net, network: StartedMachine["network
       `link add ${BRIDGE} up type bridge`,
       `address add ${podAddress(node, 1)}/24 dev ${BRIDGE}`,
       ...podRoutes(node, network),
+      // kube-proxy translates what leaves, and without any route nothing does.
+      `route add ${SERVICE_NETWORK} dev ${BRIDGE}`,
     ]);
     // A packet to a service address may come in on one link and its answer leave by another.
     await host.do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"]);

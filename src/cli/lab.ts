@@ -87,9 +87,9 @@ async function down(): Promise<void> {
 async function status(options: { output?: string }): Promise<void> {
   const running = await background.find();
   if (!running) process.exitCode = EXIT.no;
-  const { nodes, services } = running ? await labLines(running, AbortSignal.timeout(ANSWER_WITHIN_MS)) : { nodes: [], services: [] };
-  if (options.output === "json") printItems("LabNode", nodes);
-  else say(running ? statusTable(running, nodes, services) : "No lab is running; start one with: plumbline lab up");
+  const lines = running && (await labLines(running, AbortSignal.timeout(ANSWER_WITHIN_MS)));
+  if (options.output === "json") printItems("LabNode", lines?.nodes ?? []);
+  else say(lines ? statusTable(running, lines) : "No lab is running; start one with: plumbline lab up");
 }
 
 async function exec(name: string, command: string[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { NODES } from "../../../lab/net/topology.ts";
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { accessFromKubeconfig } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
@@ -9,6 +10,7 @@ import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type AnnouncedService, announcedServices, announcedText } from "./announced-services.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "./api.ts";
+import { reachedLines } from "./reached.ts";
 import type { RunningLab } from "./running.ts";
 
 /** What one node of the lab says of itself. */
@@ -27,15 +29,23 @@ export async function labClient({ kubeconfig }: Pick<RunningLab, "kubeconfig">):
   return new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
 }
 
-/** What the nodes of a running lab say of themselves, and what its services do. */
-export async function labLines(lab: RunningLab, signal: AbortSignal): Promise<{ nodes: NodeLine[]; services: AnnouncedService[] }> {
+/** What is to be told of a running lab. */
+interface LabLines {
+  readonly nodes: readonly NodeLine[];
+  readonly services: readonly AnnouncedService[];
+  readonly checks: readonly PodNetworkConnectivityCheck[];
+}
+
+/** What the nodes of a running lab say of themselves and of what they reach, and what its services do. */
+export async function labLines(lab: RunningLab, signal: AbortSignal): Promise<LabLines> {
   const client = await labClient(lab);
   try {
-    const [nodes, services] = await Promise.all([
+    const [nodes, services, checks] = await Promise.all([
       lab.routers ? routerLines(client, signal) : speakerLines(client, signal),
       servicesOf(client, signal),
+      client.resource(PodNetworkConnectivityCheck).list({ signal }),
     ]);
-    return { nodes, services };
+    return { nodes, services, checks: checks.items };
   } finally {
     client.close();
   }
@@ -74,7 +84,7 @@ async function servicesOf(client: KubeClient, signal: AbortSignal): Promise<Anno
   return announcedServices({ services: services.items, overBgp: overBgp.items, overL2: overL2.items });
 }
 
-export function statusTable(lab: RunningLab, nodes: readonly NodeLine[], services: readonly AnnouncedService[]): string {
+export function statusTable(lab: RunningLab, { nodes, services, checks }: LabLines): string {
   const where = lab.kernel === "uml" ? "User-Mode Linux" : "this machine's kernel";
   const width = Math.max(...nodes.map(({ conditions }) => conditions.length), "CONDITIONS".length) + 3;
   return [
@@ -85,5 +95,6 @@ export function statusTable(lab: RunningLab, nodes: readonly NodeLine[], service
     `${"NODE".padEnd(8)}${"CONDITIONS".padEnd(width)}SESSIONS`,
     ...nodes.map(({ node, conditions, sessions }) => `${node.padEnd(8)}${conditions.padEnd(width)}${sessions}`.trimEnd()),
     ...(services.length > 0 ? ["", ...services.map((service) => `Service ${announcedText(service)}`)] : []),
+    ...(checks.length > 0 ? ["", ...reachedLines(checks, Date.now())] : []),
   ].join("\n");
 }
