@@ -37,7 +37,7 @@ const SCOPES = [
 export type Scope = (typeof SCOPES)[number];
 
 /** Which of the checks in a scope: those to names that must be looked up, to Services at their addresses, by one address family. */
-export type Way = "any" | "lookup" | "service" | "IPv4" | "IPv6";
+type Way = "any" | "lookup" | "service" | "IPv4" | "IPv6";
 
 export interface Cause {
   readonly scope: Scope;

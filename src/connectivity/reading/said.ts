@@ -1,8 +1,8 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { keyOf } from "../../api/kind.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { lastResultOf } from "../activity.ts";
 import { fromStatus } from "../history/from-status.ts";
-import type { Past } from "../history/history.ts";
 import { present } from "../history/reduce.ts";
 import { sourceNodeMark, targetMark, targetNodeMark } from "../marks.ts";
 import { parseTarget } from "../probe/target.ts";
@@ -58,20 +58,14 @@ const SILENT_MS = 30 * 60_000;
 
 /** What a check says now. */
 export function saidBy(check: PodNetworkConnectivityCheck, places: Places, now: number): Said {
-  const { successes, failures, verdict } = present(fromStatus(check.status, now));
-  const { status, reason, message, since } = verdict;
+  const { status, reason, message, since } = present(fromStatus(check.status, now)).verdict;
   const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
-  const seen = newest({ successes, failures }) ?? since;
+  const seen = lastResultOf(check) ?? since;
   if (status !== "Unknown" && now - seen > SILENT_MS)
     return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has told nothing since", why: "", since: seen };
   if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
   if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };
   return { ...about, verdict: "failed", reason, message, why: failureText(message), since };
-}
-
-function newest({ successes, failures }: Pick<Past, "successes" | "failures">): number | undefined {
-  const times = [successes[0]?.at, failures[0]?.at].filter((at) => at !== undefined);
-  return times.length > 0 ? Math.max(...times) : undefined;
 }
 
 function whoTries(check: PodNetworkConnectivityCheck, places: Places): SaidSource {
