@@ -11,6 +11,7 @@ import { AgentWatch } from "../kube/members/agent-watch.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { leanCheck } from "./activity.ts";
+import { LostLeases } from "./lost-leases.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
 import { sourceOfLease, sourceSelector } from "./source-lease.ts";
@@ -49,12 +50,14 @@ export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: Connecti
   manager.add(writer, { stage: "writers", leaderOnly: true });
 
   const selection = { labelSelector: sourceSelector };
+  const leases = manager.cache(Lease, selection);
+  const lost = new LostLeases(leases, (source) => checks.by("pod", source).length > 0);
   const pods = new AgentWatch({
     client,
     namespace: systemNamespace,
-    leases: manager.cache(Lease, selection),
+    leases,
     holders: { selection, nameOf: sourceOfLease },
-    reported: () => [],
+    reported: () => lost.sources(),
     published: () => Promise.resolve(undefined),
     onDoubt: () => {},
     log,

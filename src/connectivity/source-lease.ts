@@ -4,7 +4,7 @@ import { componentLabel } from "../kube/members/agent-lease.ts";
 
 /** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */
 
-export const podAnnotation = "plumbline.dev/pod";
+const podAnnotation = "plumbline.dev/pod";
 const component = "check-source";
 export const sourceSelector = `${componentLabel}=${component}`;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
@@ -47,7 +47,7 @@ async function reachable(name: string, namespace: string): Promise<string> {
 }
 
 /** Renews the Lease of a pod until it is told to fall silent. */
-function beats(namespace: string, pod: string): () => Promise<void> {
+function beats({ onTestFinished }: TestContext, namespace: string, pod: string): () => Promise<void> {
   const stopping = new AbortController();
   const metadata = () => ({ ...sourceLease(pod), namespace });
   const beating = leaseBeat({ client: cluster.client, holder: pod, metadata, log, durationMs, renewMs: durationMs / 4 }).run(
@@ -61,77 +61,80 @@ function beats(namespace: string, pod: string): () => Promise<void> {
   return stop;
 }
 
-test("checks of a pod that falls silent are Unknown, with all else that stands in them; those of its namesake and of others are not", async () => {
-  const silence = beats("shop", "web");
-  beats("bank", "web");
-  beats("shop", "api");
-  await check("web-1", "shop", "web");
-  await check("web-2", "shop", "web");
-  await check("web", "bank", "web");
-  await check("api", "shop", "api");
-  // Longer than one duration: a Lease that is renewed says enough.
-  await sleep(2 * durationMs);
-  expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
+// Each waits most of the time.
+describe.concurrent("the controller", () => {
+  test("checks of a pod that falls silent are Unknown, with all else that stands in them; those of its namesake and of others are not", async (context) => {
+    const silence = beats(context, "shop", "web");
+    beats(context, "bank", "web");
+    beats(context, "shop", "api");
+    await check("web-1", "shop", "web");
+    await check("web-2", "shop", "web");
+    await check("web", "bank", "web");
+    await check("api", "shop", "api");
+    // Longer than one duration: a Lease that is renewed says enough.
+    await sleep(2 * durationMs);
+    expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
 
-  await silence();
-  await eventually(async () => {
-    const said =
-      /^Unknown Stale: Nothing has been heard of the source web since 20\d\d-\S+Z; what else stands here is what it last reported$/;
-    for (const name of ["web-1", "web-2"]) expect(await reachable(name, "shop")).toMatch(said);
+    await silence();
+    await eventually(async () => {
+      const said =
+        /^Unknown Stale: Nothing has been heard of the source web since 20\d\d-\S+Z; what else stands here is what it last reported$/;
+      for (const name of ["web-1", "web-2"]) expect(await reachable(name, "shop")).toMatch(said);
+    });
+    const { status: marked } = await checks().get("web-1", { namespace: "shop", signal });
+    expect({ ...marked, conditions: marked?.conditions?.slice(1) }).toEqual({ ...status, conditions: status.conditions?.slice(1) });
+    for (const [name, namespace] of [
+      ["web", "bank"],
+      ["api", "shop"],
+    ] as const)
+      expect(await reachable(name, namespace)).toBe("True ConnectDone: Connected to 10.0.0.1:80");
+
+    // What the source says when it is back is not marked again.
+    beats(context, "shop", "web");
+    await checks().patchStatus({ name: "web-1", namespace: "shop" }, { status }, { signal });
+    await sleep(2 * durationMs);
+    expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
   });
-  const { status: marked } = await checks().get("web-1", { namespace: "shop", signal });
-  expect({ ...marked, conditions: marked?.conditions?.slice(1) }).toEqual({ ...status, conditions: status.conditions?.slice(1) });
-  for (const [name, namespace] of [
-    ["web", "bank"],
-    ["api", "shop"],
-  ] as const)
-    expect(await reachable(name, namespace)).toBe("True ConnectDone: Connected to 10.0.0.1:80");
 
-  // What the source says when it is back is not marked again.
-  beats("shop", "web");
-  await checks().patchStatus({ name: "web-1", namespace: "shop" }, { status }, { signal });
-  await sleep(2 * durationMs);
-  expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
-});
+  test("a pod that is gone with its Lease is silent too", async (context) => {
+    const silence = beats(context, "shop", "gone");
+    await check("gone", "shop", "gone");
+    await eventually(async () => void (await cluster.client.resource(Lease).get("check-gone", { namespace: "shop", signal })));
+    // Long enough for the controller to have seen it.
+    await sleep(durationMs / 2);
+    await silence();
+    await cluster.client.resource(Lease).delete({ name: "check-gone", namespace: "shop" }, { signal });
+    await eventually(async () => expect(await reachable("gone", "shop")).toMatch(/^Unknown Stale/));
+  });
 
-test("a pod that is gone with its Lease is silent too", async () => {
-  const silence = beats("shop", "gone");
-  await check("gone", "shop", "gone");
-  await eventually(async () => void (await cluster.client.resource(Lease).get("check-gone", { namespace: "shop", signal })));
-  // Long enough for the controller to have seen it.
-  await sleep(durationMs / 2);
-  await silence();
-  await cluster.client.resource(Lease).delete({ name: "check-gone", namespace: "shop" }, { signal });
-  await eventually(async () => expect(await reachable("gone", "shop")).toMatch(/^Unknown Stale/));
-});
+  test("checks of a node go by the heartbeat of its agent", async () => {
+    await cluster.node("n1", "192.0.2.1");
+    const stopping = new AbortController();
+    const beating = heartbeat({
+      client: cluster.client,
+      namespace: SYSTEM,
+      node: "n1",
+      nodeUid: () => undefined,
+      log,
+      durationMs,
+      renewMs: durationMs / 4,
+    }).run(stopping.signal);
+    await check("n1", SYSTEM, "n1", { "plumbline.dev/node": "n1" });
+    await sleep(2 * durationMs);
+    expect(await reachable("n1", SYSTEM)).toMatch(/^True/);
+    stopping.abort();
+    await beating;
+    await eventually(async () => expect(await reachable("n1", SYSTEM)).toMatch(/^Unknown Stale: Nothing has been heard of the source n1/));
+  });
 
-test("checks of a node go by the heartbeat of its agent", async () => {
-  await cluster.node("n1", "192.0.2.1");
-  const stopping = new AbortController();
-  const beating = heartbeat({
-    client: cluster.client,
-    namespace: SYSTEM,
-    node: "n1",
-    nodeUid: () => undefined,
-    log,
-    durationMs,
-    renewMs: durationMs / 4,
-  }).run(stopping.signal);
-  await check("n1", SYSTEM, "n1", { "plumbline.dev/node": "n1" });
-  await sleep(2 * durationMs);
-  expect(await reachable("n1", SYSTEM)).toMatch(/^True/);
-  stopping.abort();
-  await beating;
-  await eventually(async () => expect(await reachable("n1", SYSTEM)).toMatch(/^Unknown Stale: Nothing has been heard of the source n1/));
-});
-
-test("a checker without Lease is left in peace", async () => {
-  await check("theirs", "shop", "their-pod");
-  await checks().create(
-    { metadata: { name: "new", namespace: "shop" }, spec: { sourcePod: "their-pod", targetEndpoint: "a:1" } },
-    { signal },
-  );
-  await sleep(3 * durationMs);
-  expect(await reachable("theirs", "shop")).toMatch(/^True/);
-  expect(await reachable("new", "shop")).toBe("undefined undefined: undefined");
+  test("a checker without Lease is left in peace", async () => {
+    await check("theirs", "shop", "their-pod");
+    await checks().create(
+      { metadata: { name: "new", namespace: "shop" }, spec: { sourcePod: "their-pod", targetEndpoint: "a:1" } },
+      { signal },
+    );
+    await sleep(3 * durationMs);
+    expect(await reachable("theirs", "shop")).toMatch(/^True/);
+    expect(await reachable("new", "shop")).toBe("undefined undefined: undefined");
+  });
 });
