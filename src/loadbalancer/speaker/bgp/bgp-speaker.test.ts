@@ -332,6 +332,17 @@ describe("what FRR refuses", () => {
     expect(speaker.refusals).toEqual(NOTHING_REFUSED);
   });
 
+  test("is also what does not go together with the rest, of which FRR is not told", async () => {
+    const { speaker, apply } = stage();
+    const contrary = [
+      offer("10.0.0.1/32", { localPref: 100 }),
+      offer("10.0.0.1/32", { advertisement: "young", created: 1, localPref: 200 }),
+    ];
+    await apply(PLAIN, { "shop/web": contrary });
+    const leftOut = new Map([["shop/web", [{ advertisement: "young", prefix: "10.0.0.1/32", peers: ["tor"] }]]]);
+    expect(speaker.refusals).toEqual({ ...NOTHING_REFUSED, leftOut });
+  });
+
   test("of the extras is theirs", async () => {
     const { frr, apply } = stage();
     frr.refuses = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
