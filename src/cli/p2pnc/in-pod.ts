@@ -50,6 +50,9 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
     allowed: options.allowTarget,
     intervalMs: options.interval,
   });
+  manager.addCheck("checks", () => {
+    if (!checks.synced) throw new Error("not yet read");
+  });
   if (named.size > 0) manager.add(namedChecks({ checks, named, pod: pod.name, log }));
   manager.add(leaseBeat({ client, holder: pod.name, metadata: () => leaseOf(pod), log, ...LEASE }));
   manager.add(events, { stage: "writers" });

@@ -6,7 +6,7 @@ import { aborted } from "../../kube/controller/ending.ts";
 import type { Log } from "../../kube/log.ts";
 
 interface NamedChecksOptions {
-  checks: Pick<Cache<PodNetworkConnectivityCheck>, "list" | "subscribe">;
+  checks: Pick<Cache<PodNetworkConnectivityCheck>, "list" | "subscribe" | "waitForSync">;
   /** The targets, by the name of the check. */
   named: ReadonlyMap<string, Target>;
   pod: string;
@@ -18,6 +18,7 @@ export function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Ru
   return {
     name: "named checks",
     async run(signal) {
+      await checks.waitForSync(signal);
       const said = new Set<string>();
       const missing = new Set(named.keys()).difference(new Set(checks.list().map(({ metadata }) => metadata.name)));
       for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once somebody creates it");

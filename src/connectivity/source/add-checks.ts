@@ -36,7 +36,7 @@ export function addChecks({
   stateDirectory,
   ...source
 }: ChecksOptions): Cache<PodNetworkConnectivityCheck> {
-  const checks = manager.cache(PodNetworkConnectivityCheck, {
+  const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     ...selection,
     // Of what others try, only that it is there.
     transform: ({ status, ...check }) => (status && source.targetOf(check) !== undefined ? { ...check, status } : check),

@@ -367,6 +367,27 @@ test("not ready until every cache is read and every check passes; nothing starts
   await expect(fetch(`http://${address}/livez`)).rejects.toThrow("fetch failed");
 });
 
+test("a late cache that cannot be read holds up nobody but its readers", async () => {
+  vi.useRealTimers();
+  const all = manager({ healthAddress: "127.0.0.1:0" });
+  const cache = all.lateCache(ConfigMap);
+  all.add(part("allocator"));
+  all.add({
+    name: "reader",
+    async run(signal) {
+      await cache.waitForSync(signal);
+      story.push("reader reads");
+    },
+  });
+  const run = settled(all.run(stop.signal));
+  const response = await fetch(`http://${await healthAddress()}/readyz`);
+  expect(response.status).toBe(200);
+  await vi.waitFor(() => expect(story).toEqual(["allocator starts"]));
+  stop.abort();
+  expect(await run).toBe("fine");
+  expect(story).toEqual(["allocator starts", "allocator ends", "allocator ended", "client closed"]);
+});
+
 test("while it ends it is no longer ready, but still alive", async () => {
   vi.useRealTimers();
   const all = manager({ healthAddress: "127.0.0.1:0" });

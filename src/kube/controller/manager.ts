@@ -36,6 +36,7 @@ export class Manager {
   readonly #healthAddress: string | undefined;
   readonly #leader: Pick<LeaderElector, "run"> | undefined;
   readonly #caches: { readonly cache: Cache<KubeObject>; readonly options: object }[] = [];
+  readonly #lateCaches: Pick<Cache<KubeObject>, "start">[] = [];
   readonly #members: (Member & { leaderOnly: boolean })[] = [];
   readonly #checks = new Map<string, Check>();
   readonly #stop = new AbortController();
@@ -61,6 +62,16 @@ export class Manager {
     return cache;
   }
 
+  /**
+   * A cache that is started with the others and that nobody waits for, as with parts that must not hold up the rest where their kinds or rights are
+   * not there yet. Whoever reads it waits for it.
+   */
+  lateCache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
+    const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
+    this.#lateCaches.push(cache);
+    return cache;
+  }
+
   add(runnable: Runnable, options: { stage?: Stage; leaderOnly?: boolean } = {}): void {
     const { stage = "controllers", leaderOnly = false } = options;
     this.#members.push({ runnable, stage, leaderOnly });
@@ -78,7 +89,7 @@ export class Manager {
     const health = new HealthServer(this.#checks);
     try {
       if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
-      for (const { cache } of this.#caches) cache.start(watching.signal);
+      for (const cache of [...this.#caches.map(({ cache }) => cache), ...this.#lateCaches]) cache.start(watching.signal);
       await Promise.all(this.#caches.map(({ cache }) => cache.waitForSync(this.#stop.signal)));
       this.#man(false);
       const leading = this.#lead();
