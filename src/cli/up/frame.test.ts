@@ -74,3 +74,12 @@ test("of more objects than fit, those that are not well and those that changed l
     "  and 5 more",
   ]);
 });
+
+test("of connectivity checks only those that fail have a row", () => {
+  const check = (name: string, status: "True" | "False" | "Unknown") =>
+    row(name, { kind: "PodNetworkConnectivityCheck", conditions: [{ type: "Reachable", status }] });
+  const rows = [row("red"), check("a", "True"), check("b", "False"), check("c", "Unknown")];
+  const names = (lines: readonly string[]) => lines.slice(3).map((line) => line.split(/ {3,}/)[2] ?? line);
+  expect(names(drawn({ rows }))).toEqual(["red", "b", "and 2 more: plumbline get plumbline -A"]);
+  expect(names(drawn({ rows: rows.slice(0, 1) }))).toEqual(["red"]);
+});

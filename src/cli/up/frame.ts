@@ -1,3 +1,4 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { ageOf } from "../../embedded/http/table/age.ts";
 import { type Cell, Columns } from "../printing/columns.ts";
 import { type Paint, statusColour } from "../printing/paint.ts";
@@ -31,8 +32,10 @@ export function frame({ head, rows, problems, news }: Picture, height: number, p
 
 function table(rows: readonly Row[], room: number, paint: Paint, now: number): string[] {
   if (rows.length === 0) return ["There is nothing yet: put manifests into the directory."];
-  const all = rows.length < room;
-  const shown = all ? rows : mostTelling(rows, room - 2);
+  const worth = rows.filter(isWorthARow);
+  const fits = worth.length + (worth.length < rows.length ? 1 : 0) < room;
+  const shown = fits ? worth : mostTelling(worth, room - 2);
+  const left = rows.length - shown.length;
   const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): Cell => ({ text }));
   const cells = shown.map((row): Cell[] => [
     { text: row.kind },
@@ -43,7 +46,12 @@ function table(rows: readonly Row[], room: number, paint: Paint, now: number): s
     { text: fileOf(row) },
   ]);
   const lines = new Columns(paint).lines([header, ...cells]);
-  return all ? lines : [...lines, `and ${rows.length - shown.length} more: plumbline get plumbline -A`];
+  return left === 0 ? lines : [...lines, `and ${left} more: plumbline get plumbline -A`];
+}
+
+/** Checks are many, and while they succeed they all say the same. */
+function isWorthARow({ kind, conditions }: Row): boolean {
+  return kind !== PodNetworkConnectivityCheck.kind || conditions.some(({ status }) => status === "False");
 }
 
 /** Those that are not well, then those that have changed last; in their usual order. */
