@@ -43,6 +43,11 @@ describe("what fails is one", () => {
       "Node n2 is cut off from the rest: all 17 checks fail, from 4 sources to 13 targets (Connection timed out), while 31 other checks succeed",
     ],
     [
+      "node, and a Service answers on it",
+      whole((from, to) => (from === n2) !== (to.node === "n2") && !(from === n2 && to === db)),
+      "Node n2 is cut off from the rest: all 16 checks fail, from 4 sources to 12 targets (Connection timed out), while 32 other checks succeed",
+    ],
+    [
       "node that is heard from",
       whole((from, to) => from !== n2 && to.node === "n2"),
       "Nothing gets into node n2: all 6 checks fail, from 3 sources to 2 targets (Connection timed out), while all of these sources reach other targets",

@@ -1,5 +1,5 @@
 import type { Said } from "../reading/said.ts";
-import { type Cause, causesOf, fails, keyOfCause, rankOf, refutes } from "./cause.ts";
+import { type Cause, causesOf, keyOfCause, rankOf, refutes } from "./cause.ts";
 import { leftovers, type Mixture } from "./mixture.ts";
 import { mixtureSentence, sentenceOf } from "./sentence.ts";
 
@@ -63,7 +63,6 @@ function suspectsOf(failing: readonly Said[], all: readonly Said[]): Suspect[] {
   const suspects = new Map<string, Suspect>();
   for (const [place, said] of failing.entries()) {
     for (const cause of causesOf(said)) {
-      if (!fails(said, cause)) continue;
       const key = keyOfCause(cause);
       const known = suspects.get(key);
       if (known) known.victims.push(place);

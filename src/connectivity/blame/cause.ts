@@ -116,12 +116,7 @@ function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | u
   return sides;
 }
 
-/** Whether what the check says speaks for this way having failed. */
-export function fails({ verdict, reason }: Said, { way }: Cause): boolean {
-  return verdict === "failed" && (way !== "lookup" || reason === "DNSError");
-}
-
-/** Whether it speaks against the cause. */
+/** Whether what the check says speaks against the cause. */
 export function refutes({ verdict, reason, target }: Said, { scope, way }: Cause): boolean {
   // A name that was looked up was looked up, also where nobody answered at its address.
   if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");
