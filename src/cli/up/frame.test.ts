@@ -18,6 +18,9 @@ function drawn(picture: Partial<Picture>, height = 24, paint = plain): string[] 
   return frame({ head: ["HEAD"], rows: [], problems: [], news: [], ...picture }, height, paint, now);
 }
 
+/** Of the rows, and what stands below them as it is. */
+const names = (lines: readonly string[]) => lines.slice(3).map((line) => line.split(/ {3,}/)[2] ?? line);
+
 test("objects are shown with their conditions, problems and news below", () => {
   const node = row("n1", {
     kind: "RouterNodeConfigurationStatus",
@@ -79,7 +82,6 @@ test("of connectivity checks only those that fail have a row", () => {
   const check = (name: string, status: "True" | "False" | "Unknown") =>
     row(name, { kind: "PodNetworkConnectivityCheck", conditions: [{ type: "Reachable", status }] });
   const rows = [row("red"), check("a", "True"), check("b", "False"), check("c", "Unknown")];
-  const names = (lines: readonly string[]) => lines.slice(3).map((line) => line.split(/ {3,}/)[2] ?? line);
   expect(names(drawn({ rows }))).toEqual(["red", "b", "and 2 more: plumbline get plumbline -A"]);
   expect(names(drawn({ rows: rows.slice(0, 1) }))).toEqual(["red"]);
 });
