@@ -39,8 +39,8 @@ const SILENCE_MS = 180_000;
 /** The controller's half of connectivity: which checks there are, whose source has fallen silent, and which nobody has a use for any more. */
 export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: ConnectivityOptions): void {
   const { manager, client, log, namespace: systemNamespace, events, budget } = options;
-  const meshes = manager.cache(ConnectivityMesh);
-  const checks = manager.cache(PodNetworkConnectivityCheck, {
+  const meshes = manager.lateCache(ConnectivityMesh);
+  const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     transform: leanCheck,
     indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""], ...sourceIndexes(systemNamespace) },
   });
@@ -50,7 +50,7 @@ export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: Connecti
   manager.add(writer, { stage: "writers", leaderOnly: true });
 
   const selection = { labelSelector: sourceSelector };
-  const leases = manager.cache(Lease, selection);
+  const leases = manager.lateCache(Lease, selection);
   const lost = new LostLeases(leases, (source) => checks.by("pod", source).length > 0);
   const pods = new AgentWatch({
     client,

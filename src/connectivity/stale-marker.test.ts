@@ -160,7 +160,7 @@ test("a check is marked when its source falls silent, once, and not again when t
   staged(async (stage) => {
     stage.pods.beats("shop/web");
     stage.put(well(0));
-    await wait(60 * minute);
+    await wait(20 * minute);
     expect(stage.shown("shop/a")).toBe("True ConnectDone");
     stage.pods.fallsSilent("shop/web");
     await wait(minute);
@@ -169,7 +169,7 @@ test("a check is marked when its source falls silent, once, and not again when t
     stage.put(well(0));
     await wait(minute);
     stage.pods.beats("shop/web");
-    await wait(60 * minute);
+    await wait(20 * minute);
     expect([stage.shown("shop/a"), stage.marks]).toEqual(["True ConnectDone", 1]);
   }));
 

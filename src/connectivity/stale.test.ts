@@ -16,11 +16,25 @@ const silent: SourceSign = { is: "silent", since: new Date("2026-11-16T08:00:30.
 const since = "since 2026-11-16T08:00:30Z; what else stands here is what it last reported";
 const none: SourceSign = { is: "none" };
 
+const mute = {
+  message: "The source web is alive and has told nothing of this check for long: it makes no checks, or cannot read them",
+};
+
 type Case = [string, PodNetworkConnectivityCheck, SourceSign, Seen, number, ReturnType<typeof staleness>];
 
 test.each<Case>([
-  ["whose source lives is not stale", tried, { is: "alive" }, { since: 0 }, 99 * minute, undefined],
-  ["that is new and whose source lives is not stale", untried, { is: "alive" }, { since: 0 }, 99 * minute, undefined],
+  ["whose source lives is not stale", tried, { is: "alive" }, { since: 0, heardAt: 80 * minute }, 99 * minute, { againMs: 11 * minute }],
+  ["that is new and whose source lives is not stale", untried, { is: "alive" }, { since: 0 }, 9 * minute, { againMs: 21 * minute }],
+  ["of which a living source says nothing any more is stale", tried, { is: "alive" }, { since: 0, heardAt: 9 }, 30 * minute + 9, mute],
+  ["of which a living source never says anything is stale", untried, { is: "alive" }, { since: 0 }, 30 * minute, mute],
+  [
+    "that cannot be tried need not be told of again",
+    saying("Unknown", "TargetRefused"),
+    { is: "alive" },
+    { since: 0 },
+    99 * minute,
+    undefined,
+  ],
   ["whose source is silent is stale", tried, silent, { since: 0 }, 1, { message: `Nothing has been heard of the source web ${since}` }],
   [
     "that says it is reachable is stale all the same",

@@ -20,6 +20,9 @@ const UNTRIED_MS = 3 * INTERVAL_MS;
 /** Without a Lease: results are written every ten minutes at the latest, by us and by OpenShift's own checker. */
 const LEASELESS_MS = 600_000 + 3 * INTERVAL_MS;
 
+/** With a Lease: who lives and writes nothing for as long as three of the longest checkpoints does not try it, as an agent that was told not to. */
+const MUTE_MS = 3 * 600_000;
+
 /** Why the check must be marked Stale now, or in how many milliseconds to look again; undefined when only news can change anything. */
 export function staleness(
   check: PodNetworkConnectivityCheck,
@@ -27,8 +30,14 @@ export function staleness(
   seen: Seen,
   now: number,
 ): { message: string } | { againMs: number } | undefined {
-  if (sign.is === "alive" || isSettled(check)) return undefined;
+  if (isSettled(check)) return undefined;
   const { since, heardAt = -Infinity, markedAt = Infinity } = seen;
+  if (sign.is === "alive") {
+    // What a source says once of a check that it cannot try, it need not say again.
+    if (reachableOf(check)?.status === "Unknown") return undefined;
+    const waitMs = Math.max(since, heardAt) + MUTE_MS - now;
+    return waitMs > 0 ? { againMs: waitMs } : { message: mute(check) };
+  }
   if (sign.is === "silent") {
     // One whose results keep coming although nobody renews the Lease is judged by the results.
     const waitMs = heardAt > markedAt ? heardAt + LEASELESS_MS - now : 0;
@@ -48,6 +57,10 @@ function isSettled(check: PodNetworkConnectivityCheck): boolean {
 
 function silentSince(check: PodNetworkConnectivityCheck, since: Date): string {
   return `Nothing has been heard of the source ${sourceOf(check)} since ${metaTime(since)}; what else stands here is what it last reported`;
+}
+
+function mute(check: PodNetworkConnectivityCheck): string {
+  return `The source ${sourceOf(check)} is alive and has told nothing of this check for long: it makes no checks, or cannot read them`;
 }
 
 function untried(check: PodNetworkConnectivityCheck): string {
