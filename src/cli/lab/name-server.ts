@@ -10,10 +10,16 @@ export const NAME_SERVER_PROCESS = "names/name-server\\.ts ";
 /** In the lab's machine: what the name server says instead of what is so. */
 export const LIES_FILE = "/run/plumbline-lab-lies";
 
-/** Each node has its own /run, and the machine's /etc is not ours to write to. */
+/**
+ * Each node has directories of its own, and in one of them may be what /etc/resolv.conf points to, with nothing there yet. Where it points to the
+ * machine's, that one is not ours to write to.
+ */
 const USE_NAME_SERVER = `
-printf 'nameserver %s\\noptions timeout:1 attempts:2\\n' "$1" >/run/resolv.conf
-mount -n --bind /run/resolv.conf "$(readlink -f /etc/resolv.conf)"
+file=$(readlink -m /etc/resolv.conf)
+own=/run/plumbline-resolv.conf
+case $file in /run/*) own=$file && mkdir -p "\${file%/*}" ;; esac
+printf 'nameserver %s\\noptions timeout:1 attempts:2\\n' "$1" >"$own"
+[ "$own" = "$file" ] || mount -n --bind "$own" "$file"
 `;
 
 /** A stand-in for the name server of a cluster, and nodes that ask it: it knows each service, and itself as dns.lab. Returns what ends it. */
