@@ -22,6 +22,7 @@ interface ConnectivityOptions extends ChecksOptions {
 
 /** Of many causes people read the first few. */
 const SENTENCES_SHOWN = 10;
+const OUTAGES_SHOWN = 20;
 
 export function configure(command: Command): void {
   withChecks(command)
@@ -85,13 +86,21 @@ function textOf({ said, blames, silent, open, now }: Picture, paint: Paint): str
     ...titled("Why:", sentences(blames.map(({ sentence }) => sentence))),
     ...titled("Not known:", sentences(silent.map(({ sentence }) => sentence))),
     ...titled("Partly:", sentences(partly(said))),
-    ...titled("Outages now:", drawIncidents(open, now, paint), open.length > 0),
+    ...titled("Outages now:", open.length > 0 ? outagesNow(open, now, paint) : []),
   ];
   return sections.map((lines) => lines.map((line) => `${line}\n`).join("")).join("\n");
 }
 
-function titled(title: string, lines: readonly string[], has = lines.length > 0): string[][] {
-  return has ? [[title, ...lines.map((line) => `  ${line}`)]] : [];
+function titled(title: string, lines: readonly string[]): string[][] {
+  return lines.length > 0 ? [[title, ...lines.map((line) => `  ${line}`)]] : [];
+}
+
+function outagesNow(open: readonly Incident[], now: number, paint: Paint): string[] {
+  const more = open.length - OUTAGES_SHOWN;
+  return [
+    ...drawIncidents(open.slice(0, OUTAGES_SHOWN), now, paint),
+    ...(more > 0 ? [`and ${more} more; plumbline outages has all of them`] : []),
+  ];
 }
 
 function sentences(all: readonly string[]): string[] {
