@@ -148,6 +148,35 @@ test("where the elected node finds the address in use that is said, with an Even
   await cluster.client.resource(L2Advertisement).delete(all, { signal });
 });
 
+test("where another than the elected node answers it is named as soon as it says so, and no longer than it does", async () => {
+  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
+  await cluster.pool("stood-in", ["192.0.2.0/24"]);
+  await cluster.service("stood-in");
+  await endpoints("stood-in", "n1");
+  const named = (node: string) =>
+    eventually(async () =>
+      expect(await announced("stood-in")).toMatchObject({ status: "True", message: `L2: ${node} answers for it, 1 more could` }),
+    );
+  await eventually(async () => expect(await announced("stood-in")).toMatchObject({ status: "True" }));
+  const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("stood-in"))?.message ?? "") ?? [];
+  const other = elected === "n1" ? "n2" : "n1";
+  const statuses = cluster.client.resource(ServiceL2Status);
+  const place = { name: "stood-in", namespace: "shop" };
+  const condition = {
+    type: "Announced",
+    status: "True",
+    reason: "Announcing",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  } as const;
+  await statuses.create({ metadata: { ...place, annotations: { [nodeAnnotation]: other } } }, { signal });
+  await statuses.patchStatus(place, { status: { conditions: [condition] } }, { signal });
+  await named(other);
+  await statuses.patchStatus(place, { status: { conditions: [{ ...condition, status: "Unknown", reason: "AgentSilent" }] } }, { signal });
+  await named(elected);
+  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
 /** What the speaker of a node says of its configuration, and that it announces a Service. */
 async function speaks(node: string, result: "Valid" | "Invalid", service?: string): Promise<void> {
   const annotations = { [nodeAnnotation]: node };

@@ -56,6 +56,42 @@ describe("announced", () => {
   });
 });
 
+describe("elected, but another answers", () => {
+  const there = landscape({ l2Ads: [l2Ad("all")] });
+  const [, elected = ""] = /^L2: (n\d)/.exec(announcedCondition(web, there, undefined).message) ?? [];
+  const [other = "", ...more] = racks.map(({ name }) => name).filter((name) => name !== elected);
+
+  test("who says so itself is named", () => {
+    expect(announcedCondition(web, there, undefined, { answering: other })).toMatchObject({
+      status: "True",
+      message: `L2: ${other} answers for it, 2 more could`,
+    });
+  });
+
+  test("also where nodes are in doubt, whether it is one of them or not", () => {
+    for (const doubtful of [[elected], [other], more]) {
+      const inDoubt = landscape({ l2Ads: [l2Ad("all")] }, racks, { doubtful });
+      expect(announcedCondition(web, inDoubt, undefined, { answering: other }).message).toBe(`L2: ${other} answers for it, 2 more could`);
+    }
+  });
+
+  test("one that is silent, that may not answer any more or that nobody knows is not believed", () => {
+    const silent = landscape({ l2Ads: [l2Ad("all")] }, racks, { dead: [other] });
+    expect(announcedCondition(web, silent, undefined, { answering: other }).message).toBe(`L2: ${elected} answers for it, 1 more could`);
+    const excluded = racks.map((one) => (one.name === other ? node(other, { excluded: true }) : one));
+    const without = landscape({ l2Ads: [l2Ad("all")] }, excluded);
+    expect(announcedCondition(web, without, undefined, { answering: other }).message).toBe(`L2: ${elected} answers for it, 1 more could`);
+    expect(announcedCondition(web, there, undefined, { answering: "n9" }).message).toBe(`L2: ${elected} answers for it, 2 more could`);
+  });
+
+  test("what is left in a report does not make up for an advertisement that is gone", () => {
+    const uncovered = landscape({});
+    expect(announcedCondition(web, uncovered, undefined, { answering: other })).toMatchObject({ reason: "noMatchingAdvertisement" });
+    const overBgp = landscape({ bgpAds: [bgpAd("all")] });
+    expect(announcedCondition(web, overBgp, undefined, { answering: other }).message).toBe("BGP: 3 nodes announce it");
+  });
+});
+
 describe("elected, but kept from answering", () => {
   const [alone] = racks;
   const words = "02:00:00:00:00:07 on eth0 answers for 192.0.2.1; the node takes the address when that stops";

@@ -25,7 +25,7 @@ export interface Said {
   readonly hindrance?: Hindrance | undefined;
   /** The doubtful ones that announce it over BGP. */
   readonly overBgp?: ReadonlySet<string>;
-  /** The doubtful one that answers for it. */
+  /** Who answers for it. */
   readonly answering?: string | undefined;
 }
 
@@ -39,10 +39,10 @@ export function announcedCondition(
   said: Said = {},
 ): ConditionReport {
   if (service.addresses.length === 0) return not("noIPAllocated", refusal ?? "There is no address to announce");
-  const { config, pools } = landscape;
+  const { config, pools, doubtful } = landscape;
   const pool = pools.poolOfAll(service.addresses);
   const overBgp = (pool && adsOf(config.bgpAds, pool.name).length > 0) || (said.overBgp?.size ?? 0) > 0;
-  const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || said.answering !== undefined;
+  const overL2 = (pool && adsOf(config.l2Ads, pool.name).length > 0) || isIn(doubtful, said.answering);
   if (!overBgp && !overL2) {
     return pool
       ? not("noMatchingAdvertisement", `No BGPAdvertisement and no L2Advertisement that is in effect covers pool ${pool.name}`)
@@ -66,17 +66,22 @@ function answerOf(service: ServiceView, landscape: Landscape, { answering, hindr
   const election = landscape.elections.hold(service, landscape);
   const order = "order" in election ? election.order : [];
   const [elected] = order;
-  const isDoubtful = elected !== undefined && landscape.doubtful.has(elected);
   if (elected !== undefined && elected === hindrance?.node) {
     return { not: hindrance.reason, words: `${elected} does not answer for it: ${hindrance.message}` };
   }
-  const node = elected === undefined || isDoubtful ? answering : elected;
+  // Which of the candidates hear each other, and which have a link that works, only they know.
+  const isBelieved = answering !== undefined && (order.includes(answering) || landscape.doubtful.has(answering));
+  const node = isBelieved ? answering : isIn(landscape.doubtful, elected) ? undefined : elected;
   if (node !== undefined) {
     const others = order.filter((name) => name !== node).length;
     return { words: `${node} answers for it${others > 0 ? `, ${others} more could` : ""}` };
   }
   if ("not" in election) return { not: election.not, words: `no node answers for it (${election.not})` };
   return { not: "configurationInvalid", words: `${elected ?? "no node"} is elected and does not answer for it (configurationInvalid)` };
+}
+
+function isIn(nodes: ReadonlySet<string>, node: string | undefined): boolean {
+  return node !== undefined && nodes.has(node);
 }
 
 interface BgpCount {

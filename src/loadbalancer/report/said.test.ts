@@ -26,10 +26,10 @@ function words(reports: readonly ServiceBGPStatus[], answer?: ServiceL2Status, s
   };
 }
 
-test("only those in doubt are asked whether they announce", () => {
+test("only those in doubt are asked whether they announce over BGP; who answers on its links has said so", () => {
   const there = words([bgp("n1"), bgp("n2")], l2("n2", "True"));
-  expect(saidOf("shop/web", new Set(), there)).toEqual({ hindrance: undefined });
-  expect(saidOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Set(["n1"]) });
+  expect(saidOf("shop/web", new Set(), there)).toEqual({ answering: "n2" });
+  expect(saidOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Set(["n1"]), answering: "n2" });
   expect(saidOf("shop/web", new Set(["n2", "n3"]), there)).toEqual({ overBgp: new Set(["n2"]), answering: "n2" });
   expect(saidOf("shop/web", new Set(["n2"]), words([], l2("n2", "False")))).toEqual({ overBgp: new Set() });
 });

@@ -19,18 +19,18 @@ export interface SpeakersWords {
   readonly nodes: Found<Node>;
 }
 
-/** What speakers report of a Service; of those that are in doubt, also that they announce it. */
+/** What speakers report of a Service; of those that are in doubt, also that they announce it over BGP. */
 export function saidOf(key: string, doubtful: ReadonlySet<string>, { l2Reports, bgpReports, services, nodes }: SpeakersWords): Said {
   const l2 = l2Reports.get(key);
   const hindrance = l2 && hindranceIn(l2);
-  if (doubtful.size === 0) return { hindrance };
+  const answering = isAnswering(l2) ? ownerOf(l2) : undefined;
+  if (doubtful.size === 0) return { hindrance, answering };
 
   const { name, namespace = "" } = parseKey(key);
   const exists = (service: string, node: string) => services.get(`${namespace}/${service}`) !== undefined && nodes.get(node) !== undefined;
   const reportOf = (node: string) => bgpReports.get(serviceBgpStatusKey({ name, namespace }, node, exists));
   const overBgp = new Set(doubtful.values().filter((node) => ownerOf(reportOf(node)) === node));
-  const answering = isAnswering(l2) ? ownerOf(l2) : undefined;
-  return { hindrance, overBgp, answering: answering !== undefined && doubtful.has(answering) ? answering : undefined };
+  return { hindrance, overBgp, answering };
 }
 
 /** Of which Service it is. */
