@@ -157,7 +157,7 @@ test("killed at any moment while the API server is away, a source has lost nothi
       { POD_NAME: "p2", POD_NAMESPACE: namespace },
     );
   const onDisk = async () => {
-    const [only] = replay(await readFile(join(state, "connectivity/journal"))).checks.values();
+    const [only] = replay(await readFile(join(state, "connectivity", namespace, "p2", "journal"))).checks.values();
     return only ? present(only.history).outages : [];
   };
   let child = start();

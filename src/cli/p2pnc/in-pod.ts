@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
@@ -14,7 +13,7 @@ import { leaseBeat } from "../../kube/members/heartbeat.ts";
 import { type ClusterOptions, connectToCluster } from "../connection.ts";
 import type { LogLevel } from "../log-level.ts";
 import { namedChecks } from "./named-checks.ts";
-import { ownPod, type OwnPod } from "./own-pod.ts";
+import { journalDirectory, ownPod, type OwnPod } from "./own-pod.ts";
 
 export interface PodCheckOptions extends ClusterOptions {
   interval: number;
@@ -46,7 +45,7 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
     events,
     selection: { namespace },
     targetOf: named.size > 0 ? ({ metadata }) => named.get(metadata.name)?.text : ofPod,
-    stateDirectory: join(options.stateDir, "connectivity"),
+    stateDirectory: journalDirectory(pod, options.stateDir),
     allowed: options.allowTarget,
     intervalMs: options.interval,
   });

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { CliError, EXIT } from "../exit.ts";
 
 export interface OwnPod {
@@ -12,6 +13,11 @@ export function ownPod(): OwnPod {
   if (!name) throw missing("POD_NAME", "metadata.name");
   if (!namespace) throw missing("POD_NAMESPACE", "metadata.namespace");
   return { name, namespace, ...(uid && { uid }) };
+}
+
+/** Several pods of one machine may be given the same directory of it, and must not take each other's journals for their own. */
+export function journalDirectory({ namespace, name }: OwnPod, stateDirectory: string): string {
+  return join(stateDirectory, "connectivity", namespace, name);
 }
 
 function missing(variable: string, field: string): CliError {

@@ -5,6 +5,7 @@ import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events.ts";
 import { createLog } from "../../kube/log.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type ClusterOptions, connectToCluster } from "../connection.ts";
 import type { LogLevel } from "../log-level.ts";
 
@@ -24,12 +25,12 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
   const manager = new Manager({ client, log, ...(healthAddress !== undefined && { healthAddress }) });
   const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: leanCheck });
   const events = new EventRecorder({ client, component: "p2pnc-prune", instance: process.env["POD_NAME"] ?? "p2pnc", log });
-  manager.add(new Pruner({ client, checks, events, log, wants: isOfMesh, inactiveMs: olderThan, dryRun }));
+  manager.add(new Pruner({ client, checks, events, log, wants: isPlumblines, inactiveMs: olderThan, dryRun }));
   manager.add(events, { stage: "writers" });
   await manager.run(new AbortController().signal);
 }
 
-/** What a mesh made is left to Plumbline's controller, which knows the meshes. */
-function isOfMesh({ metadata }: PodNetworkConnectivityCheck): boolean {
-  return metadata.annotations?.[meshMark] !== undefined;
+/** What a mesh made is left to Plumbline's controller, which knows the meshes; and so is what a node tries, which here would be taken for a pod that is gone. */
+export function isPlumblines({ metadata: { annotations = {} } }: PodNetworkConnectivityCheck): boolean {
+  return annotations[meshMark] !== undefined || annotations[nodeAnnotation] !== undefined;
 }
