@@ -1,0 +1,3 @@
+module plumbline.dev/bench/checks-cpu
+
+go 1.26

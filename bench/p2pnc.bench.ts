@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { delimiter, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PodNetworkConnectivityCheck } from "../src/api/connectivity/pod-network-connectivity-check.ts";
+import { Namespace } from "../src/api/core/namespace.ts";
+import { crdOf, CustomResourceDefinition } from "../src/api/crd.ts";
+import { accessFromKubeconfig } from "../src/kube/client/access.ts";
+import { KubeClient } from "../src/kube/client/client.ts";
+import { build } from "../tools/build.ts";
+import { type Arena, inArena } from "./arena.ts";
+import { compare, interleaved, type Bench } from "./measure.ts";
+import { Resident } from "./p2pnc/resident.ts";
+
+const STARTS = 21;
+/** At most three times as long as bare Node, and one and a half times its memory. */
+const GOALS = { start: 0.3333, memory: 0.6667 };
+/** What the pod of an API server tries. */
+const CHECKS = 20;
+const [NAMESPACE, POD] = ["shop", "p1"];
+const SETTLED_MS = 30_000;
+
+const { signal } = new AbortController();
+
+export const bench: Bench = {
+  name: "p2pnc",
+  run: (say) =>
+    inArena({}, async (arena) => {
+      const dist = join(arena.directory, "dist");
+      await mkdir(dist);
+      await writeFile(join(dist, "package.json"), JSON.stringify({ type: "module" }));
+      await build(dist);
+      const program = join(dist, "p2pnc.js");
+      const server = createServer((socket) => socket.on("error", () => undefined).destroy());
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      try {
+        const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+        const start = await starts(program, target);
+        say(`start: ${start.ours.map(Math.round).join(" ")} ms; node: ${start.peer.map(Math.round).join(" ")} ms`);
+        const memory = await residents(program, target, arena);
+        say(`RSS: ${memory.ours.map(Math.round).join(" ")} MiB; node: ${memory.peer.map(Math.round).join(" ")} MiB`);
+        const once = "p2pnc check tcp-endpoint --once, from exec to output (the peer: node -e 0)";
+        const beside = `RSS of p2pnc beside a pod, with ${CHECKS} checks (the peer: bare node)`;
+        return [
+          compare({ bench: "p2pnc", what: once, goal: GOALS.start, unit: "ms" }, start.ours, start.peer),
+          compare({ bench: "p2pnc", what: beside, goal: GOALS.memory, unit: "MiB" }, memory.ours, memory.peer),
+        ];
+      } finally {
+        server.close();
+      }
+    }),
+};
+
+/** The bundle's first line finds the Node that runs this bench. */
+const environment = (): Record<string, string | undefined> => {
+  const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+  return { ...process.env, PATH: path, NODE_COMPILE_CACHE: undefined, NODE_OPTIONS: undefined, POD_NAME: POD, POD_NAMESPACE: NAMESPACE };
+};
+
+async function starts(program: string, target: string) {
+  const ours = () => untilOutput([program, "check", "tcp-endpoint", "--once", target]);
+  // The first ones bring the files into memory.
+  await ours();
+  await bareNode();
+  return interleaved({ ours, peer: bareNode }, STARTS);
+}
+
+async function untilOutput([program = "", ...args]: readonly string[]): Promise<number> {
+  let took: number | undefined;
+  const start = performance.now();
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"], env: environment() });
+  child.stdout.once("data", () => (took = performance.now() - start));
+  await once(child, "close");
+  if (took === undefined || child.exitCode !== 0) throw new Error(`${program} shows nothing, or fails (${child.exitCode})`);
+  return took;
+}
+
+async function bareNode(): Promise<number> {
+  const start = performance.now();
+  await once(spawn(process.execPath, ["-e", "0"], { stdio: "ignore", env: environment() }), "exit");
+  return performance.now() - start;
+}
+
+async function residents(program: string, target: string, { kubeconfig, directory }: Arena) {
+  const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
+  const checks = client.resource(PodNetworkConnectivityCheck);
+  await client.resource(Namespace).create({ metadata: { name: NAMESPACE } }, { signal });
+  await client.resource(CustomResourceDefinition).create(crdOf(PodNetworkConnectivityCheck), { signal });
+  while (!(await checks.list({ signal }).catch(() => undefined))) await sleep(100);
+  const names = Array.from({ length: CHECKS }, (_, n) => `check-${n}`);
+  for (const name of names)
+    await checks.create({ metadata: { name, namespace: NAMESPACE }, spec: { sourcePod: POD, targetEndpoint: target } }, { signal });
+  const [, flags = ""] = /^#!.* node (.*)$/m.exec(await readFile(program, "utf8")) ?? [];
+
+  const ours = async () => {
+    const state = await mkdtemp(join(directory, "state-"));
+    const options = [
+      "--kubeconfig",
+      kubeconfig,
+      "--allow-target",
+      "127.0.0.0/8",
+      "--state-dir",
+      state,
+      "--interval",
+      "5s",
+      "--log-level",
+      "warn",
+    ];
+    await using sidecar = new Resident([program, "check", "tcp-endpoint", ...options], environment());
+    const begun = Date.now();
+    await sleep(SETTLED_MS);
+    const { items } = await checks.list({ namespace: NAMESPACE, signal });
+    const isTold = ({ status }: PodNetworkConnectivityCheck) => Date.parse(status?.successes?.[0]?.time ?? "") > begun;
+    // Those that it told of in an earlier run, and that go on as they were, may wait for a minute.
+    if (!items.some(isTold)) throw new Error("p2pnc has told of none of its checks");
+    return sidecar.mebibytes();
+  };
+  const peer = async () => {
+    await using bare = new Resident([process.execPath, ...flags.split(" "), "-e", "setInterval(() => {}, 1000)"], environment());
+    await sleep(3_000);
+    return bare.mebibytes();
+  };
+  try {
+    return await interleaved({ ours, peer });
+  } finally {
+    client.close();
+  }
+}
