@@ -64,15 +64,38 @@ test("a refresh does not go while a transition waits", async () => {
   expect(names().slice(-3)).toEqual(["transition-10", "transition-11", "refresh"]);
 });
 
-test("a claim goes before every transition that waits, and out of the same budget", async () => {
+test("claims go before the transitions that wait, out of the same budget, and leave them every fifth turn", async () => {
   const { sent, write, names } = writer(new WriteBudget());
   for (let n = 0; n < 100; n++) void write(`transition-${n}`, "transition");
   for (let n = 0; n < 50; n++) void write(`claim-${n}`, "claim");
   await vi.advanceTimersByTimeAsync(1000);
   expect(sent).toHaveLength(60);
-  expect(names().slice(10)).toEqual(Array.from({ length: 50 }, (_, n) => `claim-${n}`));
+  const turns = Array.from({ length: 10 }, (_, n) => [...[0, 1, 2, 3].map((nth) => `claim-${4 * n + nth}`), `transition-${n + 10}`]);
+  expect(names().slice(10)).toEqual(turns.flat());
   await vi.runAllTimersAsync();
-  expect(names().slice(60)).toEqual(Array.from({ length: 90 }, (_, n) => `transition-${n + 10}`));
+  expect(sent.slice(60).filter(({ writeClass }) => writeClass === "claim")).toHaveLength(10);
+  expect(sent).toHaveLength(150);
+});
+
+test("however many claims wait, a transition that comes to them lets four go first and no more", async () => {
+  const { sent, write, names } = writer(new WriteBudget());
+  for (let n = 0; n < 300; n++) void write(`claim-${n}`, "claim");
+  await vi.advanceTimersByTimeAsync(1000);
+  const before = sent.length;
+  void write("transition", "transition");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(names().indexOf("transition")).toBe(before + 4);
+  await vi.runAllTimersAsync();
+});
+
+test("a refresh does not go while a claim waits, whoever has the turn", async () => {
+  const { write, names } = writer(new WriteBudget());
+  void write("refresh-0", "refresh");
+  for (let n = 0; n < 20; n++) void write(`claim-${n}`, "claim");
+  for (let n = 0; n < 2; n++) void write(`transition-${n}`, "transition");
+  void write("refresh-1", "refresh");
+  await vi.runAllTimersAsync();
+  expect(names().slice(-2)).toEqual(["claim-19", "refresh-1"]);
 });
 
 test("leave that was not used is given to the next", async () => {

@@ -28,23 +28,30 @@ export interface Leave {
   unused(): void;
 }
 
+/** So many claims in a row go before a transition that waits: many of them at once would hold up for minutes what else is news. */
+const CLAIMS_AHEAD = 4;
+
 /**
  * How much a process may write in all: one budget is shared by its status writers. A write asks first and looks at what it has to say when its turn
- * comes. Within a class the first to ask goes first; transitions go only while no claim waits, and refreshes while neither does.
+ * comes. Within a class the first to ask goes first; claims go before transitions but leave them every fifth turn, and refreshes go only while neither waits.
  */
 export class WriteBudget {
-  readonly #classes: Readonly<Record<WriteClass, Queue>>;
+  readonly #waiting: Readonly<Record<WriteClass, Waiting>> = { claim: new Set(), transition: new Set(), refresh: new Set() };
+  readonly #transitions: Bucket;
+  readonly #refreshes: Bucket;
+  /** How many have gone in a row while a transition waited. */
+  #claimsAhead = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limits: Limits = LIMITS) {
-    const transitions = new Bucket(limits.transition);
-    this.#classes = { claim: queue(transitions), transition: queue(transitions), refresh: queue(new Bucket(limits.refresh)) };
+    this.#transitions = new Bucket(limits.transition);
+    this.#refreshes = new Bucket(limits.refresh);
   }
 
   /** Rejects with the signal's reason when that comes first. */
   async admit(writeClass: WriteClass, signal: AbortSignal): Promise<Leave> {
     signal.throwIfAborted();
-    const { waiting } = this.#classes[writeClass];
+    const waiting = this.#waiting[writeClass];
     return new Promise((resolve, reject) => {
       const turn = (leave: Leave) => {
         signal.removeEventListener("abort", giveUp);
@@ -63,19 +70,28 @@ export class WriteBudget {
 
   #serve(): void {
     clearTimeout(this.#timer);
-    const { claim, transition, refresh } = this.#classes;
-    for (const { waiting, bucket } of [claim, transition, refresh]) {
-      for (const turn of waiting) {
-        if (!bucket.take()) break;
-        waiting.delete(turn);
-        turn(this.#leave(bucket));
-      }
-      if (waiting.size > 0) {
-        // Without a free place there is nothing to time: an answer opens one, and that serves again.
-        if (bucket.hasPlace) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
-        return;
-      }
+    const { claim, transition, refresh } = this.#waiting;
+    while (claim.size > 0 || transition.size > 0) {
+      const isClaim = claim.size > 0 && (transition.size === 0 || this.#claimsAhead < CLAIMS_AHEAD);
+      if (!this.#serveNext(isClaim ? claim : transition, this.#transitions)) return;
+      this.#claimsAhead = isClaim && transition.size > 0 ? this.#claimsAhead + 1 : 0;
     }
+    while (refresh.size > 0) if (!this.#serveNext(refresh, this.#refreshes)) return;
+  }
+
+  /** Returns whether there was leave for one. */
+  #serveNext(waiting: Waiting, bucket: Bucket): boolean {
+    if (!bucket.take()) {
+      // Without a free place there is nothing to time: an answer opens one, and that serves again.
+      if (bucket.hasPlace) this.#timer = setTimeout(() => this.#serve(), bucket.msToNext);
+      return false;
+    }
+    const [turn] = waiting;
+    if (turn) {
+      waiting.delete(turn);
+      turn(this.#leave(bucket));
+    }
+    return true;
   }
 
   #leave(bucket: Bucket): Leave {
@@ -95,15 +111,8 @@ export class WriteBudget {
 /** Tokens fill in fractions, whose sum may miss the whole by a rounding error. */
 const WHOLE = 1 - 1e-9;
 
-/** Those who wait for their turn, and what they take it from. */
-interface Queue {
-  readonly waiting: Set<(leave: Leave) => void>;
-  readonly bucket: Bucket;
-}
-
-function queue(bucket: Bucket): Queue {
-  return { waiting: new Set(), bucket };
-}
+/** Those who wait for their turn. */
+type Waiting = Set<(leave: Leave) => void>;
 
 /** A token bucket that also counts what is on its way. */
 class Bucket {
