@@ -18,9 +18,14 @@ function recordDirectory(): string {
 export async function runningUps(): Promise<RunningUp[]> {
   const directory = recordDirectory();
   if (!isOurs(directory)) return [];
-  const files = readdirSync(directory).filter((name) => name.endsWith(".json"));
-  const found = await Promise.all(files.map((file) => readRecord(join(directory, file))));
+  const found = await Promise.all(recordsIn(directory).map(readRecord));
   return found.filter((up) => up !== undefined).sort((a, b) => (a.directory < b.directory ? -1 : 1));
+}
+
+function recordsIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => join(directory, name));
 }
 
 /** Lets other commands find this process; returns what takes the record away. */
@@ -29,6 +34,8 @@ export function recordUp(up: Omit<RunningUp, "pid">): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // Someone else's directory: others could read where we are, and we would believe what they write. --dir still finds us.
   if (!isOurs(directory)) return () => undefined;
+  // Only one may serve a directory: whoever else claims this socket was killed, and would seem to answer where we do.
+  for (const file of recordsIn(directory)) if (parse(file)?.socket === up.socket) rmSync(file, { force: true });
   const file = join(directory, `${process.pid}.json`);
   writeFileSync(file, JSON.stringify({ pid: process.pid, ...up }), { mode: 0o600 });
   return () => {
