@@ -115,12 +115,12 @@ async function residents(program: string, target: string, { kubeconfig, director
     const isTold = ({ status }: PodNetworkConnectivityCheck) => Date.parse(status?.successes?.[0]?.time ?? "") > begun;
     // Those that it told of in an earlier run, and that go on as they were, may wait for a minute.
     if (!items.some(isTold)) throw new Error("p2pnc has told of none of its checks");
-    return sidecar.mebibytes();
+    return await sidecar.mebibytes();
   };
   const peer = async () => {
     await using bare = new Resident([process.execPath, ...flags.split(" "), "-e", "setInterval(() => {}, 1000)"], environment());
     await sleep(3_000);
-    return bare.mebibytes();
+    return await bare.mebibytes();
   };
   try {
     return await interleaved({ ours, peer });
