@@ -166,6 +166,14 @@ describe("what cannot be told is not told", () => {
       "registry.example:443 is not reached: the one check fails (No such name); it is the only check that tells anything, so it cannot be told what is at fault",
     ],
     [
+      "a source that says why it does not try another target",
+      [
+        ...mesh([n1], [registry, target("10.0.0.9:80")], () => "Connection timed out"),
+        unknown(said(n1, target("169.254.169.254:80"), "failed"), "TargetRefused"),
+      ],
+      "Node n1 reaches nothing: both checks fail, to 2 targets (Connection timed out); no other source tries anything, so it cannot be told whether it is the source",
+    ],
+    [
       "a node from which nothing is heard",
       whole((_, to) => to.node === "n2", "No route to host").map((one) => (one.source === n2 ? unknown(one, "Stale") : one)),
       "Nothing on node n2 is reached: all 6 checks fail, from 3 sources to 2 targets (No route to host), while all of these sources reach other targets, and nothing is heard from there (12 checks)",

@@ -108,11 +108,16 @@ function contrastOfPair({ source, target }: Said, well: readonly Said[]): string
   return parts.length > 0 ? `while ${parts.join(" and ")}` : "";
 }
 
+/** Why a source that is there does not try: it was heard. */
+const TOLD: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired"]);
+
 /** Checks of the same that tell nothing, such as those that a node which is cut off would report. */
 function silence(cause: Cause, { all }: Evidence): string {
   const whole = cause.scope.replace(/^(to|into|cut)-/, "");
   const keys = new Set([keyOfCause(cause), ...(whole === "node" || whole === "zone" ? [keyOfCause({ ...cause, scope: whole })] : [])]);
-  const silent = all.filter((said) => said.verdict === "unknown" && causesOf(said).some((other) => keys.has(keyOfCause(other))));
+  const silent = all.filter(
+    (said) => said.verdict === "unknown" && !TOLD.has(said.reason) && causesOf(said).some((other) => keys.has(keyOfCause(other))),
+  );
   if (silent.length === 0) return "";
   const [name] = cause.names;
   return silent.every(({ source }) => source.node === name || source.zone === name)
