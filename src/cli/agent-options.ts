@@ -108,7 +108,7 @@ export function withChecks(command: Command): Command {
   return command
     .addOption(
       new Option("--check-interval <duration>", "how often each connectivity check is made")
-        .argParser(parseInterval)
+        .argParser(parseCheckInterval)
         .default(CHECKS.checkInterval, "1m"),
     )
     .addOption(allowTargetOption());
@@ -135,11 +135,22 @@ function parseCidr(text: string): Prefix {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-export function parseInterval(text: string): number {
-  const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
-  const ms = Number(number) * (UNITS[unit] ?? Number.NaN);
+function parseInterval(text: string): number {
+  const ms = millisecondsOf(text);
   if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 60m, such as 1s.");
   return ms;
+}
+
+/** Checks of which nothing is heard for half an hour are taken for such that nobody tries. */
+export function parseCheckInterval(text: string): number {
+  const ms = millisecondsOf(text);
+  if (!(ms >= 100 && ms <= 600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 10m, such as 1m.");
+  return ms;
+}
+
+function millisecondsOf(text: string): number {
+  const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  return Number(number) * (UNITS[unit] ?? Number.NaN);
 }
 
 function parsePorts(text: string): string {

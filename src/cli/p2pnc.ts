@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { allowTargetOption, parseInterval } from "./agent-options.ts";
+import { allowTargetOption, parseCheckInterval } from "./agent-options.ts";
 import { withCluster } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { oneOf, withLogLevel } from "./log-level.ts";
@@ -28,7 +28,7 @@ function configureTcpEndpoint(command: Command): void {
     .description("Look names up and connect to TCP endpoints, every minute.")
     .argument("[targets...]", "HOST:PORT=CHECK writes the result into that PodNetworkConnectivityCheck; HOST:PORT needs no cluster")
     .option("--once", "try everything once, print what came of it, write nothing")
-    .addOption(new Option("--interval <duration>", "how often each target is tried").argParser(parseInterval).default(60_000, "1m"))
+    .addOption(new Option("--interval <duration>", "how often each target is tried").argParser(parseCheckInterval).default(60_000, "1m"))
     .option("-o, --output <format>", "json for programs, where results are printed", oneOf(["json"]))
     .addOption(allowTargetOption())
     .option("--state-dir <directory>", "where results are kept until the API has them", "/var/lib/p2pnc")

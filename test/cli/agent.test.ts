@@ -128,6 +128,7 @@ test.each([
   [["--loadbalancer", "no"], "Allowed choices are on, off."],
   [["--session-poll-interval", "1"], "It is a duration from 100ms to 60m, such as 1s."],
   [["--session-poll-interval", "10ms"], "It is a duration from 100ms to 60m, such as 1s."],
+  [["--check-interval", "11m"], "It is a duration from 100ms to 10m, such as 1m."],
   [["--lb-exempt-ports", "80,x"], "They are ports from 1 to 65535, such as 80,8000-8100."],
   [["--lb-exempt-ports", "8100-8000"], "They are ports from 1 to 65535, such as 80,8000-8100."],
 ])("an agent that is told %j says what it takes instead", async (args, remedy) => {
