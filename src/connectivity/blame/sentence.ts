@@ -109,7 +109,7 @@ function contrastOfPair({ source, target }: Said, well: readonly Said[]): string
 }
 
 /** Why a source that is there does not try: it was heard. */
-const TOLD: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired"]);
+const TOLD: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired", "SourceFault"]);
 
 /** Checks of the same that tell nothing, such as those that a node which is cut off would report. */
 function silence(cause: Cause, { all }: Evidence): string {

@@ -176,7 +176,27 @@ test("a source that cannot try says so while there is no result, and no outage o
   stage().broken.clear();
   await pass(2 * MINUTE);
   stage().broken.set(TARGET, "fault The source itself is out of file descriptors (EMFILE)");
-  await pass(3 * MINUTE);
+  await pass(1.5 * MINUTE);
+  expect(stage().verdict(key)).toBe("True ConnectDone");
+  expect(stage().outages(key)).toEqual([]);
+});
+
+test("of a target that could not be tried several times in a row nobody claims that it is reached, until it is", async () => {
+  const key = stage().add("c");
+  await stage().start();
+  await pass(2 * MINUTE);
+  stage().broken.set(TARGET, "fault The source itself is out of file descriptors (EMFILE)");
+  await pass(10 * MINUTE);
+  expect(stage().condition(key)).toMatchObject({
+    status: "Unknown",
+    reason: "SourceFault",
+    message: "The source itself is out of file descriptors (EMFILE)",
+  });
+  stage().api.take();
+  await pass(60 * MINUTE);
+  expect(stage().api.take()).toEqual([]);
+  stage().broken.clear();
+  await pass(1.5 * MINUTE);
   expect(stage().verdict(key)).toBe("True ConnectDone");
   expect(stage().outages(key)).toEqual([]);
 });

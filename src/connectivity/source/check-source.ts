@@ -51,7 +51,11 @@ interface Followed {
   generation: number | undefined;
   /** The API was told everything. */
   isReported: boolean;
+  /** So many attempts in a row said nothing, because the source itself could not try. */
+  faults: number;
 }
+
+const MOST_FAULTS = 3;
 
 /** The checks of one source, for as long as it runs: tried in turn, remembered, reduced and reported. */
 export class CheckSource implements Runnable {
@@ -145,7 +149,16 @@ export class CheckSource implements Runnable {
     // Without memory, what the API shows has been told by whoever wrote it.
     const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
     const reportedAt = isNews ? -Infinity : performance.now();
-    const followed: Followed = { uid, history, told, reportedAt, wait: Math.random(), generation: undefined, isReported: isShown };
+    const followed: Followed = {
+      uid,
+      history,
+      told,
+      reportedAt,
+      wait: Math.random(),
+      generation: undefined,
+      isReported: isShown,
+      faults: 0,
+    };
     this.#followed.set(key, followed);
     void journal.snapshot(uid, history);
     if (!recalled?.told) void journal.told(uid, told);
@@ -166,14 +179,22 @@ export class CheckSource implements Runnable {
     if (!followed || !check) return;
     const before = followed.history;
     const after = reduce(before, attempt);
-    if (attempt.fault !== undefined && present(before).verdict.reason === "NoResultYet")
-      this.#doubt(key, followed, { reason: "NoResultYet", message: `There is no result yet: ${attempt.fault}` });
+    if (attempt.fault !== undefined) this.#countFault(key, followed, attempt.fault);
     if (after === before) return;
+    followed.faults = 0;
     followed.history = after;
     followed.isReported = false;
     void this.#options.journal.append(followed.uid, attempt);
     if (newsOf(before, after) !== undefined) this.#report(key, followed);
     else if (this.#isDue(check, followed)) this.#report(key, followed, 1);
+  }
+
+  /** One says nothing. Of a target that could not be tried several times in a row nobody knows whether it is still reached. */
+  #countFault(key: string, followed: Followed, fault: string): void {
+    followed.faults += 1;
+    if (present(followed.history).verdict.reason === "NoResultYet")
+      this.#doubt(key, followed, { reason: "NoResultYet", message: `There is no result yet: ${fault}` });
+    else if (followed.faults >= MOST_FAULTS) this.#doubt(key, followed, { reason: "SourceFault", message: fault });
   }
 
   #isDue(check: Check, { reportedAt, wait, history }: Followed): boolean {
