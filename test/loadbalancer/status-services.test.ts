@@ -52,6 +52,8 @@ test("a Service goes to all peers from every node, and each says so in an object
 });
 
 test("a name that no peer has changes nothing", async () => {
+  // Sessions are told of a moment after FRR has them.
+  await cluster.atRest();
   expect(await cluster.writesDuring(() => cluster.patch(BGPAdvertisement, "ad", { spec: { peers: ["tor", "silent", "nobody"] } }))).toEqual(
     [
       // The generation of the advertisement stands in the configuration's state.

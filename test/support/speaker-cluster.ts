@@ -198,6 +198,14 @@ export class SpeakerCluster {
     return (await this.writes()).slice(before.length);
   }
 
+  /** All that was to be reported of what has happened is. */
+  async atRest(): Promise<void> {
+    await eventually(async () => {
+      const writes = await this.writesDuring(() => Promise.resolve(), 4_000);
+      if (writes.length > 0) throw new Error(`reports are still written: ${writes.join(", ")}`);
+    });
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.remove()));
     this.client.close();
