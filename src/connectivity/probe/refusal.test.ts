@@ -19,13 +19,17 @@ test.each([
     "::ffff:168.63.129.16",
     "::ffff:168.63.129.16 is an address of cloud metadata, which checks try only with --allow-target 168.63.129.16/32",
   ],
+  ["64:ff9b::a9fe:a9fe", "64:ff9b::a9fe:a9fe is a link-local address, which checks try only with --allow-target 169.254.169.254/32"],
 ])("%s is refused", (address, why) => {
   expect(refusalOf(parseAddress(address), [])).toBe(why);
 });
 
-test.each(["10.0.0.1", "8.8.8.8", "100.64.0.1", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1"])("%s may be tried", (address) => {
-  expect(refusalOf(parseAddress(address), [])).toBeUndefined();
-});
+test.each(["10.0.0.1", "8.8.8.8", "100.64.0.1", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1", "64:ff9b::8.8.8.8"])(
+  "%s may be tried",
+  (address) => {
+    expect(refusalOf(parseAddress(address), [])).toBeUndefined();
+  },
+);
 
 test.each([
   ["127.0.0.1", "127.0.0.0/8", true],
