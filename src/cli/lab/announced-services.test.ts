@@ -8,7 +8,7 @@ const service = (name: string, ip?: string, type: Service["spec"]["type"] = "Loa
   metadata: { name, namespace: "default" },
   spec: {
     type,
-    clusterIP: type === "LoadBalancer" ? "10.96.0.80" : "None",
+    clusterIP: "10.96.0.80",
     ports: [
       { protocol: "UDP", port: 53 },
       { protocol: "TCP", port: 80 },
@@ -31,15 +31,17 @@ const overL2 = (name: string, node: string, announced: "True" | "False"): Servic
   },
 });
 
+const headless: Service = { ...service("new"), spec: { ...service("new").spec, clusterIP: "None" } };
+
 test("who announces a service is what the status objects of the nodes say", () => {
-  const services = [service("wiki", "10.30.0.100"), service("web", "10.200.0.1"), service("none", undefined, "ClusterIP"), service("new")];
+  const services = [service("wiki", "10.30.0.100"), service("web", "10.200.0.1"), service("none", undefined, "ClusterIP"), headless];
   const told = announcedServices({
     services,
     overBgp: [overBgp("web", "node2", ["tor"]), overBgp("web", "node1", ["tor"]), overBgp("web", "node3", [])],
     overL2: [overL2("wiki", "node3", "True")],
   });
   expect(told).toEqual([
-    { key: "default/new", addresses: [], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [] },
+    { key: "default/new", addresses: [], clusterIPs: [], ports: [80], bgp: [] },
     { key: "default/web", addresses: ["10.200.0.1"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: ["node1", "node2"] },
     { key: "default/wiki", addresses: ["10.30.0.100"], clusterIPs: ["10.96.0.80"], ports: [80], bgp: [], l2: "node3" },
   ]);

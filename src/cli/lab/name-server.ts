@@ -18,7 +18,7 @@ const USE_NAME_SERVER = `
 file=$(readlink -m /etc/resolv.conf)
 own=/run/plumbline-resolv.conf
 case $file in /run/*) own=$file && mkdir -p "\${file%/*}" ;; esac
-printf 'nameserver %s\\noptions timeout:1 attempts:2\\n' "$1" >"$own"
+echo "nameserver $1" >"$own"
 [ "$own" = "$file" ] || mount -n --bind "$own" "$file"
 `;
 
