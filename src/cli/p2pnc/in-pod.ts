@@ -23,8 +23,8 @@ export interface PodCheckOptions extends ClusterOptions {
   logLevel: LogLevel;
 }
 
-/** It sits beside somebody's pod and is idle nearly always: a smaller heap, and no compiler that takes 10 MiB. */
-const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
+/** It sits beside somebody's pod and is idle nearly always: a smaller heap, and no compilers. Told to Node at its start, they would cost it its code cache. */
+const FRUGAL = ["--optimize-for-size", "--no-sparkplug", "--no-maglev", "--no-turbofan"];
 const LEASE = { durationMs: 180_000, renewMs: 60_000 };
 
 /** The checks of this pod, or those that `named` pairs with targets, until told to end. */
