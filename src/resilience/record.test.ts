@@ -11,6 +11,8 @@ const record = (asks: string[], before: Record<string, number> = {}, release = f
 const seconds = (asks: string[], before?: Record<string, number>, release?: boolean) =>
   Object.fromEntries(record(asks, before, release).map(({ claim, since }) => [claim, Date.parse(since) / 1000]));
 
+const asking = (...keys: string[]) => keys.map((key) => ({ key }));
+
 describe("a record", () => {
   test("of an object without any begins with its creation, in the API's own form of time", () => {
     expect(record(["7", "10-19"])).toEqual([
@@ -60,7 +62,6 @@ describe("a record", () => {
   });
 
   test("tells a value that is written like a part of a range from such a part, and from those beside it", () => {
-    const asking = (...keys: string[]) => keys.map((key) => ({ key }));
     const times = { created, now, release: false };
     const first = recordClaims(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), [], times);
     expect(leftValues(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), first)).toEqual([]);

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { isPlumblines } from "./prune.ts";
 
+const check = (annotations?: Record<string, string>) =>
+  isPlumblines({
+    metadata: { name: "a", namespace: "shop", ...(annotations && { annotations }) },
+    spec: { sourcePod: "n1", targetEndpoint: "a:1" },
+  });
+
 test("the pruner alone leaves what meshes made and what nodes try to the controller", () => {
-  const check = (annotations?: Record<string, string>) =>
-    isPlumblines({
-      metadata: { name: "a", namespace: "shop", ...(annotations && { annotations }) },
-      spec: { sourcePod: "n1", targetEndpoint: "a:1" },
-    });
   expect(check({ "plumbline.dev/mesh": "all" })).toBe(true);
   expect(check({ "plumbline.dev/node": "n1" })).toBe(true);
   expect(check({ "plumbline.dev/checkpoint-seconds": "60" })).toBe(false);
