@@ -91,13 +91,12 @@ export class ChecksLab {
   async eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS;
     while (!(await holds())) {
-      if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${this.picture()}`);
+      if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${this.#picture()}`);
       await sleep(LOOK_EVERY_MS);
     }
   }
 
-  /** What every check says, for whoever waited in vain. */
-  picture(): string {
+  #picture(): string {
     const lines = this.#checks.list().map((check) => `${nameOf(check)}: ${reachable(check)} ${condition(check)?.message ?? ""}`);
     return lines.toSorted().join("\n");
   }
