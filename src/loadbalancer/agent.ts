@@ -1,5 +1,5 @@
 import { ConfigMap } from "../api/core/config-map.ts";
-import { EndpointSlice } from "../api/core/endpoint-slice.ts";
+import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import { Namespace } from "../api/core/namespace.ts";
 import { Node } from "../api/core/node.ts";
 import { Secret } from "../api/core/secret.ts";
@@ -25,7 +25,7 @@ import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
 import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
 import { LostViews } from "./report/lost-views.ts";
-import { leanNamespace, leanNode, leanSecret, leanService, leanSlice, serviceNameLabel } from "./services/lean.ts";
+import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
 import { readService } from "./services/read-services.ts";
 import { isOurs } from "./services/wish.ts";

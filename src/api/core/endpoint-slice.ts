@@ -10,7 +10,9 @@ export interface Endpoint {
   targetRef?: { kind?: string; name?: string; namespace?: string; uid?: string };
 }
 
-/** The owning Service is named by the label `kubernetes.io/service-name`. */
+/** The label that names the Service which a slice belongs to. */
+export const serviceNameLabel = "kubernetes.io/service-name";
+
 export interface EndpointSlice extends KubeObject {
   addressType: "IPv4" | "IPv6" | "FQDN";
   /** The API server prints null where a slice has none. */

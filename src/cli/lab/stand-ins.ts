@@ -6,7 +6,7 @@ import { hostOf, type Net } from "../../../lab/net/net.ts";
 import { CLIENT_NETWORK, NODES, type NodeName } from "../../../lab/net/topology.ts";
 import { podRoutes } from "../../../lab/pods/pod-network.ts";
 import type { StoodIn } from "../../../lab/services/stand-in.ts";
-import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Log } from "../../kube/log.ts";
@@ -142,5 +142,5 @@ function readyEndpoints({ endpoints, ports }: EndpointSlice): { nodeName: string
 }
 
 function serviceOf({ metadata }: EndpointSlice): string {
-  return `${metadata.namespace ?? ""}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`;
+  return `${metadata.namespace ?? ""}/${metadata.labels?.[serviceNameLabel] ?? ""}`;
 }

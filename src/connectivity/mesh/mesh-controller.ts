@@ -1,6 +1,6 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import type { Node } from "../../api/core/node.ts";
 import { Pod } from "../../api/core/pod.ts";
 import { Service } from "../../api/core/service.ts";
@@ -16,7 +16,7 @@ import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { checkpointMark } from "../marks.ts";
 import { act, type Refusal } from "./act.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
-import { leanPod, leanService, leanSlice, serviceLabel } from "./lean.ts";
+import { leanPod, leanService, leanSlice } from "./lean.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
 import { isAlive, type MeshView, planMesh } from "./plan.ts";
@@ -69,7 +69,7 @@ export class MeshController implements Runnable {
       for (const mesh of options.meshes.list()) if (targetNamespaces(mesh).includes(namespace)) this.#bell.ring(mesh.metadata.namespace);
     };
     this.#services = new NamespacedCaches(client, Service, { transform: leanService, log }, ringWhoTries);
-    const indexes = { service: ({ metadata }: EndpointSlice) => [`${metadata.namespace}/${metadata.labels?.[serviceLabel] ?? ""}`] };
+    const indexes = { service: ({ metadata }: EndpointSlice) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`] };
     this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: leanSlice, indexes, log }, ringWhoTries);
   }
 

@@ -1,11 +1,10 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { type Endpoint, type EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import type { Service, ServicePort } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
-import { serviceLabel } from "./lean.ts";
 import type { MeshView } from "./plan.ts";
 
 /** Builders for tests. */
@@ -35,7 +34,7 @@ export function service(key: string, ips: readonly string[], ...ports: readonly 
 
 export function slice(key: string, ports: { name?: string; port: number }[], ...endpoints: Endpoint[]): EndpointSlice {
   const [namespace = "", name = ""] = key.split("/");
-  const metadata = { name: `${name}-slice`, namespace, labels: { [serviceLabel]: name } };
+  const metadata = { name: `${name}-slice`, namespace, labels: { [serviceNameLabel]: name } };
   return { metadata, addressType: "IPv4", endpoints, ports };
 }
 
@@ -57,7 +56,7 @@ export function view({ pods = [], nodes = [], services = [], slices = [] }: Clus
     nodes,
     systemNamespace: SYSTEM,
     service: (key) => services.find((one) => keyOf(one) === key),
-    slices: (key) => slices.filter(({ metadata }) => `${metadata.namespace}/${metadata.labels?.[serviceLabel]}` === key),
+    slices: (key) => slices.filter(({ metadata }) => `${metadata.namespace}/${metadata.labels?.[serviceNameLabel]}` === key),
   };
 }
 

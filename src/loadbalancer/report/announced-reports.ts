@@ -1,4 +1,4 @@
-import { type Endpoint, EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { type Endpoint, EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import type { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
@@ -44,7 +44,6 @@ export interface AnnouncedReportsOptions {
 
 /** When to look again where nothing could be said because the server was busy. */
 const BUSY_MS = 5_000;
-const SERVICE_NAME = "kubernetes.io/service-name";
 
 /** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
 export class AnnouncedReports {
@@ -126,7 +125,7 @@ export class AnnouncedReports {
 }
 
 function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[] {
-  const name = labels?.[SERVICE_NAME];
+  const name = labels?.[serviceNameLabel];
   return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
 }
 
