@@ -3,6 +3,7 @@ import { keyOf } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
+import { endsWithin } from "../../kube/controller/ending.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { reachableOf } from "../activity.ts";
@@ -15,12 +16,13 @@ import type { Journal } from "../journal/journal.ts";
 import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
 import { probe } from "../probe/probe.ts";
-import { refusalOf } from "../probe/refusal.ts";
 import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
-import { parseTarget, type Target } from "../probe/target.ts";
+import type { Target } from "../probe/target.ts";
+import { aimAt, type Idle } from "./aim.ts";
 import { checkpointMs } from "./checkpoint.ts";
 import { recall } from "./recall.ts";
 import { tellings, type Told } from "./tellings.ts";
+import { tryFromMemory } from "./try-from-memory.ts";
 
 type Check = PodNetworkConnectivityCheck;
 
@@ -56,27 +58,33 @@ interface Followed {
 }
 
 const MOST_FAULTS = 3;
+/** So long after its start a source waits for the API, before it goes on with what it tried before. */
+const AWAY_MS = 10_000;
 
 /** The checks of one source, for as long as it runs: tried in turn, remembered, reduced and reported. */
 export class CheckSource implements Runnable {
   readonly name = "checks";
   readonly #options: CheckSourceOptions;
   readonly #followed = new Map<string, Followed>();
+  /** By the uid of the check, what is known of those that are not followed yet. */
+  readonly #recovered: Map<string, Remembered>;
+  readonly #rounding: Pick<RoundsOptions, "probe" | "intervalMs">;
   readonly #rounds: Rounds;
 
   constructor(options: CheckSourceOptions) {
     this.#options = options;
-    this.#rounds = new Rounds({
+    this.#recovered = new Map(options.recovered);
+    this.#rounding = {
       probe: options.probe ?? ((target, seq, signal) => probe(target, seq, { signal, allowed: options.allowed })),
-      onAttempt: (key, attempt) => this.#learn(key, attempt),
       ...(options.intervalMs !== undefined && { intervalMs: options.intervalMs }),
-    });
+    };
+    this.#rounds = new Rounds({ ...this.#rounding, onAttempt: (key, attempt) => this.#learn(key, attempt) });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
     // What is missing from a view that is not whole has not been deleted.
-    await checks.waitForSync(signal).catch(() => undefined);
+    await this.#awaitView(signal);
     if (signal.aborted) return;
     const unsubscribe = checks.subscribe((change) => this.#hear(change));
     this.#forgetGone();
@@ -89,11 +97,22 @@ export class CheckSource implements Runnable {
     }
   }
 
+  async #awaitView(signal: AbortSignal): Promise<void> {
+    const { checks, journal, allowed } = this.#options;
+    const view = checks.waitForSync(signal).catch(() => undefined);
+    if (await endsWithin(AWAY_MS, view)) return;
+    const back = new AbortController();
+    const trying = tryFromMemory(this.#recovered, { ...this.#rounding, journal, allowed }, AbortSignal.any([signal, back.signal]));
+    await Promise.race([view, trying]);
+    back.abort();
+    await trying;
+  }
+
   /** What was deleted while this source did not run. */
   #forgetGone(): void {
-    const { journal, recovered } = this.#options;
     const known = new Set(this.#followed.values().map(({ uid }) => uid));
-    for (const uid of recovered.keys()) if (!known.has(uid)) void journal.forget(uid);
+    for (const uid of this.#recovered.keys()) if (!known.has(uid)) void this.#options.journal.forget(uid);
+    this.#recovered.clear();
   }
 
   #hear(change: Change<Check>): void {
@@ -111,13 +130,10 @@ export class CheckSource implements Runnable {
   }
 
   /** What to try, or why nothing is tried. */
-  #aim({ metadata }: Check, text: string): Target | { reason: string; message: string } {
+  #aim({ metadata }: Check, text: string): Target | Idle {
     const retired = metadata.annotations?.[retiredMark];
-    if (retired !== undefined) return { reason: "Retired", message: `Not tried any more since ${retired}: its mesh no longer asks for it` };
-    const target = parseTarget(text);
-    if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };
-    const refusal = target.address && refusalOf(target.address, this.#options.allowed);
-    return refusal === undefined ? target : { reason: "TargetRefused", message: refusal };
+    if (retired === undefined) return aimAt(text, this.#options.allowed);
+    return { reason: "Retired", message: `Not tried any more since ${retired}: its mesh no longer asks for it` };
   }
 
   #try(key: string, followed: Followed, target: Target, { metadata }: Check): void {
@@ -127,13 +143,13 @@ export class CheckSource implements Runnable {
     if (!isAbout && present(followed.history).target === target.text) this.#report(key, followed);
   }
 
-  #stopTrying(key: string, followed: Followed, why: { reason: string; message: string }): void {
+  #stopTrying(key: string, followed: Followed, why: Idle): void {
     this.#rounds.remove(key);
     this.#doubt(key, followed, why);
     if (!followed.isReported) this.#report(key, followed);
   }
 
-  #doubt(key: string, followed: Followed, why: { reason: string; message: string }): void {
+  #doubt(key: string, followed: Followed, why: Idle): void {
     const doubtful = doubt(followed.history, { ...why, at: Date.now() });
     if (doubtful === followed.history) return;
     followed.history = doubtful;
@@ -142,9 +158,9 @@ export class CheckSource implements Runnable {
   }
 
   #follow(key: string, check: Check): Followed {
-    const { journal, recovered } = this.#options;
+    const { journal } = this.#options;
     const uid = check.metadata.uid ?? "";
-    const recalled = recovered.get(uid);
+    const recalled = this.#recovered.get(uid);
     const { history, isShown, isNews } = recall(recalled?.history, check, Date.now());
     // Without memory, what the API shows has been told by whoever wrote it.
     const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;

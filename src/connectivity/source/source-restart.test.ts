@@ -114,7 +114,6 @@ test("a view that is not whole yet makes the journal forget nothing", async () =
   stage().api.faults.push(...Array.from({ length: 1_000 }, () => "lost" as const));
   await stage().start();
   await pass(5 * MINUTE);
-  const tried = stage().tried.length;
   await stage().kill();
   stage().api.faults.length = 0;
   stage().api.unsynced();
@@ -124,5 +123,29 @@ test("a view that is not whole yet makes the journal forget nothing", async () =
   stage().api.sync();
   await stage().start();
   await stage().end();
-  expect(stage().status(key).successes).toHaveLength(tried + 1);
+  expect(stage().status(key).successes).toHaveLength(stage().tried.length);
+});
+
+test("a source that starts while the API is away goes on with what it tried before, and the API hears of it later", async () => {
+  const key = stage().add("c");
+  const retired = stage().add("old", "10.0.0.9:1", { annotations: { "plumbline.dev/retired": "2026-11-16T07:00:00Z" } });
+  await stage().start();
+  await pass(2 * MINUTE);
+  await stage().kill();
+  stage().api.unsynced();
+  stage().broken.set(TARGET, "No route to host");
+  await stage().start();
+  await pass(5 * MINUTE);
+  stage().broken.clear();
+  await pass(5 * MINUTE);
+  stage().api.sync();
+  await pass(MINUTE);
+  const [outage, ...others] = stage().status(key).outages ?? [];
+  expect(others).toEqual([]);
+  expect(outage).toMatchObject({ start: expect.stringMatching(/T08:0[2-4]/), end: expect.stringMatching(/T08:0[7-9]/) });
+  expect(outage?.startLogs?.[0]?.message).toBe(`Failed connect to ${TARGET}; No route to host`);
+  expect(stage().verdict(key)).toBe("True ConnectDone");
+  expect(stage().told.map((text) => text.split(" ")[1])).toEqual(["ConnectivityOutageDetected", "ConnectivityRestored"]);
+  expect(stage().verdict(retired)).toBe("Unknown Retired");
+  expect(stage().tried).not.toContain("10.0.0.9:1");
 });
