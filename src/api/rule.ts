@@ -11,6 +11,8 @@ interface RuleText {
   /** The field to blame, from `self` on: `.hostasn`. */
   readonly fieldPath?: string;
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate";
+  /** The fields of which exactly one is set, for whoever makes up such objects. */
+  readonly choice?: readonly string[];
 }
 
 interface StateRule<Self> extends RuleText {
@@ -30,4 +32,16 @@ export function rule<Self>(declared: Rule<Self>): Rule<Self> {
     );
   }
   return declared;
+}
+
+/** Of these optional fields exactly one is set. */
+export function exactlyOneOf(first: string, ...others: readonly [string, ...string[]]): Rule<Readonly<Record<string, unknown>>> {
+  const choice = [first, ...others];
+  return rule({
+    cel: `[${choice.map((field) => `has(self.${field})`).join(", ")}].filter(given, given).size() == 1`,
+    message: `exactly one of ${choice.slice(0, -1).join(", ")} and ${choice.at(-1)} must be set`,
+    reason: "FieldValueInvalid",
+    choice,
+    check: (self) => choice.filter((field) => self[field] !== undefined).length === 1,
+  });
 }

@@ -27,7 +27,10 @@ export function fitting(schema: Schema): Arbitrary<unknown> {
       return fc.boolean();
     case "int-or-string":
     default:
-      return fc.oneof(fc.integer(), fc.constantFrom("http", "dns"));
+      return fc.oneof(
+        fc.integer(),
+        schema.pattern ? fc.stringMatching(new RegExp(schema.pattern), { maxLength: 40 }) : fc.constantFrom("http", "dns"),
+      );
   }
 }
 
@@ -39,7 +42,21 @@ function withDefault(schema: Schema, item: unknown, key: string): unknown {
 }
 
 function fittingObject(schema: ObjectSchema): Arbitrary<unknown> {
-  const fields = Object.entries(schema.properties);
+  const choice = schema.rules?.find((rule) => rule.choice)?.choice ?? [];
+  if (choice.length === 0) return fittingFields(Object.entries(schema.properties));
+  // Left to chance, hardly any of several such objects would have exactly one of them.
+  const others = Object.entries(schema.properties).filter(([name]) => !choice.includes(name));
+  const chosen = choice.flatMap((name) => {
+    const field = schema.properties[name];
+    return field ? [fittingFields([...others, [name, { ...field, presence: "required" }]])] : [];
+  });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.oneof(...chosen) },
+    { weight: 1, arbitrary: fittingFields(Object.entries(schema.properties)) },
+  );
+}
+
+function fittingFields(fields: readonly (readonly [string, Schema])[]): Arbitrary<unknown> {
   return fc.record(Object.fromEntries(fields.map(([name, field]) => [name, fitting(field)])), {
     requiredKeys: fields.filter(([, field]) => field.presence === "required").map(([name]) => name),
     noNullPrototype: true,

@@ -1,5 +1,5 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { rule } from "../rule.ts";
+import { exactlyOneOf } from "../rule.ts";
 import { s } from "../schema.ts";
 
 const name = (doc: string) => s.string({ doc, minLength: 1, maxLength: 253 });
@@ -13,14 +13,6 @@ const port = () =>
       pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
     }),
   );
-
-const oneOf = (fields: readonly string[]) =>
-  rule<Record<string, unknown>>({
-    cel: `[${fields.map((field) => `has(self.${field})`).join(", ")}].filter(given, given).size() == 1`,
-    message: `exactly one of ${fields.slice(0, -1).join(", ")} and ${fields.at(-1)} must be set`,
-    reason: "FieldValueInvalid",
-    check: (self) => fields.filter((field) => self[field] !== undefined).length === 1,
-  });
 
 const target = () =>
   s.object(
@@ -48,7 +40,7 @@ const target = () =>
       ),
       host: s.optional(s.string({ doc: "One host:port, by name or address.", minLength: 1, maxLength: 320, pattern: "^\\S+:\\d+$" })),
     },
-    { doc: "What is to be reached.", rules: [oneOf(["service", "endpoints", "nodes", "host"])] },
+    { doc: "What is to be reached.", rules: [exactlyOneOf("service", "endpoints", "nodes", "host")] },
   );
 
 export const ConnectivityMesh = defineKind({
@@ -90,7 +82,7 @@ export const ConnectivityMesh = defineKind({
             ),
           ),
         },
-        { doc: "Who tries.", rules: [oneOf(["pods", "nodes"])] },
+        { doc: "Who tries.", rules: [exactlyOneOf("pods", "nodes")] },
       ),
       targets: s.list(target(), { doc: "What they try to reach.", minItems: 1, maxItems: 64 }),
       sourcesPerTarget: s.default(

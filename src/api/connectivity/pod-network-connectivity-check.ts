@@ -1,5 +1,5 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { rule } from "../rule.ts";
+import { exactlyOneOf } from "../rule.ts";
 import { s } from "../schema.ts";
 
 const podName = (doc: string) =>
@@ -58,14 +58,7 @@ export const PodNetworkConnectivityCheck = defineKind({
     },
     {
       doc: "Who tries to reach what.",
-      rules: [
-        rule<{ sourcePod?: string; sourcePodName?: string }>({
-          cel: "has(self.sourcePod) != has(self.sourcePodName)",
-          message: "exactly one of sourcePod and sourcePodName must be set",
-          reason: "FieldValueInvalid",
-          check: ({ sourcePod, sourcePodName }) => (sourcePod === undefined) !== (sourcePodName === undefined),
-        }),
-      ],
+      rules: [exactlyOneOf("sourcePod", "sourcePodName")],
     },
   ),
   status: s.object(
