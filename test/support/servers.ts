@@ -28,11 +28,11 @@ export const SERVERS: readonly (readonly [string, (suite: string) => Promise<Com
   ["the embedded API", embeddedServer],
 ];
 
-const signal = AbortSignal.timeout(10 * 60_000);
-
 export async function realServer(suite: string): Promise<CommandLineServer> {
   const [api, directory] = await Promise.all([apiServer(suite), temporary()]);
   const client = new KubeClient(api.access);
+  // From here on: this file is loaded once for all suites of a worker, and the first of them may be long ago.
+  const signal = AbortSignal.timeout(60_000);
   await installCrds(client, CUSTOM_KINDS, signal);
   for (const name of ["openperouter-system", "metallb-system", "plumbline-system"]) {
     await client.resource(Namespace).create({ metadata: { name } }, { signal });
