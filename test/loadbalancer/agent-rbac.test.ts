@@ -112,6 +112,7 @@ async function startAgent(): Promise<void> {
         protection: () => ({ is: "on" }),
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
+      forgetSessions: () => undefined,
     }),
     budget: new WriteBudget(),
     events,

@@ -52,6 +52,20 @@ test("sessions of which nothing is remembered are ended, where no peer is left",
   expect(stage.passes).toEqual([[]]);
 });
 
+test("of a peer that FRR has no more, nothing that FRR said is left", async () => {
+  const stage = new Stage(directory);
+  await stage.load({
+    ...network,
+    peers: [peer("tor", { peerAddress: "192.0.2.1" }), peer("red", { peerAddress: "192.0.2.1", vrf: "red" })],
+  });
+  await stage.speaker.carryOutBgp(signal);
+  await stage.load({ ...network, peers: [peer("tor", { peerAddress: "192.0.2.1" })] });
+  await stage.speaker.carryOutBgp(signal);
+  await stage.load(network);
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.forgotten).toEqual([[], ["red 192.0.2.1"], ["default 192.0.2.1"]]);
+});
+
 test("nothing is said of the configuration before it was carried out", async () => {
   const stage = new Stage(directory);
   await stage.load({ ...network, peers: [peer("tor")] });
