@@ -102,6 +102,7 @@ function checksOfNode(shared: Shared, { allowTarget, checkInterval }: CheckOptio
     client,
     log,
     events,
+    name: node,
     selection: { namespace, labelSelector: `${nodeAnnotation}=${nodeLabel(node)}` },
     targetOf: (check) => (nodeOf(check, namespace) === node ? check.spec.targetEndpoint : undefined),
     stateDirectory: join(place.stateDirectory, "connectivity"),

@@ -18,7 +18,7 @@ const INTERVAL_MS = 60_000;
 /** Without any result: three attempts have not been made. */
 const UNTRIED_MS = 3 * INTERVAL_MS;
 /** Without a Lease: results are written every ten minutes at the latest, by us and by OpenShift's own checker. */
-const LEASELESS_MS = 600_000 + 3 * INTERVAL_MS;
+export const LEASELESS_MS = 600_000 + 3 * INTERVAL_MS;
 
 /** With a Lease: who lives and writes nothing for as long as three of the longest checkpoints does not try it, as an agent that was told not to. */
 const MUTE_MS = 3 * 600_000;

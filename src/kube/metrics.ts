@@ -370,6 +370,12 @@ export const checkJournalUsable = gauge(
   "1 while results of connectivity checks are on this source's disk, 0 while it cannot be used: those that the API has not heard of would not survive a restart.",
 );
 
+// connectivity/source/
+export const checksYielded = gauge(
+  "checks_yielded",
+  "Connectivity checks of this source that it leaves to another process, which began with them later.",
+);
+
 // connectivity/mesh/, stale and pruner
 export const meshChecks = counter(
   "mesh_checks_total",

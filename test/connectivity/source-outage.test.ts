@@ -102,6 +102,7 @@ test("ten hours without the API server lose no transition, and tell each of them
     client,
     log,
     events,
+    name: "p1",
     selection: { namespace },
     targetOf: ({ spec }) => (spec.sourcePod === "p1" ? spec.targetEndpoint : undefined),
     stateDirectory: join(directory, "ten-hours"),

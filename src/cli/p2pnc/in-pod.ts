@@ -43,6 +43,7 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
     client,
     log,
     events,
+    name: pod.name,
     selection: { namespace },
     targetOf: named.size > 0 ? ({ metadata }) => named.get(metadata.name)?.text : ofPod,
     stateDirectory: journalDirectory(pod, options.stateDir),

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../../api/time.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
@@ -15,6 +17,8 @@ export interface ChecksOptions extends Pick<CheckSourceOptions, "targetOf" | "ev
   manager: Manager;
   client: KubeClient;
   log: Log;
+  /** The pod or the node. */
+  name: string;
   /** Which checks are watched. */
   selection: Selection;
   /** Where results are kept until the API has them. */
@@ -32,6 +36,7 @@ export function addChecks({
   manager,
   client,
   log,
+  name,
   selection,
   stateDirectory,
   ...source
@@ -50,13 +55,14 @@ export function addChecks({
     log,
     ...STATUS_RULES,
   });
+  const claimant = { name: `${name}-${randomBytes(4).toString("hex")}`, started: metaTime(new Date()) };
   manager.add(writer, { stage: "writers" });
   manager.add({
     name: "checks",
     async run(signal) {
       const { journal, recovered } = await Journal.open(stateDirectory, { log });
       try {
-        await new CheckSource({ ...source, checks, writer, journal, recovered }).run(signal);
+        await new CheckSource({ ...source, claimant, log, checks, writer, journal, recovered }).run(signal);
       } finally {
         await journal.close();
       }
