@@ -1,5 +1,4 @@
-import { parseAddress, type Address } from "../../ip/address.ts";
-import { IpError } from "../../ip/error.ts";
+import { addressOf, type Address } from "../../ip/address.ts";
 import type { Action } from "../attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
 import { outOf, stoodStill, type Fault } from "./fault.ts";
@@ -52,18 +51,9 @@ function lookupProblem(code: string, afterMs: number): string {
 }
 
 function distinct(texts: readonly string[]): Address[] {
-  const addresses = texts.map(parsed).filter((address) => address !== undefined);
+  // What is no address, such as one with a zone, nobody could connect to.
+  const addresses = texts.map(addressOf).filter((address) => address !== undefined);
   return addresses.toSorted((a, b) => a.compare(b)).filter((address, index, sorted) => index === 0 || !sorted[index - 1]?.equals(address));
-}
-
-/** What is no address, such as one with a zone, nobody could connect to. */
-function parsed(text: string): Address | undefined {
-  try {
-    return parseAddress(text);
-  } catch (error) {
-    if (error instanceof IpError) return undefined;
-    throw error;
-  }
 }
 
 function resolvedTo(host: string, tried: readonly Address[], found: number): string {
