@@ -298,3 +298,17 @@ test("what an earlier run has told of a Service is not told again, unless it is 
   stage.speaker.service("shop/web", { ...web, uid: "another" });
   expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
 });
+
+test("the same holds for who answers on the local network", async () => {
+  const stage = new Stage(directory);
+  stage.hasSaidL2 = true;
+  stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
+  const web = service(["10.0.0.1"], { key: "shop/web" });
+  stage.speaker.service("shop/web", web);
+  await stage.speaker.members(new Set(["a"]));
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  expect(stage.events).toEqual([]);
+  stage.speaker.service("shop/web", undefined);
+  stage.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(stage.events).toEqual(['announcing from node "a" with protocol "layer2"']);
+});
