@@ -79,7 +79,7 @@ function stage() {
     lbClass: undefined,
     services: { ...api.cache, list: () => [api.object(KEY)] } as unknown as Cache<Service>,
     l2Reports: l2.cache,
-    bgpReports: bgp.cache as never,
+    bgpReports: bgp.cache,
     nodes: { get: () => undefined } as never,
     refusals: new Bell(),
     refusalOf: () => undefined,
@@ -107,8 +107,8 @@ function stage() {
             },
           ],
         },
-      } as ServiceL2Status),
-    async end() {
+      }),
+    end: async () => {
       end.abort();
       await pass(10_000);
       await ended;
