@@ -55,7 +55,7 @@ export class Journal {
   }
 
   /** Reads back what is in the directory, and goes on from there. */
-  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: ReadonlyMap<string, Remembered> }> {
+  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: Map<string, Remembered> }> {
     const journal = new Journal(directory, options);
     await journal.#recover().catch((error: unknown) => journal.#giveUp(error));
     return { journal, recovered: new Map(journal.#checks) };

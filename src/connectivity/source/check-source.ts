@@ -16,7 +16,6 @@ import { statusOf } from "../history/status.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
-import { probe } from "../probe/probe.ts";
 import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import type { Target } from "../probe/target.ts";
 import { aimAt, type Idle } from "./aim.ts";
@@ -44,7 +43,7 @@ export interface CheckSourceOptions {
   /** Addresses that may be tried although they are special. */
   allowed: readonly Prefix[];
   intervalMs?: number;
-  probe?: RoundsOptions["probe"];
+  probe: RoundsOptions["probe"];
 }
 
 interface Followed {
@@ -75,7 +74,6 @@ export class CheckSource implements Runnable {
   readonly #followed = new Map<string, Followed>();
   /** By the uid of the check, what is known of those that are not followed yet. */
   readonly #recovered: Map<string, Remembered>;
-  readonly #rounding: Pick<RoundsOptions, "probe" | "intervalMs">;
   readonly #rounds: Rounds;
   readonly #rivals: Rivals;
   #isHearing = true;
@@ -83,11 +81,7 @@ export class CheckSource implements Runnable {
   constructor(options: CheckSourceOptions) {
     this.#options = options;
     this.#recovered = new Map(options.recovered);
-    this.#rounding = {
-      probe: options.probe ?? ((target, seq, signal) => probe(target, seq, { signal, allowed: options.allowed })),
-      ...(options.intervalMs !== undefined && { intervalMs: options.intervalMs }),
-    };
-    this.#rounds = new Rounds({ ...this.#rounding, onAttempt: (key, attempt) => this.#learn(key, attempt) });
+    this.#rounds = new Rounds({ ...options, onAttempt: (key, attempt) => this.#learn(key, attempt) });
     this.#rivals = new Rivals({
       log: options.log,
       isHearing: () => this.#isHearing,
@@ -115,11 +109,11 @@ export class CheckSource implements Runnable {
   }
 
   async #awaitView(signal: AbortSignal): Promise<void> {
-    const { checks, journal, allowed } = this.#options;
+    const { checks } = this.#options;
     const view = checks.waitForSync(signal).catch(() => undefined);
     if (await endsWithin(AWAY_MS, view)) return;
     const back = new AbortController();
-    const trying = tryFromMemory(this.#recovered, { ...this.#rounding, journal, allowed }, AbortSignal.any([signal, back.signal]));
+    const trying = tryFromMemory(this.#recovered, this.#options, AbortSignal.any([signal, back.signal]));
     await Promise.race([view, trying]);
     back.abort();
     await trying;
