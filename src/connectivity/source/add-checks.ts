@@ -45,7 +45,7 @@ export interface Checks {
 /** The checks of this source, for as long as the manager runs. */
 export function addChecks({ manager, client, log, name, selection, stateDirectory, ...options }: ChecksOptions): Checks {
   const { allowed } = options;
-  const tryOnce: RoundsOptions["probe"] = (target, seq, signal) => probe(target, seq, { signal, allowed });
+  const tryOnce: RoundsOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
   const source = { probe: tryOnce, ...options };
   const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     ...selection,
