@@ -247,7 +247,7 @@ test("a removed check ends at once, also while it waits for its further connecti
   const { rounds, connected, stop, start } = manyAddresses(1);
   rounds.set("a", target("web:80"));
   const ended = start();
-  await vi.advanceTimersByTimeAsync(20);
+  await vi.advanceTimersByTimeAsync(23);
   rounds.remove("a");
   const before = connected.length;
   expect(before).toBeLessThan(16);
