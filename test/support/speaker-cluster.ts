@@ -16,7 +16,7 @@ import { type FrrInNamespace, frrInNamespace, run } from "./frr.ts";
 import { SpeakerNode } from "./speaker-node.ts";
 
 const { signal } = new AbortController();
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 90_000;
 export const METALLB = "metallb-system";
 export const OWN = "plumbline-system";
 const WRITES = new Set(["create", "update", "patch", "delete"]);
