@@ -2,7 +2,7 @@ import { readFile, readdir, rm, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crdYaml } from "../src/api/crd-yaml.ts";
 import { CUSTOM_KINDS } from "../src/api/kinds.ts";
-import { metricsTable } from "../src/kube/metrics.ts";
+import { metricsTable } from "./metrics-table.ts";
 
 const CRDS = "deploy/crds";
 

@@ -9,7 +9,7 @@ import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { checksPruned } from "../kube/metrics.ts";
+import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";
 import { prunable, type Pruning } from "./prune.ts";
 import { PruneSight } from "./prune-sight.ts";

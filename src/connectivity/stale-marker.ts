@@ -7,7 +7,7 @@ import { changesOf, type Source } from "../kube/controller/source.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import type { AgentWatch } from "../kube/members/agent-watch.ts";
-import { checksStale } from "../kube/metrics.ts";
+import { checksStale } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts";
 import { writeInTurn } from "../kube/status/write-in-turn.ts";

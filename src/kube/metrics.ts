@@ -3,19 +3,25 @@ import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
 import Registry from "prom-client/lib/registry.js";
 
-/** Every metric of the process. A metric is defined here and nowhere else, so that docs/metrics.md can list them all. */
+/** Every metric of the process. Those of a room of src/ are in its metrics.ts and nowhere else, so that docs/metrics.md can list them all. */
 export const registry = new Registry();
 
-const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-  new Counter<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry] });
-
-const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-  new Gauge<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry] });
-
-const histogram = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-  new Histogram<L>({ name: `plumbline_${name}`, help, labelNames, registers: [registry], buckets: seconds });
-
 const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** How metrics are made whose names begin with this word. */
+export function metricsNamed(word: string) {
+  return {
+    counter: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Counter<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry] }),
+    gauge: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Gauge<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry] }),
+    /** Of seconds. */
+    histogram: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Histogram<L>({ name: `${word}_${name}`, help, labelNames, registers: [registry], buckets: seconds }),
+  };
+}
+
+export const { counter, gauge, histogram } = metricsNamed("plumbline");
 
 // client/
 export const clientRequests = counter(
@@ -157,257 +163,3 @@ export const events = counter(
   "Events about objects. `outcome` is created, counted (an existing Event was patched), dropped (spam filter or full queue) or failed.",
   "outcome",
 );
-
-// embedded/
-export const embeddedCleanups = counter(
-  "embedded_cleanups_total",
-  "Objects that the embedded API looked at for being owned by nobody, in a namespace that goes, or expired. `outcome` is done, refused, or failed (it is tried again).",
-  "outcome",
-);
-export const embeddedRewrites = counter(
-  "embedded_state_rewrites_total",
-  "Times the embedded API rewrote its state file without what is outdated. `outcome` is done or failed.",
-  "outcome",
-);
-export const embeddedWatchesCutOff = counter(
-  "embedded_watches_cut_off_total",
-  "Watches that the embedded API ended because the client did not read.",
-  "resource",
-);
-
-export const manifestReads = counter(
-  "manifest_reads_total",
-  "Manifest files looked at because they had changed. `outcome` is read, doubtful (it looks half written and must stand for a moment) or unreadable.",
-  "outcome",
-);
-export const manifestSurveys = counter(
-  "manifest_surveys_total",
-  "Times all of the manifest directory was looked through. `outcome` is done, away (the directory is not there) or failed.",
-  "outcome",
-);
-export const manifestDeliveries = counter(
-  "manifest_deliveries_total",
-  "Objects of files handed to the embedded API. `outcome` is applied, refused, moved (it stands elsewhere now), removed, or failed (it is tried again).",
-  "outcome",
-);
-export const manifestProblems = gauge(
-  "manifest_problems",
-  "What is wrong with the manifest files now. `level` is error or warning.",
-  "level",
-);
-
-// router/
-export const routerFailedResources = gauge(
-  "router_failed_resources",
-  "Resources that are not live on this node as they are written.",
-  "kind",
-  "reason",
-);
-export const routerChanges = counter(
-  "router_changes_total",
-  "What was changed on this node. `what` is links (commands to the kernel) or lines (of FRR); `why` is asked, or drift where someone else had changed what was already applied.",
-  "what",
-  "why",
-);
-export const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory cannot be used.");
-export const routerSessions = gauge("router_sessions", "BGP sessions of this node's router. `state` is established or down.", "state");
-export const routerPolls = counter(
-  "router_polls_total",
-  "Times FRR was asked for its sessions and VNIs. `outcome` is ok or the VtyError code.",
-  "outcome",
-);
-export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR was found started anew, or not answering any more.");
-export const routerWatchRestarts = counter(
-  "router_link_watch_restarts_total",
-  "Times the watch over the kernel's links ended and was started again.",
-);
-
-// loadbalancer/, under MetalLB's names, so that its dashboards and alerts go on
-const metallbGauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-  new Gauge<L>({ name: `metallb_${name}`, help, labelNames, registers: [registry] });
-
-export const configLoaded = metallbGauge(
-  "k8s_client_config_loaded_bool",
-  "1 once the load balancer's configuration was read and is in effect.",
-);
-export const configStale = metallbGauge(
-  "k8s_client_config_stale_bool",
-  "1 while some of the load balancer's configuration is not in effect as it is written, or cannot be read.",
-);
-const allocatorGauge = (name: string, help: string) => metallbGauge(`allocator_${name}`, help, "pool");
-export const allocatorMetrics = {
-  total: allocatorGauge("addresses_total", "Addresses that the pool has, of both families."),
-  inUse: allocatorGauge("addresses_in_use_total", "Addresses of the pool that are in use; a shared one counts once."),
-  ipv4: allocatorGauge("ipv4_addresses_total", "IPv4 addresses that the pool has."),
-  ipv4InUse: allocatorGauge("ipv4_addresses_in_use_total", "IPv4 addresses of the pool that are in use."),
-  ipv6: allocatorGauge("ipv6_addresses_total", "IPv6 addresses that the pool has."),
-  ipv6InUse: allocatorGauge("ipv6_addresses_in_use_total", "IPv6 addresses of the pool that are in use."),
-  services: allocatorGauge("services_allocated_total", "Services that have an address from the pool."),
-};
-const metallbCounter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-  new Counter<L>({ name: `metallb_${name}`, help, labelNames, registers: [registry] });
-export const serviceUpdates = metallbCounter("k8s_client_updates_total", "Times a Service was looked at.");
-export const serviceUpdateErrors = metallbCounter("k8s_client_update_errors_total", "Times that could not be finished; it is tried again.");
-export const addressRepairs = counter(
-  "service_address_repairs_total",
-  "Times the addresses in a Service's status were put back after somebody else had changed them. `manager` is who, by the Service's managedFields.",
-  "manager",
-);
-export const contestedServices = gauge(
-  "contested_services",
-  "Services whose addresses somebody else keeps changing, so that they are put back only now and then.",
-);
-export const speakerAnnounced = metallbGauge(
-  "speaker_announced",
-  "1 for each address that this node announces. `protocol` is bgp or layer2.",
-  "service",
-  "protocol",
-  "node",
-  "ip",
-);
-
-// loadbalancer/speaker/bgp/, as FRR counts them
-export const speakerPolls = counter(
-  "speaker_polls_total",
-  "Times FRR was asked for the sessions of the load balancer. `outcome` is ok or the VtyError code.",
-  "outcome",
-);
-const bgpGauge = (name: string, help: string) => metallbGauge(`bgp_${name}`, help, "peer", "vrf");
-export const bgpMetrics = {
-  sessionUp: bgpGauge("session_up", "1 while the BGP session is established."),
-  announcedPrefixes: bgpGauge("announced_prefixes_total", "Prefixes that the peer was told."),
-  receivedPrefixes: bgpGauge("received_prefixes_total", "Prefixes of the peer that were let in."),
-  opensSent: bgpGauge("opens_sent", "BGP open messages sent."),
-  opensReceived: bgpGauge("opens_received", "BGP open messages received."),
-  notificationsSent: bgpGauge("notifications_sent", "BGP notification messages sent."),
-  updatesSent: bgpGauge("updates_total", "BGP update messages sent."),
-  updatesReceived: bgpGauge("updates_total_received", "BGP update messages received."),
-  keepalivesSent: bgpGauge("keepalives_sent", "BGP keepalive messages sent."),
-  keepalivesReceived: bgpGauge("keepalives_received", "BGP keepalive messages received."),
-  routeRefreshSent: bgpGauge("route_refresh_sent", "BGP route refresh messages sent."),
-  totalSent: bgpGauge("total_sent", "BGP messages sent."),
-  totalReceived: bgpGauge("total_received", "BGP messages received."),
-};
-const bfdGauge = (name: string, help: string) => metallbGauge(`bfd_${name}`, help, "peer", "vrf");
-export const bfdMetrics = {
-  sessionUp: bfdGauge("session_up", "1 while the BFD session is up."),
-  controlIn: bfdGauge("control_packet_input", "BFD control packets received."),
-  controlOut: bfdGauge("control_packet_output", "BFD control packets sent."),
-  echoIn: bfdGauge("echo_packet_input", "BFD echo packets received."),
-  echoOut: bfdGauge("echo_packet_output", "BFD echo packets sent."),
-  ups: bfdGauge("session_up_events", "Times the BFD session came up."),
-  downs: bfdGauge("session_down_events", "Times the BFD session went down."),
-  zebraNotifications: bfdGauge("zebra_notifications", "BFD notifications to zebra."),
-};
-
-// loadbalancer/speaker/l2/
-export const l2RequestsReceived = metallbCounter(
-  "layer2_requests_received",
-  "ARP requests and neighbour solicitations for an address that this node holds, on its interfaces.",
-  "ip",
-);
-export const l2ResponsesSent = metallbCounter(
-  "layer2_responses_sent",
-  "Those that were answered: all of them, since the kernel does it.",
-  "ip",
-);
-export const l2GratuitousSent = metallbCounter(
-  "layer2_gratuitous_sent",
-  "Gratuitous ARPs and unsolicited neighbour advertisements sent for an address that this node holds.",
-  "ip",
-);
-export const l2Takeovers = counter("l2_takeovers_total", "Service addresses that this node put on a link, after nobody answered for them.");
-export const l2Conflicts = counter(
-  "l2_conflicts_total",
-  "Times another MAC answered for a service address. `outcome` is in-use (not taken), let-go (given up) or kept.",
-  "outcome",
-);
-export const l2Addresses = gauge("l2_addresses", "Service addresses on this node's links.");
-export const l2Heartbeats = counter(
-  "l2_heartbeats_total",
-  "Heartbeats among candidates. `outcome` is sent, heard, returned (after silence), stale (heard before, or played again), skewed (clocks differ by a minute), forged (not sealed with the key) or stranger (no member).",
-  "outcome",
-);
-export const l2RefreshFailures = counter(
-  "l2_refresh_failures_total",
-  "Times the kernel could not be told to keep addresses; tried again a second later.",
-);
-export const l2WireRestarts = counter(
-  "l2_wire_restarts_total",
-  "Times the process that sends and hears frames ended and was started again.",
-);
-export const l2GuardFailures = counter("l2_guard_failures_total", "Times nftables refused the rules of service addresses.", "family");
-
-// connectivity/probe/
-export const checkActionSeconds = histogram(
-  "check_action_seconds",
-  "How long the lookups and connections of connectivity checks took. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
-  "reason",
-);
-export const checkFaults = counter(
-  "check_faults_total",
-  "Lookups and connections that this source could not try, which says nothing about the target. `cause` is descriptors, ports, memory (it is out of them), stalled (it stood still) or lookups (they hold every thread).",
-  "cause",
-);
-export const checkAttempts = counter(
-  "check_attempts_total",
-  "Attempts of connectivity checks. `outcome` is reachable, unreachable, fault, or discarded (the check was changed or removed meanwhile).",
-  "outcome",
-);
-export const checkSkippedTicks = counter(
-  "check_skipped_ticks_total",
-  "Times an attempt was due while the last one of the same check was still waiting or under way.",
-);
-export const checkAttemptsInFlight = gauge("check_attempts_in_flight", "Attempts of connectivity checks under way.");
-export const lookupsAbandoned = gauge(
-  "check_lookups_abandoned",
-  "Lookups that nobody waits for any more; each holds a thread until the system gives up.",
-);
-
-// connectivity/journal/
-export const checkJournalUsable = gauge(
-  "check_journal_usable",
-  "1 while results of connectivity checks are on this source's disk, 0 while it cannot be used: those that the API has not heard of would not survive a restart.",
-);
-
-// connectivity/source/
-export const checksYielded = gauge(
-  "checks_yielded",
-  "Connectivity checks of this source that it leaves to another process, which began with them later.",
-);
-
-// connectivity/mesh/, stale and pruner
-export const meshChecks = counter(
-  "mesh_checks_total",
-  "Connectivity checks that were written for meshes. `action` is created, changed or retired.",
-  "action",
-);
-export const checksStale = counter("checks_stale_total", "Connectivity checks that were marked Unknown because their source fell silent.");
-export const checksPruned = counter(
-  "checks_pruned_total",
-  "Connectivity checks that nobody had a use for. `outcome` is deleted, kept (somebody was faster), or dry_run.",
-  "outcome",
-);
-
-/** The text of docs/metrics.md. */
-export function metricsTable(): string {
-  // prom-client keeps label names and type on the objects without naming them in its types.
-  const metrics = registry.getMetricsAsArray() as unknown as { name: string; type: string; help: string; labelNames: string[] }[];
-  const rows = metrics
-    .filter(({ name }) => /^(plumbline|metallb)_/.test(name))
-    .map(({ name, type, help, labelNames }) => [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(", "), help]);
-  return `# Metrics
-
-\`plumbline controller\` and \`plumbline agent\` serve these on \`/metrics\`, next to \`process_*\` and \`nodejs_*\` of prom-client.
-This page is written by \`./plumbline generate\` from \`src/kube/metrics.ts\`.
-
-${padded(["metric", "type", "labels", "what it says"], rows)}
-`;
-}
-
-/** A Markdown table in the form that the formatter leaves alone. */
-function padded(head: string[], rows: string[][]): string {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const rule = widths.map((width) => "-".repeat(width));
-  return [head, rule, ...rows].map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`).join("\n");
-}

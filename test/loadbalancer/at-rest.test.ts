@@ -16,7 +16,7 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
-import { speakerPolls } from "../../src/kube/metrics.ts";
+import { speakerPolls } from "../../src/loadbalancer/metrics.ts";
 import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
@@ -208,7 +208,7 @@ describe("not one of them is written when", () => {
   test("interfaces are listed in another order, apart from the generation that was looked at", async () => {
     const before = await reported();
     const reorder = () => cluster.patch(L2Advertisement, "segment", { spec: { interfaces: ["eth1", "eth0"] } });
-    expect((await cluster.writesDuring(reorder)).toSorted()).toEqual([
+    expect((await cluster.writesDuring(reorder, 1_500, 2)).toSorted()).toEqual([
       "patch configurationstates/status metallb-system/speaker-worker0",
       "patch configurationstates/status metallb-system/speaker-worker1",
     ]);
@@ -218,7 +218,7 @@ describe("not one of them is written when", () => {
 
 test("what does change is written once by each who has to say something else", async () => {
   const change = () => cluster.remove(BGPPeer, "nobody");
-  const writes = await cluster.writesDuring(change, 3_000);
+  const writes = await cluster.writesDuring(change, 3_000, 6);
   const each = [0, 1].flatMap((index) => [
     `delete bgpsessionstatuses metallb-system/worker${index}-nobody`,
     `patch configurationstates/status metallb-system/speaker-worker${index}`,

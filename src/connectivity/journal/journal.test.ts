@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { checkJournalUsable } from "../../kube/metrics.ts";
+import { checkJournalUsable } from "../metrics.ts";
 import { checked } from "../../resilience/checked-lines.ts";
 import { begin } from "../history/history.ts";
 import { after, failed, ok } from "../history/specimen.ts";

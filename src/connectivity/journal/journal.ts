@@ -2,7 +2,7 @@ import { copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from "no
 import { join } from "node:path";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Log } from "../../kube/log.ts";
-import { checkJournalUsable } from "../../kube/metrics.ts";
+import { checkJournalUsable } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import type { History } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";

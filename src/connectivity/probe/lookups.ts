@@ -1,5 +1,5 @@
 import { lookup } from "node:dns";
-import { lookupsAbandoned } from "../../kube/metrics.ts";
+import { lookupsAbandoned } from "../metrics.ts";
 import type { Task } from "./in-time.ts";
 
 /** The addresses of a name, or the code of the error. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { parsePrefix } from "../../ip/prefix.ts";
-import { checkFaults, lookupsAbandoned } from "../../kube/metrics.ts";
+import { checkFaults, lookupsAbandoned } from "../metrics.ts";
 import type { Action, Attempt } from "../attempt.ts";
 import type { Connect } from "./connect.ts";
 import { Lookups, type Answer } from "./lookups.ts";

@@ -1,5 +1,5 @@
 import type { Prefix } from "../../ip/prefix.ts";
-import { checkActionSeconds, checkFaults } from "../../kube/metrics.ts";
+import { checkActionSeconds, checkFaults } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { tcpConnect, type Connect } from "./connect.ts";
 import { Lookups } from "./lookups.ts";

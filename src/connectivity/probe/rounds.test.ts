@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../../kube/metrics.ts";
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { Rounds } from "./rounds.ts";
 import { parseTarget, type Target } from "./target.ts";

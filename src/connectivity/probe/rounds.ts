@@ -1,4 +1,4 @@
-import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../../kube/metrics.ts";
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { Pace } from "./pace.ts";
 import type { Target } from "./target.ts";

@@ -1,6 +1,6 @@
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Log } from "../../kube/log.ts";
-import { checksYielded } from "../../kube/metrics.ts";
+import { checksYielded } from "../metrics.ts";
 import { isStale, lastResultOf, reachableOf } from "../activity.ts";
 import { LEASELESS_MS } from "../stale.ts";
 import { type Claim, isAbove } from "./claim.ts";

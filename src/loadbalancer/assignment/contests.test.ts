@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../../api/core/service.ts";
-import { contestedServices } from "../../kube/metrics.ts";
+import { contestedServices } from "../metrics.ts";
 import { Contests } from "./contests.ts";
 import { rivalIn } from "./rival.ts";
 

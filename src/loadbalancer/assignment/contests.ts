@@ -1,5 +1,5 @@
 import { backoffMs } from "../../kube/backoff.ts";
-import { contestedServices } from "../../kube/metrics.ts";
+import { contestedServices } from "../metrics.ts";
 
 interface Course {
   /** What was written last. */

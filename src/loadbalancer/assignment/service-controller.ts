@@ -10,7 +10,7 @@ import { Bell, changesOf } from "../../kube/controller/source.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
-import { addressRepairs, serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
+import { addressRepairs, serviceUpdateErrors, serviceUpdates } from "../metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressDesk, type Order } from "./address-desk.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
-import { speakerAnnounced } from "../../kube/metrics.ts";
+import { speakerAnnounced } from "../metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
 import { bgpAd, l2Ad, peer, pool, secret } from "../config/specimen.ts";

@@ -3,7 +3,7 @@ import type { Address } from "../../ip/address.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import { configLoaded, configStale } from "../../kube/metrics.ts";
+import { configLoaded, configStale } from "../metrics.ts";
 import { StateError } from "../../resilience/checked-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { peersOf } from "../announce/peers.ts";

@@ -5,7 +5,7 @@ import { dated, keyOf } from "../../../frr/session-dating.ts";
 import { backoffMs } from "../../../kube/backoff.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
-import { speakerPolls } from "../../../kube/metrics.ts";
+import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
 import { countBfd, countSessions } from "./session-metrics.ts";
 
