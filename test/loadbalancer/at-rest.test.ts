@@ -41,12 +41,12 @@ beforeAll(async () => {
   controller = startController(cluster.api.access);
   for (const node of cluster.nodes) node.startAgent();
   await cluster.greet("bfd");
-  await cluster.create(BFDProfile, "fast", {});
+  await cluster.create(BFDProfile, "slow", { receiveInterval: 2_000, transmitInterval: 2_000 });
   await cluster.create(Community, "aliases", { communities: [{ name: "vpn", value: "64512:1" }] });
   const basicAuth = { type: "kubernetes.io/basic-auth", data: { username: "", password: btoa("s3cret") } };
   await cluster.client.resource(Secret).create({ metadata: { name: "password", namespace: METALLB }, ...basicAuth }, { signal });
   const peer = { myASN: 64513, peerASN: 64512, connectTime: "1s" };
-  await cluster.create(BGPPeer, "tor", { ...peer, peerAddress: "192.168.50.1", bfdProfile: "fast" });
+  await cluster.create(BGPPeer, "tor", { ...peer, peerAddress: "192.168.50.1", bfdProfile: "slow" });
   await cluster.create(BGPPeer, "nobody", { ...peer, peerAddress: "192.168.50.99", passwordSecret: { name: "password" } });
   await cluster.create(BGPPeer, "wrong", { ...peer, peerAddress: "192.168.50.98", bfdProfile: "missing" });
   await cluster.create(IPAddressPool, "routed", { addresses: ["10.20.0.0/24", "2001:db8::/64"] });
@@ -114,7 +114,7 @@ const touch = (value: string) => ({ metadata: { annotations: { touched: value },
 const configuration: readonly [Kind, string][] = [
   [BGPPeer, "tor"],
   [BGPPeer, "wrong"],
-  [BFDProfile, "fast"],
+  [BFDProfile, "slow"],
   [Community, "aliases"],
   [IPAddressPool, "routed"],
   [IPAddressPool, "segment"],
