@@ -1,15 +1,17 @@
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
 import { registry } from "../src/kube/metrics.ts";
-import "../src/embedded/metrics.ts";
-import "../src/router/metrics.ts";
-import "../src/loadbalancer/metrics.ts";
-import "../src/connectivity/metrics.ts";
+
+const ROOT = join(import.meta.dirname, "..");
 
 /** The text of docs/metrics.md. */
-export function metricsTable(): string {
+export async function metricsTable(): Promise<string> {
+  for await (const file of glob("src/*/metrics.ts", { cwd: ROOT })) await import(join(ROOT, file));
   // prom-client keeps label names and type on the objects without naming them in its types.
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; type: string; help: string; labelNames: string[] }[];
   const rows = metrics
     .filter(({ name }) => /^(plumbline|metallb)_/.test(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
     .map(({ name, type, help, labelNames }) => [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(", "), help]);
   return `# Metrics
 
