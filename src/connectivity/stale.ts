@@ -2,7 +2,6 @@ import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/
 import { metaTime } from "../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
 import { LONGEST_CHECKPOINT_MS } from "./longest-checkpoint.ts";
-import { INTERVAL_MS } from "./probe/rounds.ts";
 
 /** What the Lease of a check's source says. `none`: there is none, as with somebody's own checker. */
 export type SourceSign = { readonly is: "alive" } | { readonly is: "silent"; readonly since: Date } | { readonly is: "none" };
@@ -16,6 +15,7 @@ export interface Seen {
   readonly markedAt?: number;
 }
 
+const INTERVAL_MS = 60_000;
 /** Without any result: three attempts have not been made. */
 const UNTRIED_MS = 3 * INTERVAL_MS;
 /** Without a Lease, as with OpenShift's own checker: three attempts after the longest checkpoint none was written. */
