@@ -263,6 +263,9 @@ test("bridges of Open vSwitch are created, used and removed; one that a person m
   for (const name of ["auto", "virtual"]) await lab.delete("L2VNI", name);
   await eventually(bridges).toEqual(["br-ovs"]);
   await eventually(() => at("node1").do("ovs-vsctl", "list-ports", "br-ovs")).toBe("to-virtual\n");
+  await eventually(async () => (await at("node1").linkNames()).filter((name) => /54[12]$|^perouter\/(auto|virtual)$/.test(name))).toEqual(
+    [],
+  );
   expect(await lab.lost(traffic)).toEqual(lostBefore);
 });
 
