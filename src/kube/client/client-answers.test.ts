@@ -1,0 +1,132 @@
+import { expect, test, vi } from "vitest";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import type { ClusterAccess } from "./access.ts";
+import { useScripted } from "./scripted-client.ts";
+import { answer, says, type Step } from "./scripted-server.ts";
+
+const { signal } = new AbortController();
+const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
+const { scripted, clientOf } = useScripted();
+
+const cut: Step = (response) => {
+  response.writeHead(200, { "content-length": "100" }).write('{"half":');
+  setImmediate(() => response.socket?.destroy());
+};
+
+test("an answer that is cut off is asked for once more, and then told as it is", async () => {
+  const server = await scripted(cut, answer(200, { whole: true }));
+  expect(await clientOf(server).request("GET", "/version", { signal })).toEqual({ whole: true });
+  server.follow(cut);
+  await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
+    code: "Malformed",
+    message: `The answer of the API server at ${server.url} to GET /version was cut off`,
+  });
+});
+
+test("an answer that is not JSON names what listens there and where to look", async () => {
+  const server = await scripted((response) => response.end("<html>Welcome\n to nginx</html>"));
+  await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
+    code: "Malformed",
+    message: `What listens at ${server.url} answers GET /version with something that is not JSON (<html>Welcome to nginx</html>); check server in context test`,
+  });
+});
+
+test("a list that is no list is malformed, not empty", async () => {
+  const server = await scripted(answer(200, { hello: "world" }));
+  await expect(clientOf(server).resource(ConfigMap).list({ signal })).rejects.toMatchObject({ code: "Malformed" });
+});
+
+test("the server's Status becomes the error: code, reason, details", async () => {
+  const details = { name: "a", kind: "configmaps", causes: [{ field: "data", reason: "FieldValueTooLong", message: "too long" }] };
+  const server = await scripted(
+    answer(422, { kind: "Status", code: 422, reason: "Invalid", message: 'ConfigMap "a" is invalid: data: Too long', details }),
+    says(409, "AlreadyExists"),
+    says(409, "Conflict"),
+    says(410, "Expired"),
+    says(403, "Forbidden", 'configmaps is forbidden: User "ann" cannot list resource "configmaps"'),
+  );
+  const client = clientOf(server);
+  const next = (): Promise<unknown> => client.request("GET", "/x", { signal }).catch((error: unknown) => error);
+  expect(await next()).toMatchObject({
+    code: "Invalid",
+    status: 422,
+    reason: "Invalid",
+    details,
+    method: "GET",
+    path: "/x",
+    message: 'ConfigMap "a" is invalid: data: Too long',
+  });
+  expect(await next()).toMatchObject({ code: "AlreadyExists" });
+  expect(await next()).toMatchObject({ code: "Conflict" });
+  expect(await next()).toMatchObject({ code: "Gone" });
+  expect(await next()).toMatchObject({
+    code: "Forbidden",
+    message: 'configmaps is forbidden: User "ann" cannot list resource "configmaps"; ask for a role that allows it',
+  });
+});
+
+const checksToken: Step = (response, { headers }) =>
+  (headers.authorization === "Bearer new" ? answer(200, { ok: true }) : says(401, "Unauthorized"))(response, {} as never);
+
+test("refused as unauthorized, a call is made once more if there is a newer identity", async () => {
+  const server = await scripted(checksToken);
+  const identity = vi.fn<ClusterAccess["identity"]>(async (refused) => (refused ? { token: "new" } : { token: "old" }));
+  const client = clientOf(server, {}, identity);
+  expect(await client.request("POST", "/x", { signal, body: {} })).toEqual({ ok: true });
+  expect(identity).toHaveBeenCalledWith({ token: "old" });
+  expect(server.received).toHaveLength(2);
+});
+
+test("with nothing newer to show, unauthorized is the answer, and says what to do", async () => {
+  const server = await scripted(says(401, "Unauthorized"));
+  const client = clientOf(server, {}, async () => ({ token: "only" }));
+  await expect(client.request("GET", "/x", { signal })).rejects.toMatchObject({
+    code: "Unauthorized",
+    message: `The API server at ${server.url} does not accept the credentials of context test; renew them or log in again`,
+  });
+  expect(server.received).toHaveLength(1);
+});
+
+test("the form of the answer can be chosen", async () => {
+  const server = await scripted(answer(200, {}));
+  const client = clientOf(server);
+  await client.request("GET", "/apis", { signal, accept: "application/json;as=Table" });
+  (await client.stream("/apis", { signal, accept: "application/json;as=Table", query: { watch: "true" } })).destroy();
+  expect(server.received.map(({ headers }) => headers.accept)).toEqual(["application/json;as=Table", "application/json;as=Table"]);
+});
+
+test("what a server warns of is passed on, refusals included", async () => {
+  const warning = ['299 - "unknown field \\"spec.vnii\\""', '299 - "größer"', "199 - other"];
+  const bytes = warning.map((text) => Buffer.from(text).toString("latin1"));
+  const server = await scripted(
+    (response) =>
+      response
+        .writeHead(
+          200,
+          bytes.flatMap((text) => ["warning", text]),
+        )
+        .end("{}"),
+    (response) => response.writeHead(422, { warning: '299 - "too late"' }).end("{}"),
+  );
+  const heard: string[] = [];
+  const client = clientOf(server, { onWarning: (text) => heard.push(text) });
+  await client.request("GET", "/version", { signal });
+  await client.request("GET", "/version", { signal }).catch(() => undefined);
+  expect(heard).toEqual(['unknown field "spec.vnii"', "größer", "too late"]);
+});
+
+test("what is forbidden for another reason than a missing role is said as the server says it", async () => {
+  const words = 'l3vnis "red" is forbidden: it stands in red.yaml:3; remove it there';
+  const server = await scripted(says(403, "Forbidden", words));
+  await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
+});
+
+test("what time it is for the server is known from its last answer", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-16T12:00:00Z") });
+  const server = await scripted(answer(200, map, { date: "Mon, 16 Nov 2026 09:00:00 GMT" }));
+  const client = clientOf(server);
+  expect(client.serverTime).toBeUndefined();
+  await client.resource(ConfigMap).get("a", { namespace: "shop", signal });
+  vi.setSystemTime("2026-11-16T12:01:00Z");
+  expect(new Date(client.fenced(() => {}).serverTime ?? 0)).toEqual(new Date("2026-11-16T09:01:00Z"));
+});
