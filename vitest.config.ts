@@ -18,9 +18,12 @@ const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
 /** Nobody knows how long a suite takes that has never run here. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => ROUTER_LABS.findIndex((file) => moduleId.endsWith(file));
-    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other));
+    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
   }
+}
+
+function placeOf({ moduleId }: TestSpecification): number {
+  return ROUTER_LABS.findIndex((file) => moduleId.endsWith(file));
 }
 
 export default defineConfig({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -28,7 +28,6 @@ afterAll(async () => {
   await controller.stop();
   await cluster.stop();
 });
-beforeEach(() => cluster.clear());
 
 /** A node with an agent that is alive for as long as the suite runs. */
 async function member(name: string): Promise<void> {
@@ -55,20 +54,33 @@ const endpoints = (service: string, ...nodes: string[]) =>
   );
 const conditions = async (name: string) => (await cluster.readService(name)).status?.conditions ?? [];
 const announced = async (name: string) => (await conditions(name)).find(({ type }) => type === "metallb.io/Announced");
-const all = { name: "all", namespace: METALLB };
+const inMetallb = (name: string) => ({ name, namespace: METALLB });
 
-test("a condition has the number of nodes and the reasons, with Events when it turns, and stands beside what others say", async () => {
-  await cluster.pool("covered", ["192.0.2.0/24"]);
-  await cluster.service("local", { externalTrafficPolicy: "Local" });
-  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool covered";
+/** A Service of a pool of its own, which others leave alone: a condition waits ten seconds for its turn, and so the tests wait together. */
+async function alone(name: string, spec: object = {}): Promise<void> {
+  await cluster.pool(name, [`192.0.2.${pools++}/32`], { autoAssign: false });
+  await cluster.service(name, { annotations: { "metallb.io/address-pool": name }, ...spec });
+}
+let pools = 0;
+const advertiseL2 = (pool: string) =>
+  cluster.client.resource(L2Advertisement).create({ metadata: inMetallb(pool), spec: { ipAddressPools: [pool] } }, { signal });
+async function advertiseBgp(pool: string): Promise<void> {
+  const peer = { myASN: 64512, peerASN: 64513, peerAddress: `198.51.100.${pools++}` };
+  await cluster.client.resource(BGPPeer).create({ metadata: inMetallb(pool), spec: peer }, { signal });
+  await cluster.client
+    .resource(BGPAdvertisement)
+    .create({ metadata: inMetallb(pool), spec: { ipAddressPools: [pool], peers: [pool] } } as never, { signal });
+}
+
+test.concurrent("a condition has the number of nodes and the reasons, with Events when it turns, and stands beside what others say", async () => {
+  await alone("local", { externalTrafficPolicy: "Local" });
+  const uncovered = "No BGPAdvertisement and no L2Advertisement that is in effect covers pool local";
   await eventually(async () =>
     expect(await announced("local")).toMatchObject({ status: "False", reason: "noMatchingAdvertisement", message: uncovered }),
   );
   await endpoints("local", "n2");
   await eventually(async () => expect(await cluster.events("local")).toContain(`NotAnnounced: ${uncovered}`));
-  const peer = { myASN: 64512, peerASN: 64513, peerAddress: "198.51.100.1" };
-  await cluster.client.resource(BGPPeer).create({ metadata: all, spec: peer }, { signal });
-  await cluster.client.resource(BGPAdvertisement).create({ metadata: all, spec: {} } as never, { signal });
+  await advertiseBgp("local");
   const message = "BGP: 1 node announces it, 1 not (noLocalEndpoints), 1 not (speakerSilent)";
   await eventually(async () => expect(await announced("local")).toMatchObject({ status: "True", reason: "Announced", message }));
   await eventually(async () =>
@@ -81,27 +93,21 @@ test("a condition has the number of nodes and the reasons, with Events when it t
   const others = { type: "example.com/Checked", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
   await cluster.editService("local", { status: { conditions: [others] } }, "status");
   await eventually(async () => expect(await conditions("local")).toMatchObject([others, { type: "metallb.io/Announced", message }]));
-  await cluster.client.resource(BGPAdvertisement).delete(all, { signal });
-  await cluster.client.resource(BGPPeer).delete(all, { signal });
 });
 
-test("a Service whose endpoints come a moment after its address is never said to be not announced", async () => {
-  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
-  await cluster.pool("settling", ["192.0.2.0/24"]);
-  await cluster.service("settling");
+test.concurrent("a Service whose endpoints come a moment after its address is never said to be not announced", async () => {
+  await advertiseL2("settling");
+  await alone("settling");
   await eventually(async () => expect((await cluster.readService("settling")).status?.loadBalancer?.ingress).toBeDefined());
   await endpoints("settling", "n1");
   await eventually(async () => expect(await announced("settling")).toMatchObject({ status: "True" }));
-  const told = () => cluster.events("settling");
-  await eventually(async () => expect((await told()).filter((event) => event.startsWith("Announced"))).toHaveLength(1));
-  expect((await told()).filter((event) => /NotAnnounced/.test(event))).toEqual([]);
-  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+  await eventually(async () => expect((await cluster.events("settling")).filter((event) => event.startsWith("Announced"))).toHaveLength(1));
+  expect((await cluster.events("settling")).filter((event) => /NotAnnounced/.test(event))).toEqual([]);
 });
 
-test("where a node answers on its links it is named, and what changes within ten seconds costs one write", async () => {
-  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
-  await cluster.pool("links", ["192.0.2.0/24"]);
-  await cluster.service("web");
+test.concurrent("where a node answers on its links it is named, and what changes within ten seconds costs one write", async () => {
+  await advertiseL2("web");
+  await alone("web");
   await eventually(async () => expect(await announced("web")).toMatchObject({ message: "L2: no node answers for it (noEndpoints)" }));
   const before = await cluster.writes("controller");
   const slice = await endpoints("web", "n1");
@@ -116,13 +122,11 @@ test("where a node answers on its links it is named, and what changes within ten
   );
   const writes = (await cluster.writes("controller")).slice(before.length);
   expect(writes.filter((write) => write.includes("services/web/status"))).toHaveLength(1);
-  await cluster.client.resource(L2Advertisement).delete(all, { signal });
 });
 
-test("where the elected node finds the address in use that is said, with an Event, until the address is free", async () => {
-  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
-  await cluster.pool("taken", ["192.0.2.0/24"]);
-  await cluster.service("taken");
+test.concurrent("where the elected node finds the address in use that is said, with an Event, until the address is free", async () => {
+  await advertiseL2("taken");
+  await alone("taken");
   await endpoints("taken", "n1");
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
   const [, elected = ""] = /^L2: (n\d) answers/.exec((await announced("taken"))?.message ?? "") ?? [];
@@ -145,13 +149,11 @@ test("where the elected node finds the address in use that is said, with an Even
   await eventually(async () => expect(await cluster.events("taken")).toContain(`NotAnnounced: ${message}`));
   await say("True", "Announcing");
   await eventually(async () => expect(await announced("taken")).toMatchObject({ status: "True" }));
-  await cluster.client.resource(L2Advertisement).delete(all, { signal });
 });
 
-test("where another than the elected node answers it is named as soon as it says so, and no longer than it does", async () => {
-  await cluster.client.resource(L2Advertisement).create({ metadata: all, spec: {} }, { signal });
-  await cluster.pool("stood-in", ["192.0.2.0/24"]);
-  await cluster.service("stood-in");
+test.concurrent("where another than the elected node answers it is named as soon as it says so, and no longer than it does", async () => {
+  await advertiseL2("stood-in");
+  await alone("stood-in");
   await endpoints("stood-in", "n1");
   const named = (node: string) =>
     eventually(async () =>
@@ -174,7 +176,13 @@ test("where another than the elected node answers it is named as soon as it says
   await named(other);
   await statuses.patchStatus(place, { status: { conditions: [{ ...condition, status: "Unknown", reason: "AgentSilent" }] } }, { signal });
   await named(elected);
-  await cluster.client.resource(L2Advertisement).delete(all, { signal });
+});
+
+test.concurrent("a Service that is no longer of type LoadBalancer has no such condition", async () => {
+  await alone("typed");
+  await eventually(async () => expect(await announced("typed")).toBeDefined());
+  await cluster.editService("typed", { spec: { type: "ClusterIP", allocateLoadBalancerNodePorts: null, externalTrafficPolicy: null } });
+  await eventually(async () => expect(await announced("typed")).toBeUndefined());
 });
 
 /** What the speaker of a node says of its configuration, and that it announces a Service. */
@@ -188,15 +196,12 @@ async function speaks(node: string, result: "Valid" | "Invalid", service?: strin
   if (service === undefined) return;
   const report = { name: `${service}-${node}`, namespace: "shop", annotations };
   await cluster.client.resource(ServiceBGPStatus).create({ metadata: report }, { signal });
-  await cluster.client.resource(ServiceBGPStatus).patchStatus(report, { status: { service, node, bgpPeers: ["all"] } }, { signal });
+  await cluster.client.resource(ServiceBGPStatus).patchStatus(report, { status: { service, node, bgpPeers: ["kept"] } }, { signal });
 }
 
 test("what nodes keep of before counts, also for a controller that never saw it; a peer that they cannot use does not", async () => {
-  await cluster.pool("kept", ["192.0.2.0/24"]);
-  await cluster.client
-    .resource(BGPPeer)
-    .create({ metadata: all, spec: { myASN: 64512, peerASN: 64513, peerAddress: "198.51.100.1" } }, { signal });
-  await cluster.client.resource(BGPAdvertisement).create({ metadata: all, spec: {} } as never, { signal });
+  await advertiseBgp("kept");
+  await cluster.pool("kept", ["203.0.113.0/24"]);
   await cluster.service("kept");
   await endpoints("kept", "n1");
   const both = "BGP: 2 nodes announce it, 1 not (speakerSilent)";
@@ -204,7 +209,7 @@ test("what nodes keep of before counts, also for a controller that never saw it;
 
   // The advertisement names a community that nobody has defined; both nodes go on without it.
   for (const node of ["n1", "n2"]) await speaks(node, "Invalid", "kept");
-  await cluster.client.resource(BGPAdvertisement).patch(all, { spec: { communities: ["unheard-of"] } }, { signal });
+  await cluster.client.resource(BGPAdvertisement).patch(inMetallb("kept"), { spec: { communities: ["unheard-of"] } }, { signal });
   await controller.stop();
   const { resourceVersion } = (await cluster.readService("kept")).metadata;
   controller = cluster.controller("anew", { silenceMs: 600_000 });
@@ -215,7 +220,7 @@ test("what nodes keep of before counts, also for a controller that never saw it;
   expect((await cluster.readService("kept")).metadata.resourceVersion).toBe(resourceVersion);
 
   // It is repaired. One node takes it; the other cannot use the peer, because of its Secret.
-  await cluster.client.resource(BGPAdvertisement).patch(all, { spec: { communities: null } }, { signal });
+  await cluster.client.resource(BGPAdvertisement).patch(inMetallb("kept"), { spec: { communities: null } }, { signal });
   await speaks("n1", "Valid");
   await cluster.client.resource(ServiceBGPStatus).delete({ name: "kept-n2", namespace: "shop" }, { signal });
   const one = "BGP: 1 node announces it, 1 not (configurationInvalid), 1 not (speakerSilent)";
@@ -224,14 +229,4 @@ test("what nodes keep of before counts, also for a controller that never saw it;
   }
   await speaks("n2", "Valid");
   await eventually(async () => expect(await announced("kept")).toMatchObject({ message: both }));
-  await cluster.client.resource(BGPAdvertisement).delete(all, { signal });
-  await cluster.client.resource(BGPPeer).delete(all, { signal });
-});
-
-test("a Service that is no longer of type LoadBalancer has no such condition", async () => {
-  await cluster.pool("typed", ["192.0.2.0/24"]);
-  await cluster.service("typed");
-  await eventually(async () => expect(await announced("typed")).toBeDefined());
-  await cluster.editService("typed", { spec: { type: "ClusterIP", allocateLoadBalancerNodePorts: null, externalTrafficPolicy: null } });
-  await eventually(async () => expect(await announced("typed")).toBeUndefined());
 });
