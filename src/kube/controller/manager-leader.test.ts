@@ -1,0 +1,113 @@
+import { expect, test, vi } from "vitest";
+import { KubeError } from "../client/error.ts";
+import { aborted } from "./ending.ts";
+import { settled, soon, useManagerStage } from "./manager-stage.ts";
+
+const stage = useManagerStage();
+
+test("what is for the leader starts when elected, stops when the Lease is lost, and starts again with the next term", async () => {
+  const leader = stage().elections();
+  const all = stage().manager({ leader });
+  all.add(stage().part("webhook"));
+  all.add(stage().part("allocator", 100), { leaderOnly: true });
+  all.add(stage().part("pool-writer"), { stage: "writers", leaderOnly: true });
+  const run = settled(all.run(stage().stop.signal));
+  await soon();
+  expect(stage().story).toEqual(["webhook starts", "stands for leader"]);
+  leader.elect();
+  await soon();
+  stage().story.length = 0;
+  leader.depose();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(stage().story).toEqual([
+    "allocator ends",
+    "allocator ended",
+    "pool-writer ends",
+    "pool-writer ended",
+    "Lease lost",
+    "stands for leader",
+  ]);
+  stage().story.length = 0;
+  leader.elect();
+  await soon();
+  expect(stage().story).toEqual(["allocator starts", "pool-writer starts"]);
+  stage().stop.abort();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await run).toBe("fine");
+});
+
+test("a leader's part that meets the fence before the loss is told ends with its term, and not the process", async () => {
+  const leader = stage().elections();
+  const all = stage().manager({ leader });
+  const frozen = Promise.withResolvers<void>();
+  let terms = 0;
+  all.add(
+    {
+      name: "members",
+      async run(signal) {
+        terms += 1;
+        if (terms === 1) await frozen.promise;
+        else await aborted(signal);
+      },
+    },
+    { leaderOnly: true },
+  );
+  const run = settled(all.run(stage().stop.signal));
+  await soon();
+  leader.elect();
+  await soon();
+  frozen.reject(new KubeError("Fenced", "not renewed in time"));
+  await soon();
+  leader.depose();
+  await soon();
+  leader.elect();
+  await soon();
+  expect(terms).toBe(2);
+  stage().stop.abort();
+  expect(await run).toBe("fine");
+});
+
+test("an elector that fails for another reason than a lost Lease takes the process down", async () => {
+  const all = stage().manager({ leader: { run: () => Promise.reject(new TypeError("no namespace")) } });
+  await expect(all.run(stage().stop.signal)).rejects.toThrow("no namespace");
+});
+
+test("a leader's part that does not end with its term takes the process down, so that no second one runs beside it", async () => {
+  const leader = stage().elections();
+  const all = stage().manager({ leader });
+  all.add({ name: "deaf", run: () => new Promise(() => {}) }, { leaderOnly: true });
+  const run = settled(all.run(stage().stop.signal));
+  await soon();
+  leader.elect();
+  await soon();
+  leader.depose();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await run).toMatchObject({ code: "Stuck", runnable: "deaf" });
+  expect(stage().story.filter((line) => line === "stands for leader")).toHaveLength(1);
+});
+
+test("a Lease that cannot be released does not hold up the end", async () => {
+  const all = stage().manager({
+    leader: {
+      async run(signal, { onStarted }) {
+        await onStarted(signal, "free");
+        await new Promise(() => {});
+      },
+    },
+  });
+  const run = settled(all.run(stage().stop.signal));
+  await soon();
+  stage().stop.abort();
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(await run).toBe("fine");
+  expect(stage().lines.map((line) => line["msg"])).toContain("the Lease was not released in time and is left to expire");
+});
+
+test("an election won in the moment of the end starts nothing", async () => {
+  const all = stage().manager({
+    leader: { run: async (_signal, { onStarted }) => onStarted(AbortSignal.abort(), "free").then(() => stage().stop.abort()) },
+  });
+  all.add(stage().part("allocator"), { leaderOnly: true });
+  await all.run(stage().stop.signal);
+  expect(stage().story).toEqual(["client closed"]);
+});
