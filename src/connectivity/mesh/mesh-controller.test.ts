@@ -258,3 +258,16 @@ test("until a namespace was planned everything that a mesh made in it counts as 
     await wait(10_000);
     expect([theirs, mine, ...stage.checks.list()].filter((one) => stage.controller.wants(one))).toEqual(stage.checks.list());
   }));
+
+test("of a namespace without meshes and their checks nothing is remembered", () =>
+  staged(async (stage) => {
+    stage.ask(1);
+    await wait(10_000);
+    const [last] = stage.checks.list();
+    stage.meshes.remove(`${SYSTEM}/all`);
+    await wait(10_000);
+    expect(last && stage.controller.wants(last)).toBe(false);
+    for (const one of stage.checks.list()) stage.checks.remove(keyOf(one));
+    await wait(10_000);
+    expect(last && stage.controller.wants(last)).toBe(true);
+  }));

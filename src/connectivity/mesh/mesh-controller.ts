@@ -125,7 +125,9 @@ export class MeshController implements Runnable {
     const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: planMesh(mesh, this.#view(namespace)) }));
     const asked = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
     this.#adjustCheckpoint(namespace, asked.size);
-    const { steps, progress, wanted } = planNamespace(meshes, this.#held(namespace));
+    const held = this.#held(namespace);
+    if (meshes.length === 0 && !held.checks.values().some((check) => makerOf(check) !== undefined)) return this.#forget(namespace);
+    const { steps, progress, wanted } = planNamespace(meshes, held);
     this.#wanted.set(namespace, wanted);
     // What is left to do takes a while; what was refused before is likely to be refused again.
     this.#report(meshes, progress, this.#refusals.get(namespace) ?? []);
@@ -135,6 +137,13 @@ export class MeshController implements Runnable {
     // What was refused is tried again, but not at once.
     if (refusals.length > 0) return { requeueAfter: 60_000 };
     return steps.length > STEPS_AT_ONCE ? { requeueAfter: PAUSE_MS } : undefined;
+  }
+
+  /** Namespaces come and go for as long as a term lasts. */
+  #forget(namespace: string): undefined {
+    this.#wanted.delete(namespace);
+    this.#plannedAt.delete(namespace);
+    this.#refusals.delete(namespace);
   }
 
   #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
