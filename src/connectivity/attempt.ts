@@ -1,3 +1,6 @@
+/** How often a check is tried where nobody asks for something else. */
+export const INTERVAL_MS = 60_000;
+
 /** What one action of an attempt came to, in the words of the check's log. */
 export type Outcome = "DNSDone" | "DNSError" | "ConnectDone" | "ConnectError";
 
@@ -21,6 +24,8 @@ export interface Attempt {
   readonly actions: readonly Action[];
   /** One address that answers is enough. */
   readonly reachable: boolean;
+  /** How often the source tries, if more seldom than usual. */
+  readonly everyMs?: number;
   /** Why this attempt says nothing about the target: the source itself could not try. */
   readonly fault?: string;
 }

@@ -1,6 +1,7 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
+import { INTERVAL_MS } from "./attempt.ts";
 import { LONGEST_CHECKPOINT_MS } from "./longest-checkpoint.ts";
 
 /** What the Lease of a check's source says. `none`: there is none, as with somebody's own checker. */
@@ -15,7 +16,6 @@ export interface Seen {
   readonly markedAt?: number;
 }
 
-const INTERVAL_MS = 60_000;
 /** Without any result: three attempts have not been made. */
 const UNTRIED_MS = 3 * INTERVAL_MS;
 /** Without a Lease, as with OpenShift's own checker: three attempts after the longest checkpoint none was written. */

@@ -1,11 +1,11 @@
-import type { Attempt } from "../attempt.ts";
+import { type Attempt, INTERVAL_MS } from "../attempt.ts";
 import { CAPS, type Entry, isSuccess, type Past, type Verdict } from "./history.ts";
 import { outagesAfter } from "./outages.ts";
 import { shownTimes } from "./shown-times.ts";
 
 /** The past with the attempt that comes after it. */
 export function fold(past: Past, attempt: Attempt): Past {
-  const { seq, target, reachable, at: clock } = attempt;
+  const { seq, target, reachable, at: clock, everyMs = INTERVAL_MS } = attempt;
   const { start, entries, newest } = shownTimes(attempt, past);
   const decisive = entries.find((entry) => (reachable ? entry.outcome === "ConnectDone" : !isSuccess(entry)));
   const moment = decisive?.at ?? start;
@@ -23,7 +23,7 @@ export function fold(past: Past, attempt: Attempt): Past {
       past.failures,
       entries.filter((entry) => !isSuccess(entry)),
     ),
-    outages: outagesAfter(past.outages, { reachable, start, moment, entries, lastSuccess, newTarget }),
+    outages: outagesAfter(past.outages, { reachable, start, moment, everyMs, entries, lastSuccess, newTarget }),
     verdict: verdictAfter(past.verdict, attempt, moment),
   };
 }

@@ -164,3 +164,10 @@ test("an attempt without a single action still counts", () => {
   expect(outages(after([failed(1, "", nothing)]))).toEqual(["1- [] []"]);
   expect(outages(after([failed(1, "", nothing), ok(2, nothing)], begin(0)))).toEqual(["1-2 [] []"]);
 });
+
+test("a source that tries more seldom than every minute was there all the time", () => {
+  const seldom = { everyMs: 600_000 };
+  const tries = [failed(0, "x", seldom), failed(600, "x", seldom), failed(1700, "x", seldom)];
+  expect(statusOf(after(tries)).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:00:00Z");
+  expect(statusOf(after([...tries, failed(3600, "x", seldom)])).outages?.[0]?.message).toMatch(/; not tried from .*:28:20Z to .*:00:00Z$/);
+});

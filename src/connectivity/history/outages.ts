@@ -3,8 +3,8 @@ import { cut } from "./cut.ts";
 import { durationText } from "./duration.ts";
 import { CAPS, type Entry, isSuccess, type Outage } from "./history.ts";
 
-/** A source tries every minute; after so long without an attempt it was not there. */
-const UNTRIED_MS = 3 * 60_000;
+/** After so many intervals without an attempt the source was not there. */
+const UNTRIED_INTERVALS = 3;
 const UNTRIED = "; not tried from ";
 const UNTRIED_CAP = 3;
 
@@ -15,6 +15,8 @@ export interface Finding {
   readonly start: number;
   /** When it failed first, or succeeded. */
   readonly moment: number;
+  /** How often the source tries. */
+  readonly everyMs: number;
   readonly entries: readonly Entry[];
   /** The last success before it, unless that was another target's. */
   readonly lastSuccess: number | undefined;
@@ -28,10 +30,10 @@ export function outagesAfter(outages: readonly Outage[], finding: Finding): read
   if (!open) return finding.reachable ? outages : [opened(finding), ...outages].slice(0, CAPS.outages);
   const older = outages.slice(1);
   if (finding.newTarget !== undefined) {
-    const left = ended(tried(open, finding.start), finding.start, [], `; the target was changed to ${finding.newTarget}`);
+    const left = ended(tried(open, finding), finding.start, [], `; the target was changed to ${finding.newTarget}`);
     return finding.reachable ? [left, ...older] : [opened(finding), left, ...older].slice(0, CAPS.outages);
   }
-  const then = tried(open, finding.start);
+  const then = tried(open, finding);
   return [finding.reachable ? restored(then, finding) : ongoing(then, finding), ...older];
 }
 
@@ -76,10 +78,10 @@ function ended(outage: Outage, at: number, last: readonly Entry[], why: string):
 }
 
 /** The outage with a word about the time in which nobody tried, if there was one before this attempt. */
-function tried(outage: Outage, at: number): Outage {
+function tried(outage: Outage, { start: at, everyMs }: Finding): Outage {
   const { start, endedAfter, endLogs, message } = outage;
   const last = endedAfter ?? endLogs[0]?.at ?? start;
-  if (at - last <= UNTRIED_MS || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
+  if (at - last <= UNTRIED_INTERVALS * everyMs || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
   return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(last))} to ${metaTime(new Date(at))}` };
 }
 

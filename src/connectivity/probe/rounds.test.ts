@@ -367,3 +367,17 @@ test("what the listener throws ends the rounds", async () => {
   expect(await ended).toBe("Error: nowhere to write");
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test.each([
+  [10 * MINUTE, 10 * MINUTE],
+  [MINUTE, undefined],
+  [1000, undefined],
+])("with an interval of %d ms an attempt says that it is one of every %s", async (intervalMs, everyMs) => {
+  const { rounds, heard, stop, start } = course(() => 5, intervalMs);
+  rounds.set("a", target("web:80"));
+  const ended = start();
+  await vi.advanceTimersByTimeAsync(100);
+  stop.abort();
+  await ended;
+  expect(heard.map((attempt) => attempt.everyMs)).toEqual([everyMs]);
+});

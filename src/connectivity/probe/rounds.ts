@@ -1,5 +1,5 @@
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
-import type { Attempt } from "../attempt.ts";
+import { type Attempt, INTERVAL_MS } from "../attempt.ts";
 import { Pace } from "./pace.ts";
 import type { Target } from "./target.ts";
 
@@ -36,7 +36,6 @@ interface Check {
   interval: number;
 }
 
-export const INTERVAL_MS = 60_000;
 /** Of the interval, to either side. Sources that began together do not come to a target together. */
 const JITTER = 0.02;
 /** Connections a second: with an interval of a minute, enough for 12 000 checks. */
@@ -228,7 +227,7 @@ export class Rounds {
     check.turn = undefined;
     checkAttempts.inc({ outcome: attempt.fault !== undefined ? "fault" : attempt.reachable ? "reachable" : "unreachable" });
     try {
-      this.#options.onAttempt(check.key, attempt);
+      this.#options.onAttempt(check.key, this.#intervalMs > INTERVAL_MS ? { ...attempt, everyMs: this.#intervalMs } : attempt);
     } catch (error) {
       this.#ended.reject(error);
     }

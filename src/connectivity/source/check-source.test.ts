@@ -140,6 +140,19 @@ test.each([
   expect(stage().api.take()).toEqual([`patchStatus ${key}`]);
 });
 
+test("an edit that leaves a target that cannot be tried counts as observed, also one while the source did not run", async () => {
+  const key = stage().add("c", "10.0.0.1");
+  const edited = (generation: number) => stage().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, generation } }));
+  await stage().start();
+  edited(2);
+  await pass(100);
+  expect(stage().condition(key)).toMatchObject({ reason: "InvalidTarget", observedGeneration: 2 });
+  await stage().kill();
+  edited(3);
+  await stage().start();
+  expect(stage().condition(key)).toMatchObject({ reason: "InvalidTarget", observedGeneration: 3 });
+});
+
 test("a retired check is not tried, keeps its history, and goes on when it is wanted again", async () => {
   const key = stage().add("c");
   await stage().start();

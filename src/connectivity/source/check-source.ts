@@ -8,7 +8,7 @@ import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
 import { lastResultOf, reachableOf } from "../activity.ts";
-import type { Attempt } from "../attempt.ts";
+import { type Attempt, INTERVAL_MS } from "../attempt.ts";
 import { type History, nextSeq } from "../history/history.ts";
 import { newsOf } from "../history/news.ts";
 import { doubt, present, reduce } from "../history/reduce.ts";
@@ -16,7 +16,7 @@ import { statusOf } from "../history/status.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
-import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
+import { Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import type { Target } from "../probe/target.ts";
 import { aimAt, type Idle } from "./aim.ts";
 import { checkpointMs } from "./checkpoint.ts";
@@ -55,7 +55,7 @@ interface Followed {
   reportedAt: number;
   /** How much of the time between two checkpoints it waits for the next one. */
   wait: number;
-  /** Which generation of the check that report was about. */
+  /** Which generation of the check the last report was about. */
   generation: number | undefined;
   /** The API was told everything. */
   isReported: boolean;
@@ -141,7 +141,7 @@ export class CheckSource implements Runnable {
     const followed = this.#followed.get(key) ?? this.#follow(key, object);
     this.#tell(object, followed);
     const aim = this.#aim(object, target);
-    if ("reason" in aim) this.#stopTrying(key, followed, aim);
+    if ("reason" in aim) this.#stopTrying(key, followed, aim, object);
     else this.#try(key, followed, aim, object);
     // Another process still makes it, and must hear that it is ours now.
     if (own && isOthersResult(change, this.#options.claimant)) this.#report(key, followed);
@@ -160,17 +160,16 @@ export class CheckSource implements Runnable {
     return { reason: "Retired", message: `Not tried any more since ${retired}: its mesh no longer asks for it` };
   }
 
-  #try(key: string, followed: Followed, target: Target, { metadata }: Check): void {
+  #try(key: string, followed: Followed, target: Target, check: Check): void {
     this.#rounds.set(key, target, nextSeq(followed.history));
     // Edited without a change of what is tried: the results so far are about the new generation as well.
-    const isAbout = followed.generation === undefined || followed.generation === metadata.generation;
-    if (!isAbout && present(followed.history).target === target.text) this.#report(key, followed);
+    if (isEdited(followed, check) && present(followed.history).target === target.text) this.#report(key, followed);
   }
 
-  #stopTrying(key: string, followed: Followed, why: Idle): void {
+  #stopTrying(key: string, followed: Followed, why: Idle, check: Check): void {
     this.#rounds.remove(key);
     this.#doubt(key, followed, why);
-    if (!followed.isReported) this.#report(key, followed);
+    if (!followed.isReported || isEdited(followed, check)) this.#report(key, followed);
   }
 
   #doubt(key: string, followed: Followed, why: Idle): void {
@@ -197,7 +196,7 @@ export class CheckSource implements Runnable {
       told,
       reportedAt,
       wait: Math.random(),
-      generation: undefined,
+      generation: reachableOf(check)?.observedGeneration,
       isReported: isShown,
       faults: 0,
     };
@@ -270,6 +269,11 @@ export class CheckSource implements Runnable {
     followed.told = told;
     void this.#options.journal.told(followed.uid, told);
   }
+}
+
+/** Whether the check was edited since it was last reported on. */
+function isEdited({ generation }: Followed, { metadata }: Check): boolean {
+  return generation !== undefined && generation !== metadata.generation;
 }
 
 /** Whether a process other than this one has just written a result. */
