@@ -133,7 +133,7 @@ async function carriedOut(): Promise<Record<"create" | "patch" | "delete", Map<s
 
 test(
   `after ${CYCLES} cycles of the server killed, paused, cut off and restarted nothing is lost and nothing is doubled`,
-  { timeout: CYCLES * 10_000 },
+  { timeout: CYCLES * 30_000 },
   async () => {
     const access = { ...api.access, server: `https://127.0.0.1:${wire.port}` };
     const client = new KubeClient(access, { deadlineMs: 2000 });

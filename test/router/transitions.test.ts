@@ -12,7 +12,7 @@ import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/fr
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const COURSE = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1000 * SOAK_MINUTES } : { seed: 21, numRuns: 150 };
-const timeout = 120_000 * (1 + SOAK_MINUTES);
+const timeout = 300_000 * (1 + SOAK_MINUTES);
 const signal = AbortSignal.timeout(2 * timeout);
 
 const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 1 });
