@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { Node } from "../api/core/node.ts";
 import { addChecks } from "../connectivity/source/add-checks.ts";
-import { nodeOf } from "../connectivity/stale-marker.ts";
+import { nodeOf } from "../connectivity/who-tries.ts";
 import { ensureNamespace } from "../hostnet/namespaces.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";

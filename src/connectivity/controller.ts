@@ -15,7 +15,8 @@ import { LostLeases } from "./lost-leases.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
 import { sourceOfLease, sourceSelector } from "./source-lease.ts";
-import { sourceIndexes, StaleMarker } from "./stale-marker.ts";
+import { StaleMarker } from "./stale-marker.ts";
+import { sourceIndexes } from "./who-tries.ts";
 
 export interface ConnectivityOptions {
   manager: Manager;

@@ -13,7 +13,7 @@ import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";
 import { prunable, type Pruning } from "./prune.ts";
 import { PruneSight } from "./prune-sight.ts";
-import { nodeOf } from "./stale-marker.ts";
+import { nodeOf } from "./who-tries.ts";
 
 export interface PrunerOptions {
   /** Fenced where there is an election. */

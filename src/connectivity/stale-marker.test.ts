@@ -8,7 +8,8 @@ import { createLog } from "../kube/log.ts";
 import type { Silence } from "../kube/members/agent-watch.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { check } from "./mesh/specimen.ts";
-import { sourceIndexes, StaleMarker } from "./stale-marker.ts";
+import { StaleMarker } from "./stale-marker.ts";
+import { sourceIndexes } from "./who-tries.ts";
 
 const minute = 60_000;
 const log = createLog({ level: "silent" });

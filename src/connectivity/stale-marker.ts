@@ -1,11 +1,10 @@
-import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
 import { changesOf, type Source } from "../kube/controller/source.ts";
 import type { Log } from "../kube/log.ts";
-import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import type { AgentWatch } from "../kube/members/agent-watch.ts";
 import { checksStale } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
@@ -13,6 +12,7 @@ import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts"
 import { writeInTurn } from "../kube/status/write-in-turn.ts";
 import { activityOf, isStale, reachableOf } from "./activity.ts";
 import { type Seen, type SourceSign, staleness } from "./stale.ts";
+import { nodeOf, podOf } from "./who-tries.ts";
 
 type Signs = Pick<AgentWatch, "silence" | "knows" | "subscribe" | "ready">;
 
@@ -34,23 +34,6 @@ export interface StaleMarkerOptions {
 const LONGEST_LOSS_MS = 30_000;
 
 type Check = PodNetworkConnectivityCheck;
-
-/** How checks are found by who tries them. */
-export function sourceIndexes(systemNamespace: string): Record<"node" | "pod", (check: Check) => string[]> {
-  return {
-    node: (check) => [nodeOf(check, systemNamespace)].filter((node) => node !== undefined),
-    pod: (check) => (nodeOf(check, systemNamespace) === undefined ? [podOf(check)] : []),
-  };
-}
-
-/** The node that tries the check; undefined where a pod does. */
-export function nodeOf({ metadata }: Check, systemNamespace: string): string | undefined {
-  return metadata.namespace === systemNamespace ? metadata.annotations?.[nodeAnnotation] : undefined;
-}
-
-function podOf(check: Check): string {
-  return `${check.metadata.namespace}/${sourceOf(check)}`;
-}
 
 interface Memory extends Seen {
   readonly uid: string | undefined;
