@@ -18,13 +18,13 @@ export class Joining {
   readonly #waiting = new Map<string, number>();
 
   admit(living: readonly string[], known: readonly string[], nodes: readonly string[], now: number): Joined {
-    const before = new Set(known);
+    const [before, alive] = [new Set(known), new Set(living)];
     const came = new Set(living.filter((node) => !before.has(node)));
     for (const node of this.#waiting.keys()) if (!came.has(node)) this.#waiting.delete(node);
     for (const node of came) this.#waiting.set(node, this.#waiting.get(node) ?? now);
     const since = [...this.#waiting.values()];
     const againMs = Math.min(Math.max(...since) + QUIET_MS, Math.min(...since) + MOST_MS) - now;
-    if (came.size === 0 || againMs <= 0 || nodes.every((node) => living.includes(node))) return { live: living };
+    if (came.size === 0 || againMs <= 0 || nodes.every((node) => alive.has(node))) return { live: living };
     return { live: living.filter((node) => before.has(node)), againMs };
   }
 }
