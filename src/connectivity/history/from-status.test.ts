@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fromStatus } from "./from-status.ts";
 import { lastSeen } from "./reduce.ts";
-import { after, at, failed, ok } from "./specimen.ts";
+import { after, at, failed, nameless, namedOk, ok } from "./specimen.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 
 const NOW = 1_000_000;
@@ -87,4 +87,19 @@ test("longer lists than ours are cut", () => {
 test("the newest result is known", () => {
   expect(lastSeen(fromStatus(statusOf(after([ok(10), failed(20)])), NOW))).toBe(20_000);
   expect(lastSeen(fromStatus({}, NOW))).toBeUndefined();
+});
+
+test.each([
+  ["of the last connection", [ok(10), failed(20)], "10.0.134.23:2379"],
+  ["of a name", [namedOk(10)], "etcd.svc:2379"],
+  ["of a name that was found before", [namedOk(10), nameless(20)], "etcd.svc:2379"],
+  ["of a name that was never found", [ok(10), nameless(20)], undefined],
+  ["of nothing", [], undefined],
+])("the target is that %s", (_, attempts, target) => {
+  expect(fromStatus(statusOf(after(attempts)), NOW).past.target).toBe(target);
+});
+
+test("what others wrote tells no target", () => {
+  const line = { time: at(60), success: true, reason: "TCPConnect", message: "web: tcp connection to 10.0.0.1:80 succeeded" };
+  expect(fromStatus({ successes: [line] }, NOW).past.target).toBeUndefined();
 });

@@ -26,13 +26,33 @@ export function fromStatus(status: CheckStatus | undefined, now: number): Histor
   const times = [successes[0]?.at, failures[0]?.at, openOutage(outages)?.start].filter((at) => at !== undefined);
   const shown = Math.max(...times.filter((at) => at <= now + TRUSTED_AHEAD_MS));
   const clock = Number.isFinite(shown) ? { clock: shown, shown } : {};
-  return { past: { seq: 0, ...clock, ...known, verdict: verdictOf(status, known) ?? begin(now).past.verdict }, recent: [] };
+  const target = targetOf(known);
+  return {
+    past: {
+      seq: 0,
+      ...(target !== undefined && { target }),
+      ...clock,
+      ...known,
+      verdict: verdictOf(status, known) ?? begin(now).past.verdict,
+    },
+    recent: [],
+  };
 }
 
 interface Known {
   readonly successes: readonly Entry[];
   readonly failures: readonly Entry[];
   readonly outages: readonly Outage[];
+}
+
+/** What was tried last, in our own words for it; a name that was not found is told without its port. */
+function targetOf({ successes, failures }: Known): string | undefined {
+  const entries = [...failures, ...successes];
+  const connects = entries.filter(({ outcome }) => outcome.startsWith("Connect")).toSorted((one, other) => other.at - one.at);
+  const target = /^(?:Connected|Connection|Failed connect) to (\S+?)(?:;| |$)/.exec(connects[0]?.message ?? "")?.[1];
+  const [failure] = failures;
+  const lost = failure?.outcome === "DNSError" ? /^Failed to resolve (\S+);/.exec(failure.message)?.[1] : undefined;
+  return lost === undefined || target?.startsWith(`${lost}:`) ? target : undefined;
 }
 
 function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }: Known): Verdict | undefined {

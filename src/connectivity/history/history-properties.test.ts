@@ -32,6 +32,13 @@ const target = fc.constantFrom("a:1", "a:1", "a:1", "a:1", "b:2");
 const steady = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 5, max: 70 }) }, fc.integer({ min: 100, max: 5_000 }));
 const wild = fc.oneof({ weight: 5, arbitrary: steady }, fc.integer({ min: -300, max: 300 }), fc.integer({ min: -9_000, max: 9_000 }));
 
+/** The attempt with its own target in all texts. */
+function about({ target, actions, ...attempt }: Attempt): Attempt {
+  const [host = ""] = target.split(":");
+  const own = (message: string) => message.replaceAll(/(10\.0\.134\.23|etcd\.svc):2379/g, target).replaceAll("etcd.svc", host);
+  return { ...attempt, target, actions: actions.map((one) => Object.assign({}, one, { message: own(one.message) })) };
+}
+
 interface Course {
   readonly pause: fc.Arbitrary<number>;
   readonly target?: fc.Arbitrary<string>;
@@ -43,7 +50,7 @@ function attempts({ pause, target: targets = fc.constant("a:1") }: Course): fc.A
     let second = START;
     return steps.map(({ result, fault, pause, target }, index) => {
       second = Math.max(0, second + pause);
-      return result(second, { seq: index + 1, target, ...(fault !== undefined && { fault }) });
+      return about(result(second, { seq: index + 1, target, ...(fault !== undefined && { fault }) }));
     });
   });
 }

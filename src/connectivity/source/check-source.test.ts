@@ -147,7 +147,7 @@ test("an edit that leaves a target that cannot be tried counts as observed, also
   edited(2);
   await pass(100);
   expect(stage().condition(key)).toMatchObject({ reason: "InvalidTarget", observedGeneration: 2 });
-  await stage().kill();
+  await stage().loseDisk();
   edited(3);
   await stage().start();
   expect(stage().condition(key)).toMatchObject({ reason: "InvalidTarget", observedGeneration: 3 });

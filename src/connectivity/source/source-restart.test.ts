@@ -183,3 +183,21 @@ test("a source that starts while the API is away goes on with what it tried befo
   expect(stage().verdict(retired)).toBe("Unknown Retired");
   expect(stage().tried).not.toContain("10.0.0.9:1");
 });
+
+test("a target that was edited while the source did not run is another one, also where the journal is lost", async () => {
+  const key = stage().add("c");
+  stage().broken.set(TARGET, "Connection refused");
+  await stage().start();
+  await pass(3 * MINUTE);
+  await stage().loseDisk();
+  stage().api.edit(key, ({ metadata, spec }) => ({
+    metadata: { ...metadata, generation: 2 },
+    spec: { ...spec, targetEndpoint: "10.0.0.2:80" },
+  }));
+  stage().broken.set("10.0.0.2:80", "No route to host");
+  await stage().start();
+  const [now, before] = stage().status(key).outages ?? [];
+  expect(before?.message).toContain("the target was changed to 10.0.0.2:80");
+  expect(now).toMatchObject({ startLogs: [{ message: "Failed connect to 10.0.0.2:80; No route to host" }] });
+  expect(now?.startedAfter).toBeUndefined();
+});
