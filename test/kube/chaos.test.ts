@@ -177,7 +177,8 @@ test(
       (copy) => [copy.metadata.name, writes.patch.get(copy.metadata.name) ?? 0, revisions(copy).length - 1] as const,
     );
     expect(patches.filter(([, carriedOut, left]) => carriedOut > left)).toEqual([]);
-    expect(patches.some(([, carriedOut]) => carriedOut > 5)).toBe(true);
+    // The slower the machine, the more changes become one patch.
+    expect(patches.some(([, carriedOut]) => carriedOut > 1)).toBe(true);
 
     stop.abort();
     await copying;

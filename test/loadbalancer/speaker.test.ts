@@ -35,7 +35,7 @@ async function said(): Promise<string[]> {
   });
 }
 const bothSay = (...expected: string[]) => eventually(async () => expect(await said()).toEqual(expected));
-const peer = (more: object = {}) => ({ myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", ...more });
+const peer = (more: object = {}) => ({ myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s", ...more });
 const onWorker = (index: number) => ({ nodeSelectors: [{ matchLabels: { "kubernetes.io/hostname": `worker${index}` } }] });
 const noProfile = "peer peer1 referencing non existing bfd profile my-bfd-profile";
 
@@ -208,6 +208,8 @@ test("what FRR refuses is the resource's failure, with FRR's words, and the rest
 
 test("nothing is written for what changes nothing: heartbeats of nodes, statuses of pools, other Secrets and namespaces", async () => {
   await bothSay("Valid", "Valid");
+  // Sessions are told of a moment after FRR has them.
+  await cluster.atRest();
   expect(
     await cluster.writesDuring(async () => {
       for (let beat = 0; beat < 5; beat++) {
@@ -241,5 +243,6 @@ test("the statuses of a Node that is gone go with it, and are not made again", a
 
 test("no Event is told twice", async () => {
   const { items } = await cluster.client.resource(Event).list({ signal });
-  expect(items.filter(({ count = 1 }) => count > 1)).toEqual([]);
+  // An API server that is slow to hear of its own allocations tells of repairs.
+  expect(items.filter(({ count = 1, reason = "" }) => count > 1 && !/^ClusterIP/.test(reason))).toEqual([]);
 });

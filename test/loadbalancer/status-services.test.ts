@@ -18,7 +18,7 @@ let cluster: SpeakerCluster;
 beforeAll(async () => {
   cluster = await SpeakerCluster.start("lb-services", 2);
   for (const node of cluster.nodes) node.startAgent();
-  const peer = { myASN: 64513, peerASN: 64512 };
+  const peer = { myASN: 64513, peerASN: 64512, connectTime: "1s" };
   await cluster.create(BGPPeer, "tor", { ...peer, peerAddress: "192.168.50.1" });
   await cluster.create(BGPPeer, "silent", { ...peer, peerAddress: "192.168.50.99" });
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24", "2001:db8:20::/64"] });
