@@ -10,13 +10,13 @@ import { connect } from "./connection.ts";
 import { drawIncidents } from "./connectivity/draw-incidents.ts";
 import { drawMatrix } from "./connectivity/draw-matrix.ts";
 import { blameItem, checkItem, incidentItem } from "./connectivity/plain-items.ts";
-import { type ChecksOptions, noChecks, readChecks, withChecks } from "./connectivity/read-checks.ts";
+import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "./connectivity/read-checks.ts";
 import { EXIT } from "./exit.ts";
 import { harmless } from "./printing/columns.ts";
 import { printItems } from "./printing/items.ts";
 import { type Paint, paintFor } from "./printing/paint.ts";
 
-interface ConnectivityOptions extends ChecksOptions {
+interface ConnectivityOptions extends CheckSelection {
   output: "text" | "json";
 }
 
@@ -25,7 +25,7 @@ const SENTENCES_SHOWN = 10;
 const OUTAGES_SHOWN = 20;
 
 export function configure(command: Command): void {
-  withChecks(command)
+  withCheckSelection(command)
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",

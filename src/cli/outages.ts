@@ -8,13 +8,13 @@ import { saidThen, type Told } from "../connectivity/reading/said-then.ts";
 import { connect } from "./connection.ts";
 import { drawIncidents, overlaps } from "./connectivity/draw-incidents.ts";
 import { incidentItem } from "./connectivity/plain-items.ts";
-import { type ChecksOptions, noChecks, readChecks, withChecks } from "./connectivity/read-checks.ts";
+import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "./connectivity/read-checks.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { harmless } from "./printing/columns.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
 
-interface OutagesOptions extends ChecksOptions {
+interface OutagesOptions extends CheckSelection {
   since: string;
   output: "text" | "json";
 }
@@ -23,7 +23,7 @@ interface OutagesOptions extends ChecksOptions {
 const EXPLAINED = 20;
 
 export function configure(command: Command): void {
-  withChecks(command)
+  withCheckSelection(command)
     .option("--since <duration>", "how far back: 90m, 24h, 7d", "24h")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(

@@ -15,12 +15,12 @@ import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type ConnectionOptions, withConnection } from "../connection.ts";
 import { CliError, EXIT } from "../exit.ts";
 
-export interface ChecksOptions extends ConnectionOptions {
+export interface CheckSelection extends ConnectionOptions {
   namespace?: string;
   mesh?: string;
 }
 
-export function withChecks(command: Command): Command {
+export function withCheckSelection(command: Command): Command {
   return withConnection(command)
     .option("-n, --namespace <name>", "only checks of this namespace; otherwise of all")
     .option("--mesh <name>", "only checks of this ConnectivityMesh");
@@ -34,7 +34,7 @@ export interface ReadChecks {
 }
 
 /** Reads the checks and what they say. What else there is to know, of nodes and pods, is left out where we may not see it. */
-export async function readChecks(client: KubeClient, options: ChecksOptions, now: number, signal: AbortSignal): Promise<ReadChecks> {
+export async function readChecks(client: KubeClient, options: CheckSelection, now: number, signal: AbortSignal): Promise<ReadChecks> {
   const checks = await listChecks(client, options, signal);
   const places = await placesOf(client, checks, signal);
   const all = checks.map((check) => ({ check, said: saidBy(check, places, now), outages: outagesSeen(check, places, now) }));
@@ -42,7 +42,7 @@ export async function readChecks(client: KubeClient, options: ChecksOptions, now
 }
 
 /** What to say where there are none. */
-export function noChecks({ namespace, mesh }: ChecksOptions): CliError {
+export function noChecks({ namespace, mesh }: CheckSelection): CliError {
   const where = `${namespace === undefined ? "" : ` in namespace ${namespace}`}${mesh === undefined ? "" : ` of ConnectivityMesh ${mesh}`}`;
   const advice = where === "" ? "; a ConnectivityMesh makes them" : "";
   return new CliError(`There are no checks${where}${advice}`, EXIT.unknown);
@@ -50,7 +50,7 @@ export function noChecks({ namespace, mesh }: ChecksOptions): CliError {
 
 async function listChecks(
   client: KubeClient,
-  { namespace, mesh }: ChecksOptions,
+  { namespace, mesh }: CheckSelection,
   signal: AbortSignal,
 ): Promise<PodNetworkConnectivityCheck[]> {
   const selection = {

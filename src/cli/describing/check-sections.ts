@@ -1,5 +1,6 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
+import { metaTime } from "../../api/time.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { fromStatus } from "../../connectivity/history/from-status.ts";
 import { type Entry, isSuccess } from "../../connectivity/history/history.ts";
@@ -98,5 +99,5 @@ function short(ms: number | undefined): string {
 }
 
 function timeOf({ at }: Entry): string {
-  return new Date(at).toISOString().replace(".000Z", "Z");
+  return metaTime(new Date(at));
 }
