@@ -74,8 +74,18 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
   const ownHasVrf = await ownKernelHasVrf();
   const kernel = options.kernel ?? (ownHasVrf ? "own" : "uml");
   progress.step(kernel === "uml" ? "Booting User-Mode Linux, because this machine's kernel has no VRF" : "Making the lab's namespaces");
+  const hasVrf = kernel === "uml" || ownHasVrf;
+  for (;;) {
+    const started = await boot({ directory, kernel, hasVrf }, LabNetwork.unused());
+    if (started) return started;
+  }
+}
 
-  const network = LabNetwork.unused();
+/** Nothing where another lab has taken the network meanwhile. */
+async function boot(
+  { directory, kernel, hasVrf }: { directory: string; kernel: Kernel; hasVrf: boolean },
+  network: LabNetwork,
+): Promise<StartedMachine | undefined> {
   const token = randomBytes(24).toString("hex");
   await writeFile(join(directory, "token"), token, { mode: 0o600 });
   const console = join(directory, "console.log");
@@ -110,6 +120,7 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
     await machine.ready(AbortSignal.any([died.signal, AbortSignal.timeout(READY_WITHIN_MS)]));
   } catch (error) {
     await child.kill();
+    if (child.logTail(1).includes("File exists")) return undefined;
     throw new LabError("NotStarted", `The lab's machine did not come up:\n${child.logTail(8)}`, error);
   }
   const stop = async () => {
@@ -119,7 +130,7 @@ export async function startMachine(options: { directory: string; kernel?: Kernel
   return {
     machine,
     kernel,
-    hasVrf: kernel === "uml" || ownHasVrf,
+    hasVrf,
     network,
     gone: child.ended.then(() => child.logTail()).catch(() => ""),
     stop,

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -70,4 +70,24 @@ describe.each<Kernel>(["own", "uml"])("a machine on the kernel %s", (kernel) => 
     holder.kill("SIGKILL");
     while (existsSync(kept) || Object.keys(networkInterfaces()).includes(link)) await sleep(50);
   });
+});
+
+test("a network that another lab has just taken is left to it", async () => {
+  // As another lab has them in the moment before they have their addresses.
+  const links = Array.from({ length: 240 }, (_, third) => `pl-lab-${third}`).filter(
+    (link) => !Object.keys(networkInterfaces()).includes(link),
+  );
+  const ip = (line: (link: string) => string) =>
+    execFileSync("ip", ["-batch", "-"], { input: links.map((link) => `${line(link)}\n`).join("") });
+  ip((link) => `link add ${link} type bridge`);
+  const directory = await memoryDirectory("lab");
+  try {
+    const started = await startMachine({ directory: directory.path, kernel: "own", progress: silent });
+    expect(links).not.toContain(started.network.linkName);
+    await started.machine.do(["ping", "-c1", "-W5", started.network.outside]);
+    await started.stop();
+  } finally {
+    ip((link) => `link del ${link}`);
+    await directory.remove();
+  }
 });
