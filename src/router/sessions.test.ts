@@ -99,6 +99,17 @@ test("a session that changes before our eyes has changed now", async () => {
   await stage.stop();
 });
 
+test("the moment a session began stands still over a silence of FRR", async () => {
+  const stage = watchOn({ sessions: [established(1_000)] });
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say(new Error("gone"), 1_100);
+  expect(stage.watch.spoken).toBeUndefined();
+  // FRR counts whole seconds, and answers in its own time.
+  await stage.say({ sessions: [established(1_000)] }, 1_500);
+  expect(stage.watch.spoken?.sessions).toMatchObject([{ state: "Established", since: "2026-11-16T01:59:59Z" }]);
+  await stage.stop();
+});
+
 test("an FRR that does not answer is no longer quoted, asked less and less often, and rings once", async () => {
   const stage = watchOn({ sessions: [established(1_000)] });
   await stage.say(Object.assign(new Error("nobody answers"), { code: "Unreachable" }));

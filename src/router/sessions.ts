@@ -40,6 +40,8 @@ export class SessionWatch implements Runnable {
   readonly name = "router sessions";
   readonly #options: SessionWatchOptions;
   #spoken: Spoken | undefined;
+  /** Also while FRR does not answer: the moment a session began outlasts a silence. */
+  #sessions: Spoken["sessions"] = [];
   #identity: string | undefined;
   #asked = 0;
   #vnisUntil = VNIS_AFTER_CHANGE;
@@ -81,7 +83,8 @@ export class SessionWatch implements Runnable {
   }
 
   #hear(said: Said, now: Date): void {
-    const spoken: Spoken = { sessions: dated(said.sessions, this.#spoken?.sessions, now), vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
+    this.#sessions = dated(said.sessions, this.#sessions, now);
+    const spoken: Spoken = { sessions: this.#sessions, vnis: said.vnis ?? this.#spoken?.vnis ?? [] };
     const changed = !this.#spoken || !isDeepStrictEqual(states(this.#spoken), states(spoken));
     const restarted = this.#identity !== undefined && (this.#identity !== said.identity || !this.#spoken);
     this.#spoken = spoken;
