@@ -199,7 +199,7 @@ test("each beginning was told once, and a restart told nothing anew", async () =
   await eventually(async () => {
     const { items } = await cluster.client.resource(Event).list({ namespace: "shop", signal });
     // An API server that is slow to hear of its own allocations tells of repairs.
-    const told = items.filter(({ involvedObject, reason }) => involvedObject.name === "told" && !/^ClusterIP/.test(reason ?? ""));
+    const told = items.filter(({ involvedObject, reason }) => involvedObject.name === "told" && !reason?.startsWith("ClusterIP"));
     expect(told.map(({ reason, message, count = 1 }) => `${reason} ${message} ${count}`).sort()).toEqual([
       'nodeAssigned announcing from node "worker0" with protocol "bgp" 1',
       'nodeAssigned announcing from node "worker1" with protocol "bgp" 1',

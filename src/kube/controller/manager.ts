@@ -83,7 +83,7 @@ export class Manager {
     try {
       if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
       for (const { cache } of this.#caches) cache.start(watching.signal);
-      await Promise.all(this.#caches.map(({ cache, isLate }) => isLate || cache.waitForSync(this.#stop.signal)));
+      await Promise.all(this.#caches.filter(({ isLate }) => !isLate).map(({ cache }) => cache.waitForSync(this.#stop.signal)));
       this.#man(false);
       const leading = this.#lead();
       await aborted(this.#stop.signal);
