@@ -2,15 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
-import { installCrds } from "../../lab/kube/install-crds.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { metaTime } from "../../src/api/time.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { apiServer } from "../support/api-server.ts";
 import { plumbline } from "../support/command-line.ts";
-import { type CommandLineServer, SERVERS } from "../support/servers.ts";
+import { type CommandLineServer, embeddedServer, realServer } from "../support/servers.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
 const EXAMPLES = ["address", "name"].map((name) => join(import.meta.dirname, "testdata", `spec-example-${name}.yaml`));
@@ -74,10 +71,19 @@ test("lint finds nothing wrong with the examples of the spec as they are correct
   expect(await plumbline(["lint", "-f", ...EXAMPLES])).toEqual({ code: 0, stdout: "2 objects, nothing wrong\n", stderr: "" });
 });
 
-describe.each(SERVERS)("on %s", (_name, start) => {
+let real: Awaited<ReturnType<typeof realServer>>;
+beforeAll(async () => {
+  real = await realServer("reading");
+});
+afterAll(() => real.stop());
+
+describe.each<[string, () => Promise<CommandLineServer>]>([
+  ["a real API server", () => Promise.resolve({ ...real, stop: () => Promise.resolve() })],
+  ["the embedded API", embeddedServer],
+])("on %s", (_name, start) => {
   let server: CommandLineServer;
   beforeAll(async () => {
-    server = await start("reading");
+    server = await start();
     for (const name of ["openshift-kube-apiserver", "openshift-apiserver"])
       await server.client.resource(Namespace).create({ metadata: { name } }, { signal });
   });
@@ -268,35 +274,28 @@ What the checks say of it:
 });
 
 test("whoever may see nothing but checks of a namespace is told what they say, and what they may not see is left out", async () => {
-  const api = await apiServer("reading-rights");
-  const client = new KubeClient(api.access);
-  try {
-    await installCrds(client, [PodNetworkConnectivityCheck], signal);
-    const rules = [{ apiGroups: ["controlplane.operator.openshift.io"], resources: ["podnetworkconnectivitychecks"], verbs: ["list"] }];
-    const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
-    await client.request("POST", `${rbac}/roles`, { signal, body: { metadata: { name: "reader" }, rules } });
-    const subjects = [{ kind: "User", name: "plumbline:nobody", apiGroup: "rbac.authorization.k8s.io" }];
-    const roleRef = { kind: "Role", name: "reader", apiGroup: "rbac.authorization.k8s.io" };
-    await client.request("POST", `${rbac}/rolebindings`, { signal, body: { metadata: { name: "reader" }, subjects, roleRef } });
-    const checks = client.resource(PodNetworkConnectivityCheck);
-    const spec = { sourcePod: "kas", targetEndpoint: "10.0.0.1:80" };
-    await checks.create({ metadata: { name: "one", namespace: "default" }, spec }, { signal });
-    await checks.patchStatus({ name: "one", namespace: "default" }, { status: well("10.0.0.1:80") }, { signal });
+  const { api, client } = real;
+  const rules = [{ apiGroups: ["controlplane.operator.openshift.io"], resources: ["podnetworkconnectivitychecks"], verbs: ["list"] }];
+  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+  await client.request("POST", `${rbac}/roles`, { signal, body: { metadata: { name: "reader" }, rules } });
+  const subjects = [{ kind: "User", name: "plumbline:nobody", apiGroup: "rbac.authorization.k8s.io" }];
+  const roleRef = { kind: "Role", name: "reader", apiGroup: "rbac.authorization.k8s.io" };
+  await client.request("POST", `${rbac}/rolebindings`, { signal, body: { metadata: { name: "reader" }, subjects, roleRef } });
+  const checks = client.resource(PodNetworkConnectivityCheck);
+  const spec = { sourcePod: "kas", targetEndpoint: "10.0.0.1:80" };
+  await checks.create({ metadata: { name: "one", namespace: "default" }, spec }, { signal });
+  await checks.patchStatus({ name: "one", namespace: "default" }, { status: well("10.0.0.1:80") }, { signal });
 
-    const env = { KUBECONFIG: await api.server.kubeconfig("nobody"), PLUMBLINE_DIR: "" };
-    // The authorizer hears of a new role a moment later.
-    await vi.waitFor(async () => {
-      const { code, stdout, stderr } = await plumbline(["connectivity", "-n", "default"], env);
-      expect({ code, stderr, head: stdout.split("\n")[0] }).toEqual({
-        code: 0,
-        stderr: "",
-        head: "1 source, 1 target, 1 check: 1 reached",
-      });
-    }, 60_000);
-    const all = await plumbline(["connectivity"], env);
-    expect(all).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("forbidden") as string });
-  } finally {
-    client.close();
-    await api.stop();
-  }
+  const env = { KUBECONFIG: await api.server.kubeconfig("nobody"), PLUMBLINE_DIR: "" };
+  // The authorizer hears of a new role a moment later.
+  await vi.waitFor(async () => {
+    const { code, stdout, stderr } = await plumbline(["connectivity", "-n", "default"], env);
+    expect({ code, stderr, head: stdout.split("\n")[0] }).toEqual({
+      code: 0,
+      stderr: "",
+      head: "1 source, 1 target, 1 check: 1 reached",
+    });
+  }, 60_000);
+  const all = await plumbline(["connectivity"], env);
+  expect(all).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("forbidden") as string });
 });

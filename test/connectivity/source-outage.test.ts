@@ -190,7 +190,6 @@ test("killed at any moment while the API server is away, a source has lost nothi
     await eventually(async () => expect((await statusOf("killed"))?.conditions?.[0]?.status).toBe("True"));
     way.blocked = true;
     way.cutAll();
-
     const written = known;
     await listener.down();
     known += 1;

@@ -9,7 +9,7 @@ import { eventually, MeshedCluster, type Running, SYSTEM } from "./fixtures/mesh
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });
-const durationMs = 4_000;
+const durationMs = 3_000;
 let cluster: MeshedCluster;
 let controller: Running;
 
@@ -72,7 +72,7 @@ describe.concurrent("the controller", () => {
     await check("web", "bank", "web");
     await check("api", "shop", "api");
     // Longer than one duration: a Lease that is renewed says enough.
-    await sleep(2 * durationMs);
+    await sleep(1.5 * durationMs);
     expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
 
     await silence();
@@ -92,7 +92,7 @@ describe.concurrent("the controller", () => {
     // What the source says when it is back is not marked again.
     beats(context, "shop", "web");
     await checks().patchStatus({ name: "web-1", namespace: "shop" }, { status }, { signal });
-    await sleep(2 * durationMs);
+    await sleep(1.5 * durationMs);
     expect(await reachable("web-1", "shop")).toBe("True ConnectDone: Connected to 10.0.0.1:80");
   });
 
@@ -120,7 +120,7 @@ describe.concurrent("the controller", () => {
       renewMs: durationMs / 4,
     }).run(stopping.signal);
     await check("n1", SYSTEM, "n1", { "plumbline.dev/node": "n1" });
-    await sleep(2 * durationMs);
+    await sleep(1.5 * durationMs);
     expect(await reachable("n1", SYSTEM)).toMatch(/^True/);
     stopping.abort();
     await beating;
@@ -133,7 +133,7 @@ describe.concurrent("the controller", () => {
       { metadata: { name: "new", namespace: "shop" }, spec: { sourcePod: "their-pod", targetEndpoint: "a:1" } },
       { signal },
     );
-    await sleep(3 * durationMs);
+    await sleep(2 * durationMs);
     expect(await reachable("theirs", "shop")).toMatch(/^True/);
     expect(await reachable("new", "shop")).toBe("undefined undefined: undefined");
   });

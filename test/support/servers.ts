@@ -8,7 +8,7 @@ import { startEmbedded } from "../../src/embedded/embedded.ts";
 import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { apiServer } from "./api-server.ts";
+import { apiServer, type SuiteApiServer } from "./api-server.ts";
 import { plumbline, type Ended } from "./command-line.ts";
 
 /** An API server with our kinds, and the command line speaking to it. */
@@ -28,7 +28,7 @@ export const SERVERS: readonly (readonly [string, (suite: string) => Promise<Com
   ["the embedded API", embeddedServer],
 ];
 
-export async function realServer(suite: string): Promise<CommandLineServer> {
+export async function realServer(suite: string): Promise<CommandLineServer & { readonly api: SuiteApiServer }> {
   const [api, directory] = await Promise.all([apiServer(suite), temporary()]);
   const client = new KubeClient(api.access);
   // From here on: this file is loaded once for all suites of a worker, and the first of them may be long ago.
@@ -38,7 +38,7 @@ export async function realServer(suite: string): Promise<CommandLineServer> {
     await client.resource(Namespace).create({ metadata: { name } }, { signal });
   }
   const env = { KUBECONFIG: await api.server.kubeconfig("admin"), PLUMBLINE_DIR: "" };
-  return serverOf(client, env, directory, () => api.stop());
+  return { ...serverOf(client, env, directory, () => api.stop()), api };
 }
 
 export async function embeddedServer(): Promise<CommandLineServer> {
