@@ -66,8 +66,11 @@ export class ChecksLab {
 
   /** Every outage of a check, oldest first. */
   outages(name: string): readonly OutageEntry[] {
-    const check = this.#checks.list().find((one) => nameOf(one) === name);
-    return check?.status?.outages?.toReversed() ?? [];
+    return this.#named(name)?.status?.outages?.toReversed() ?? [];
+  }
+
+  uid(name: string): string {
+    return this.#named(name)?.metadata.uid ?? "";
   }
 
   /** Breaks or mends something as `lab break` does. */
@@ -94,6 +97,10 @@ export class ChecksLab {
       if (performance.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s\n${this.#picture()}`);
       await sleep(LOOK_EVERY_MS);
     }
+  }
+
+  #named(name: string): PodNetworkConnectivityCheck | undefined {
+    return this.#checks.list().find((check) => nameOf(check) === name);
   }
 
   #picture(): string {
