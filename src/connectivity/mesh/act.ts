@@ -6,7 +6,7 @@ import type { WriteBudget } from "../../kube/status/budget.ts";
 import type { Step } from "./steps.ts";
 
 export interface Refusal {
-  readonly mesh: string;
+  readonly step: Step;
   readonly message: string;
 }
 
@@ -39,7 +39,7 @@ export async function act(
       // Somebody was faster; the cache will say who.
       if (isKubeError(error, "AlreadyExists", "Conflict", "NotFound")) return;
       if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
-      refusals.push({ mesh: step.mesh, message: error.message });
+      refusals.push({ step, message: error.message });
     } finally {
       leave.done();
     }

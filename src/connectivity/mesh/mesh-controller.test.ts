@@ -76,8 +76,9 @@ class Stage {
   readonly #end = new AbortController();
   readonly #ended: Promise<void>;
   writes = 0;
-  /** What the server says instead of making a check. */
+  /** What the server says instead of making a check of a host that this matches. */
   refusal: KubeError | undefined;
+  refused = /./;
 
   constructor() {
     const resource = () => ({ create: this.#create.bind(this), patch: this.#patch.bind(this) });
@@ -124,7 +125,7 @@ class Stage {
 
   #create({ metadata, spec }: PodNetworkConnectivityCheck): Promise<void> {
     this.writes += 1;
-    if (this.refusal) return Promise.reject(this.refusal);
+    if (this.refusal && this.refused.test(spec.targetEndpoint)) return Promise.reject(this.refusal);
     if (this.checks.get(keyOf({ metadata }))) return Promise.reject(new KubeError("AlreadyExists", "there is one"));
     this.checks.put(check(metadata.name, { metadata, spec }));
     return Promise.resolve();
@@ -203,7 +204,7 @@ test("results, and what nodes say of themselves all the time, are no reason to p
     expect(planned).toHaveBeenCalled();
   }));
 
-test("what the server refuses stands in the mesh, and is tried again after a minute", () =>
+test("what the server refuses stands in the mesh, and is tried again later, less and less often", () =>
   staged(async (stage) => {
     stage.refusal = new KubeError("Forbidden", "the namespace is full");
     stage.ask(1);
@@ -216,8 +217,32 @@ test("what the server refuses stands in the mesh, and is tried again after a min
     // It does not seem to get on while it is tried again.
     expect(new Set(stage.reasons)).toEqual(new Set(["Refused"]));
     stage.refusal = undefined;
-    await wait(65_000);
+    await wait(120_000);
     expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+  }));
+
+test("what was refused is not tried again because something else has happened, and stays in the mesh", () =>
+  staged(async (stage) => {
+    stage.refusal = new KubeError("Forbidden", "the namespace is full");
+    stage.ask(1);
+    await wait(5_000);
+    expect(stage.writes).toBe(20);
+    for (let at = 0; at < 10; at += 1) {
+      stage.checks.put(check(`theirs-${at}`, { metadata: { namespace: SYSTEM } }));
+      await wait(2_000);
+    }
+    expect(stage.writes).toBe(20);
+    expect(stage.said()).toMatch(/^20 1 0 Refused: the namespace is full; .*; and 15 more$/);
+  }));
+
+test("many that are refused do not hold up the others", () =>
+  staged(async (stage) => {
+    stage.refusal = new KubeError("Forbidden", "not this host");
+    stage.refused = /^host-\d\.test/;
+    stage.ask(15);
+    await wait(25_000);
+    expect(stage.checks.list()).toHaveLength(5 * 20);
+    expect(stage.said()).toMatch(/ Refused: .*; and 195 more$/);
   }));
 
 test("a server that is away is no refusal, and what could not be made is made when it is back", () =>

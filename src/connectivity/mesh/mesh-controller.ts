@@ -20,6 +20,7 @@ import { leanPod, leanService, leanSlice } from "./lean.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
 import { isAlive, type MeshView, planMesh } from "./plan.ts";
+import { RefusedSteps } from "./refused-steps.ts";
 import { reportOf } from "./report.ts";
 import { type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
 
@@ -58,7 +59,7 @@ export class MeshController implements Runnable {
   readonly #slices: NamespacedCaches<EndpointSlice>;
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #plannedAt = new Map<string, number>();
-  readonly #refusals = new Map<string, readonly Refusal[]>();
+  readonly #refused = new Map<string, RefusedSteps>();
   #checkpoint: number | undefined;
 
   constructor(options: MeshControllerOptions) {
@@ -111,7 +112,7 @@ export class MeshController implements Runnable {
       for (const caches of [this.#pods, this.#services, this.#slices]) caches.stop();
       this.#wanted.clear();
       this.#plannedAt.clear();
-      this.#refusals.clear();
+      this.#refused.clear();
       this.#checkpoint = undefined;
     }
   }
@@ -129,21 +130,23 @@ export class MeshController implements Runnable {
     if (meshes.length === 0 && !held.checks.values().some((check) => makerOf(check) !== undefined)) return this.#forget(namespace);
     const { steps, progress, wanted } = planNamespace(meshes, held);
     this.#wanted.set(namespace, wanted);
+    const refused = this.#refused.get(namespace) ?? new RefusedSteps();
+    this.#refused.set(namespace, refused);
+    const due = refused.due(steps);
     // What is left to do takes a while; what was refused before is likely to be refused again.
-    this.#report(meshes, progress, this.#refusals.get(namespace) ?? []);
-    const refusals = await act(steps.slice(0, STEPS_AT_ONCE), namespace, { ...this.#options, budget: this.#budget }, signal);
-    this.#refusals.set(namespace, refusals);
-    this.#report(meshes, progress, refusals);
-    // What was refused is tried again, but not at once.
-    if (refusals.length > 0) return { requeueAfter: 60_000 };
-    return steps.length > STEPS_AT_ONCE ? { requeueAfter: PAUSE_MS } : undefined;
+    this.#report(meshes, progress, refused.list());
+    const now = due.slice(0, STEPS_AT_ONCE);
+    refused.note(now, await act(now, namespace, { ...this.#options, budget: this.#budget }, signal));
+    this.#report(meshes, progress, refused.list());
+    if (due.length > now.length) return { requeueAfter: PAUSE_MS };
+    return refused.restMs === undefined ? undefined : { requeueAfter: refused.restMs };
   }
 
   /** Namespaces come and go for as long as a term lasts. */
   #forget(namespace: string): undefined {
     this.#wanted.delete(namespace);
     this.#plannedAt.delete(namespace);
-    this.#refusals.delete(namespace);
+    this.#refused.delete(namespace);
   }
 
   #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
@@ -152,7 +155,7 @@ export class MeshController implements Runnable {
       const held = this.#options.meshes.get(keyOf(mesh));
       // It may have been deleted while its checks were made.
       if (!held || held.metadata.uid !== uid) continue;
-      const refused = refusals.filter((refusal) => refusal.mesh === name).map(({ message }) => message);
+      const refused = refusals.filter(({ step }) => step.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
       this.#options.writer.set(keyOf(mesh), { status: reportOf(plan, reached, refused, generation) });
     }

@@ -25,6 +25,11 @@ export type Step =
   | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: WantedObject }
   | { readonly do: "change" | "retire"; readonly mesh: string; readonly held: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
 
+/** The name of the check that it is about. */
+export function checkOf(step: Step): string {
+  return step.do === "create" ? step.name : step.held.metadata.name;
+}
+
 /** How far a mesh has come. */
 export interface Progress {
   readonly existing: number;
