@@ -1,0 +1,57 @@
+import { humanDuration } from "../../embedded/http/table/age.ts";
+import { type Cell, Columns, harmless } from "../printing/columns.ts";
+import type { Colour, Paint } from "../printing/paint.ts";
+import type { Switch, TransitionStep } from "./switches.ts";
+
+const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
+  Done: "green",
+  Running: "yellow",
+  Waiting: "yellow",
+  Pending: undefined,
+};
+const WIDTH = 20;
+const HEAD = ["STEP", "STATE", "TOOK", "WHEN", "WAITS FOR"];
+
+/** The steps of one switch: how far each is, when it ran within the whole, and what it waits for. */
+export function drawSteps({ steps, startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
+  const begin = Date.parse(startTime);
+  const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);
+  const rows = steps.map((step): Cell[] => {
+    const run = runOf(step, end);
+    return [
+      { text: step.name },
+      { text: step.state, colour: COLOURS[step.state] },
+      { text: run ? humanDuration(run.to - run.from) : "" },
+      { text: run ? bar(run, begin, end) : "" },
+      { text: waitText(step, now) },
+    ];
+  });
+  return new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+}
+
+interface Run {
+  readonly from: number;
+  readonly to: number;
+}
+
+function runOf({ startTime, completionTime }: TransitionStep, end: number): Run | undefined {
+  if (startTime === undefined) return undefined;
+  const from = Date.parse(startTime);
+  return { from, to: Math.max(from, completionTime === undefined ? end : Date.parse(completionTime)) };
+}
+
+/** `    ====            ` */
+function bar({ from, to }: Run, begin: number, end: number): string {
+  const place = (at: number) => (end === begin ? 0 : Math.min(WIDTH, Math.max(0, Math.round(((at - begin) / (end - begin)) * WIDTH))));
+  const first = Math.min(place(from), WIDTH - 1);
+  return " ".repeat(first) + "=".repeat(Math.max(1, place(to) - first));
+}
+
+/** `Pod shop/web-0: is terminating, and 2 more, for 34s` */
+export function waitText({ waitingFor }: Pick<TransitionStep, "waitingFor">, now: number): string {
+  if (!waitingFor) return "";
+  const { kind, namespace, name, message, others = 0, since } = waitingFor;
+  const what = harmless(`${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}: ${message}`);
+  const more = others > 0 ? ` (and ${others} more)` : "";
+  return `${what}${more}${since === undefined ? "" : `, for ${humanDuration(now - Date.parse(since))}`}`;
+}
