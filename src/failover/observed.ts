@@ -59,5 +59,7 @@ export interface Observed {
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
   /** With `spec.peer`: what the other site said when it was last asked. */
   readonly peer?: PeerView;
+  /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */
+  readonly dnsAnnotation?: string;
   readonly now: Date;
 }

@@ -39,10 +39,12 @@ export interface Wait {
 
 export interface Step {
   readonly name: StepName;
-  /** Done: what it is for is so. Act: its writes may be made now. Wait: nothing is left to write here, but it is not so yet. Pending: earlier steps come first. */
+  /** Done: what it is for is so. Act: its writes may be made now. Wait: what is in `waits` has to be so first. Pending: earlier steps come first. */
   readonly state: "Done" | "Act" | "Wait" | "Pending";
-  /** In their order; those of one step do not depend on each other. What a pending step would write is there too, for `failover plan`. */
+  /** In their order. What a waiting or pending step would write is there too, for `failover plan`; only what is in a step that acts may be written. */
   readonly writes: readonly Write[];
+  /** In safe mode: if a write of that step fails in a pass, this step is not for the same pass. */
+  readonly after?: StepName;
   readonly token?: FailoverToken;
   readonly waits: readonly Wait[];
 }
@@ -77,6 +79,8 @@ export interface ResourceState {
   readonly error?: string;
   readonly message?: string;
   readonly lastSyncTime?: string;
+  /** A workload that a Flux object of the policy looks after. */
+  readonly fluxOwned?: true;
 }
 
 export interface Plan {
@@ -92,5 +96,7 @@ export interface Plan {
   readonly complete: boolean;
   /** No pod that may write is left: when this is first seen is the time at which writes stopped. */
   readonly writesStopped: boolean;
+  /** The reason that was given, when the token is taken without the other site's release. */
+  readonly forced?: string;
   readonly requeueAfterMs?: number;
 }
