@@ -14,8 +14,8 @@ interface HistoryOptions extends PolicyOptions {
   output: "text" | "json";
 }
 
-export function historyCommand(command: Command): Command {
-  return withPolicy(command)
+export function configureHistory(command: Command): void {
+  withPolicy(command)
     .argument("[policy]", "the FailoverPolicy")
     .option("--all", "of every policy; with -n of those of a namespace")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))

@@ -1,0 +1,64 @@
+import type { Plan, PolicyFailure, Step, Wait } from "../../failover/step.ts";
+import { type Cell, Columns, harmless } from "../printing/columns.ts";
+import type { Colour, Paint } from "../printing/paint.ts";
+
+const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly colour?: Colour }>> = {
+  Done: { text: "done", colour: "green" },
+  Act: { text: "now", colour: "bold" },
+  Wait: { text: "waits", colour: "yellow" },
+  Pending: { text: "then" },
+};
+/** Of many writes of one step people read the first few. */
+const SHOWN = 20;
+
+/** Whether something is in the way that the plan itself does not move: the policy is refused, something is wrong, or a step has nothing left to write and waits. */
+export function isBlocked({ refusals, failures, steps }: Plan): boolean {
+  return refusals.length > 0 || failures.length > 0 || steps.some(({ state, waits }) => state === "Wait" && waits.length > 0);
+}
+
+/** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for. */
+export function drawPlan({ refusals, failures, steps }: Plan, paint: Paint): string[] {
+  return [
+    ...(refusals.length > 0 ? ["Refused, so nothing is written:", ...drawFailures(refusals, paint), ""] : []),
+    ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, paint), ""] : []),
+    ...stepLines(steps, paint),
+  ];
+}
+
+/** `  Deployment shop/web: NotFound: spec.managedResources[0]: There is none` */
+export function drawFailures(failures: readonly PolicyFailure[], paint: Paint): string[] {
+  return failures.map((failure) => {
+    const { reason, field, message } = failure;
+    return `  ${harmless(titleOf(failure))}: ${paint("red", reason)}: ${harmless(field === undefined ? message : `${field}: ${message}`)}`;
+  });
+}
+
+function stepLines(steps: readonly Step[], paint: Paint): string[] {
+  const head = ["#", "STEP", "WHEN", "WHAT"].map((text): Cell => ({ text }));
+  const rows = steps.flatMap((step, at): Cell[][] => {
+    const { text, colour } = STATES[step.state];
+    const [first = "", ...more] = whatOf(step);
+    return [
+      [{ text: String(at + 1) }, { text: step.name }, { text, colour }, { text: harmless(first) }],
+      ...more.map((line): Cell[] => [{ text: "" }, { text: "" }, { text: "" }, { text: harmless(line) }]),
+    ];
+  });
+  return new Columns(paint).lines([head, ...rows]);
+}
+
+function whatOf({ writes, token, waits }: Step): string[] {
+  return [
+    ...(token ? [`set the token to ${token.state}, epoch ${token.epoch}`] : []),
+    ...few(writes.map(({ words }) => words)),
+    ...few(waits.map((wait) => `wait for ${titleOf(wait)}: ${wait.message}`)),
+  ];
+}
+
+function few(lines: readonly string[]): string[] {
+  return lines.length > SHOWN + 1 ? [...lines.slice(0, SHOWN), `and ${lines.length - SHOWN} more; -o json has all of them`] : [...lines];
+}
+
+/** `Pod shop/web-0` */
+function titleOf({ kind, namespace, name }: Pick<Wait, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}

@@ -1,0 +1,36 @@
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { ClaimBook } from "../../failover/claims.ts";
+import { lookLive } from "../../failover/live-sight.ts";
+import { managedBy } from "../../failover/managed.ts";
+import { needsOf } from "../../failover/needs.ts";
+import { plan } from "../../failover/plan.ts";
+import { ServedKinds } from "../../failover/served.ts";
+import { observedThrough } from "../../failover/sight.ts";
+import type { Plan } from "../../failover/step.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+
+/** What the controller would do about this policy now. Nothing is written. */
+export async function livePlan(client: KubeClient, policy: FailoverPolicy, signal: AbortSignal): Promise<Plan> {
+  const { managed } = managedBy(policy);
+  const now = new Date();
+  const served = new ServedKinds(client);
+  const sight = await lookLive(client, served, needsOf(managed), signal);
+  const book = new ClaimBook();
+  for (const other of await policiesInSight(client, policy, signal)) book.enter(other, managedBy(other).managed, now);
+  return plan(observedThrough(sight, served, { policy, managed, contested: book.contested(policy, managed), now }));
+}
+
+/** Those of all namespaces, or of the policy's own where we may see no others. */
+async function policiesInSight(
+  client: KubeClient,
+  { metadata: { namespace = "" } }: FailoverPolicy,
+  signal: AbortSignal,
+): Promise<FailoverPolicy[]> {
+  try {
+    return (await client.resource(FailoverPolicy).list({ signal })).items;
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return (await client.resource(FailoverPolicy).list({ namespace, signal })).items;
+  }
+}
