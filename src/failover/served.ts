@@ -27,25 +27,31 @@ export function isExternal(kind: string): kind is ExternalName {
 /** Which kinds of other projects the cluster serves, and in which version. What it serves is believed until reading it says otherwise. */
 export class ServedKinds {
   readonly #client: KubeClient;
+  readonly #absentMs: number;
   readonly #answers = new Map<ExternalName, Answer>();
 
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, absentMs = ABSENT_MS) {
     this.#client = client;
+    this.#absentMs = absentMs;
+  }
+
+  knows(kind: ExternalName): boolean {
+    return this.#answers.has(kind);
   }
 
   /** Asks about those of which nothing is known, or nothing that is still to be believed. */
   async ask(kinds: Iterable<ExternalName>, signal: AbortSignal): Promise<void> {
-    const open = [...new Set(kinds)].filter((kind) => this.isDue(kind));
+    const open = [...new Set(kinds)].filter((kind) => this.#isDue(kind));
     await Promise.all(
       open.map(async (kind) => this.#answers.set(kind, { look: await this.#find(EXTERNAL[kind], signal), at: performance.now() })),
     );
   }
 
-  isDue(kind: ExternalName): boolean {
+  #isDue(kind: ExternalName): boolean {
     const answer = this.#answers.get(kind);
     if (!answer) return true;
     if ("found" in answer.look) return false;
-    return performance.now() - answer.at >= ("absent" in answer.look ? ABSENT_MS : FAILED_MS);
+    return performance.now() - answer.at >= ("absent" in answer.look ? this.#absentMs : FAILED_MS);
   }
 
   look(kind: ExternalName): Look<Kind> {

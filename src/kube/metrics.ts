@@ -383,6 +383,23 @@ export const checksPruned = counter(
   "outcome",
 );
 
+// failover/
+export const failoverState = gauge(
+  "failover_state",
+  "1 for the state in which the site of a policy was last seen: primary, secondary, mixed (some of each) or unknown (not all could be looked at).",
+  "namespace",
+  "policy",
+  "state",
+);
+export const failoverErrors = gauge(
+  "failover_errors",
+  "What is in the way of a policy: resources that are missing, cannot be read or written, or have failed.",
+  "namespace",
+  "policy",
+);
+export const failoverTransitionSeconds = histogram("failover_transition_seconds", "How long switches of a site took.", "to", "mode");
+export const failoverStepSeconds = histogram("failover_step_seconds", "How long the steps of switches took.", "step");
+
 /** The text of docs/metrics.md. */
 export function metricsTable(): string {
   // prom-client keeps label names and type on the objects without naming them in its types.
