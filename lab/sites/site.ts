@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseAllDocuments, stringify } from "yaml";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { crdOf } from "../../src/api/crd.ts";
+import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
+import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
+import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { createLog } from "../../src/kube/log.ts";
+import type { Child } from "../child.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { KubeBinaries } from "../kube/binary.ts";
+import { kwokStages, startControllers } from "../kube/control-plane.ts";
+import { applyCrds } from "../kube/install-crds.ts";
+import type { Progress } from "../progress.ts";
+import { CsiAddons, type CsiAddonsTimes } from "./csi-addons.ts";
+import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
+import { externalCrds } from "./external-crds.ts";
+import { Flux } from "./flux.ts";
+import { CSIDriver } from "./kinds.ts";
+import { ReplicatedStorage } from "./replicated-storage.ts";
+import { runStandIns } from "./stand-in.ts";
+
+/** Pods with this label stay when they are deleted, as on a node that nobody hears of. */
+export const REFUSES_TO_DIE = "lab.plumbline.dev/refuses-to-die";
+
+const NODES = ["node1", "node2"];
+const SETTLES_WITHIN_MS = 60_000;
+
+export interface SiteOptions {
+  /** Which site of the storage it is. */
+  name: string;
+  binaries: KubeBinaries;
+  server: ApiServer;
+  progress: Progress;
+  /** Shared with the other site, if there is one. */
+  storage?: ReplicatedStorage;
+  times?: Partial<CsiAddonsTimes>;
+  /** Whether demotions record who still has the volume; they do unless told otherwise. */
+  inspects?: boolean;
+}
+
+/** One cluster of two: a real control plane with kwok for its kubelets, and stand-ins for csi-addons, a CSI driver and Flux. */
+export interface Site {
+  readonly name: string;
+  readonly server: ApiServer;
+  /** As a cluster-admin. */
+  readonly client: KubeClient;
+  readonly storage: ReplicatedStorage;
+  readonly csiAddons: CsiAddons;
+  readonly attacher: ExternalAttacher;
+  readonly flux: Flux;
+  /** Everything but the API server, which is whose it was. */
+  stop(): Promise<void>;
+}
+
+/** Makes a bare API server a site. */
+export async function startSite(options: SiteOptions): Promise<Site> {
+  const { name, binaries, server, progress, storage = new ReplicatedStorage(), times = {}, inspects = true } = options;
+  const { signal } = new AbortController();
+  const parts: Child[] = [];
+  const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
+  const log = createLog({ level: "silent" });
+  let end: (() => Promise<void>) | undefined;
+  const stop = async () => {
+    await end?.();
+    await Promise.all(parts.map((part) => part.kill()));
+    client.close();
+  };
+  try {
+    // Before the controllers: garbage collection would learn of the kinds half a minute later.
+    await applyCrds(client, [crdOf(FailoverPolicy), ...(await externalCrds(progress))], signal);
+    parts.push(...(await startControllers(binaries, server, { stages: await sitesStages(binaries) })));
+    await createGround(client, signal);
+    const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
+    const attacher = new ExternalAttacher({ client, log });
+    const flux = new Flux({ client, log });
+    end = await runStandIns([csiAddons, attacher, flux]);
+    await until(() => nodesReady(client, signal), signal);
+    return { name, server, client, storage, csiAddons, attacher, flux, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** kwok's own stages, but for what a kubelet does that matters here: a pod has its grace period, and a Job's runs until it is told otherwise. */
+async function sitesStages(binaries: KubeBinaries): Promise<string> {
+  interface Stage extends KubeObject {
+    spec: { selector: { matchExpressions: object[] }; delay?: object };
+  }
+  const stages = parseAllDocuments(await kwokStages(binaries)).map((document) => document.toJS() as Stage | null);
+  const kept = stages.filter((stage): stage is Stage => stage !== null && stage.metadata.name !== "pod-complete");
+  for (const { metadata, spec } of kept) {
+    if (metadata.name !== "pod-delete") continue;
+    spec.delay = { durationMilliseconds: 0, durationFrom: { expressionFrom: ".metadata.deletionTimestamp" } };
+    spec.selector.matchExpressions.push({ key: `.metadata.labels["${REFUSES_TO_DIE}"]`, operator: "DoesNotExist" });
+  }
+  return kept.map((stage) => stringify(stage)).join("---\n");
+}
+
+async function createGround(client: KubeClient, signal: AbortSignal): Promise<void> {
+  // What a kubelet says of itself: attaching is kube-controller-manager's business.
+  const annotations = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
+  await Promise.all([
+    ...NODES.map((name) => client.resource(Node).create({ metadata: { name, annotations } }, { signal })),
+    client.resource(CSIDriver).create({ metadata: { name: DRIVER }, spec: { attachRequired: true } } as KubeObject, { signal }),
+  ]);
+}
+
+async function nodesReady(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  const { items } = await client.resource(Node).list({ signal });
+  return items.every(
+    ({ spec, status }) => !spec.taints?.length && status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+  );
+}
+
+const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
+
+/** A namespace in which pods can be made. */
+export async function createNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await until(async () => {
+    try {
+      return Boolean(await client.resource(ServiceAccount).get("default", { namespace: name, signal }));
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return false;
+      throw error;
+    }
+  }, signal);
+}
+
+/** Looks until it is so. */
+export async function until(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const within = AbortSignal.any([signal, AbortSignal.timeout(SETTLES_WITHIN_MS)]);
+  while (!(await isSo())) await sleep(50, undefined, { signal: within });
+}
