@@ -11,9 +11,9 @@ export type PeerView =
 export interface TokenSight {
   readonly policy: FailoverPolicy;
   readonly mode: "safe" | "unsafe";
-  /** Every volume is secondary, written under the epoch that is held (see `fence`) and seen. */
+  /** Every volume was seen to be secondary, each fenced (see `fenceOf`). */
   readonly demoted: boolean;
-  /** Nothing that may write is left or can start: workloads, Jobs, CronJobs, Flux, pods. */
+  /** Nothing that may write is left, and all that could start it is stopped and fenced. */
   readonly writesStopped: boolean;
   /** The volumes that are not Degraded=False and Resyncing=False; they hold up a promotion in safe mode. */
   readonly degraded: readonly Wait[];
@@ -31,11 +31,6 @@ export interface TokenDecision {
   readonly mayWrite: boolean;
   /** Whatever is wanted: this site has to be made a secondary first of all. */
   readonly mustDemote: boolean;
-  /**
-   * On the way to a release: a write of an earlier, dead controller may still be under way to any object that it was to promote or restore. So before
-   * an object counts as stopped it has to be written once under this epoch, which such a write with its older resourceVersion cannot survive.
-   */
-  readonly fence?: number;
   readonly waits: readonly Wait[];
 }
 
@@ -48,6 +43,14 @@ export function decideToken(sight: TokenSight): TokenDecision {
   return sight.policy.spec.desiredState === "secondary" ? towardsRelease(sight) : towardsHeld(sight);
 }
 
+/**
+ * On the way to a release, the epoch under which every object that was to be promoted or restored has to be written once more before it counts as
+ * stopped, even if it already looks so: a write of an earlier, dead controller may still be under way to it, and only a newer resourceVersion stops that.
+ */
+export function fenceOf({ spec, status }: FailoverPolicy): number | undefined {
+  return spec.desiredState === "secondary" && status?.token?.state === "Held" ? status.token.epoch : undefined;
+}
+
 function towardsRelease(sight: TokenSight): TokenDecision {
   const { policy, mode, peer } = sight;
   const own = policy.status?.token;
@@ -57,7 +60,7 @@ function towardsRelease(sight: TokenSight): TokenDecision {
   if (own?.state === "Held") {
     // Outranked, it grants the other site nothing that it has not got, so it need not wait, and it must not be forgotten.
     const release = stopped || outranked(sight) ? { release: { epoch: own.epoch, state: "Released" as const } } : {};
-    return { ...decision, ...release, fence: own.epoch };
+    return { ...decision, ...release };
   }
   if (!peer.reachable || !peer.exists || peer.desiredState !== "primary" || peer.token?.state === "Held") return decision;
   // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
