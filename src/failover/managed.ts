@@ -44,7 +44,7 @@ export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problem
 
 /** The mode in effect; none if what is written is no mode. */
 export function modeOf({ mode = "on" }: Pick<Spec, "mode">): "safe" | "unsafe" | undefined {
-  const spelling = String(mode).toLowerCase();
+  const spelling = mode.toLowerCase();
   return Object.hasOwn(MODES, spelling) ? MODES[spelling] : undefined;
 }
 

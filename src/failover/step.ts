@@ -43,8 +43,6 @@ export interface Step {
   readonly state: "Done" | "Act" | "Wait" | "Pending";
   /** In their order. What a waiting or pending step would write is there too, for `failover plan`; only what is in a step that acts may be written. */
   readonly writes: readonly Write[];
-  /** In safe mode: if a write of that step fails in a pass, this step is not for the same pass. */
-  readonly after?: StepName;
   readonly token?: FailoverToken;
   readonly waits: readonly Wait[];
 }
