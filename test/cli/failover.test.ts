@@ -93,7 +93,7 @@ secondary   safe     2026-01-01T12:00:00Z   34s    12s   Completed
 primary     unsafe   2026-01-01T11:58:20Z   41s          Completed   Site A burns
 
 Steps to secondary, begun 2026-01-01T12:00:00Z:
-  STEP               STATE   TOOK   WHEN                   WAITS FOR
+  STEP               STATE   TOOK   WHEN                   WAITS
   ScaleDown          Done    2s     =
   AwaitTermination   Done    20s     ============
   DemoteVolumes      Done    12s                 =======

@@ -12,7 +12,7 @@ const step = (name: Step["name"], state: Step["state"], more: Partial<Step> = {}
   waits: [],
   ...more,
 });
-const db = { kind: "Pod", namespace: "shop", name: "db-0", message: "It is terminating" };
+const db = { kind: "Pod", namespace: "shop", name: "db-0", message: "Pod shop/db-0 belongs to StatefulSet db and runs on node node1" };
 const gone: PolicyFailure = {
   kind: "VolumeReplication",
   namespace: "shop",
@@ -49,7 +49,7 @@ test("a plan is its steps in their order, each with its writes and what it waits
     "1     SuspendFlux        done",
     "2     ScaleDown          now    scale Deployment shop/web from 3 to 0",
     "                                scale StatefulSet shop/db from 1 to 0",
-    "3     AwaitTermination   then   wait for Pod shop/db-0: It is terminating",
+    "3     AwaitTermination   then   wait: Pod shop/db-0 belongs to StatefulSet db and runs on node node1",
     "4     ReleaseToken       then   set the token to Released, epoch 3",
   ]);
 });
@@ -86,6 +86,10 @@ test("what a step of the plan will bring about does not block it, what nobody he
   const later = step("AwaitTermination", "Pending", { waits: [db] });
   expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), later]))).toBe(false);
   expect(isBlocked(plan([step("ScaleDown", "Done"), step("AwaitTermination", "Wait", { waits: [db] })]))).toBe(true);
+  // What comes last may wait for the first all along.
+  expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), step("ReleaseToken", "Wait", { waits: [db] })]))).toBe(
+    false,
+  );
   expect(isBlocked(plan([later], { failures: [gone] }))).toBe(true);
   expect(isBlocked(plan([], { refusals: [gone] }))).toBe(true);
 });

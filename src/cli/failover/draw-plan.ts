@@ -1,6 +1,7 @@
-import type { Plan, PolicyFailure, Step, Wait } from "../../failover/step.ts";
+import type { Plan, PolicyFailure, Step } from "../../failover/step.ts";
 import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import type { Colour, Paint } from "../printing/paint.ts";
+import { objectTitle, waitSentence } from "./wait-sentence.ts";
 
 const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly colour?: Colour }>> = {
   Done: { text: "done", colour: "green" },
@@ -11,9 +12,10 @@ const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly c
 /** Of many writes of one step people read the first few. */
 const SHOWN = 20;
 
-/** Whether something is in the way that the plan itself does not move: the policy is refused, something is wrong, or a step has nothing left to write and waits. */
+/** Whether something is in the way that the plan itself does not move: it is refused, something is wrong, or there is nothing to write and it waits. */
 export function isBlocked({ refusals, failures, steps }: Plan): boolean {
-  return refusals.length > 0 || failures.length > 0 || steps.some(({ state, waits }) => state === "Wait" && waits.length > 0);
+  const waits = steps.some(({ state }) => state === "Wait") && !steps.some(({ state }) => state === "Act");
+  return refusals.length > 0 || failures.length > 0 || waits;
 }
 
 /** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for. */
@@ -29,7 +31,7 @@ export function drawPlan({ refusals, failures, steps }: Plan, paint: Paint): str
 export function drawFailures(failures: readonly PolicyFailure[], paint: Paint): string[] {
   return failures.map((failure) => {
     const { reason, field, message } = failure;
-    return `  ${harmless(titleOf(failure))}: ${paint("red", reason)}: ${harmless(field === undefined ? message : `${field}: ${message}`)}`;
+    return `  ${harmless(objectTitle(failure))}: ${paint("red", reason)}: ${harmless(field === undefined ? message : `${field}: ${message}`)}`;
   });
 }
 
@@ -50,15 +52,10 @@ function whatOf({ writes, token, waits }: Step): string[] {
   return [
     ...(token ? [`set the token to ${token.state}, epoch ${token.epoch}`] : []),
     ...few(writes.map(({ words }) => words)),
-    ...few(waits.map((wait) => `wait for ${titleOf(wait)}: ${wait.message}`)),
+    ...few(waits.map((wait) => `wait: ${waitSentence(wait)}`)),
   ];
 }
 
 function few(lines: readonly string[]): string[] {
   return lines.length > SHOWN + 1 ? [...lines.slice(0, SHOWN), `and ${lines.length - SHOWN} more; -o json has all of them`] : [...lines];
-}
-
-/** `Pod shop/web-0` */
-function titleOf({ kind, namespace, name }: Pick<Wait, "kind" | "namespace" | "name">): string {
-  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

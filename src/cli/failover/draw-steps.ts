@@ -1,7 +1,8 @@
 import { humanDuration } from "../../embedded/http/table/age.ts";
-import { type Cell, Columns, harmless } from "../printing/columns.ts";
+import { type Cell, Columns } from "../printing/columns.ts";
 import type { Colour, Paint } from "../printing/paint.ts";
 import type { Switch, TransitionStep } from "./switches.ts";
+import { waitSentence } from "./wait-sentence.ts";
 
 const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
   Done: "green",
@@ -10,7 +11,7 @@ const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
   Pending: undefined,
 };
 const WIDTH = 20;
-const HEAD = ["STEP", "STATE", "TOOK", "WHEN", "WAITS FOR"];
+const HEAD = ["STEP", "STATE", "TOOK", "WHEN", "WAITS"];
 
 /** The steps of one switch: how far each is, when it ran within the whole, and what it waits for. */
 export function drawSteps({ steps, startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
@@ -47,11 +48,10 @@ function bar({ from, to }: Run, begin: number, end: number): string {
   return " ".repeat(first) + "=".repeat(Math.max(1, place(to) - first));
 }
 
-/** `Pod shop/web-0: is terminating, and 2 more, for 34s` */
+/** `Pod shop/db-0 belongs to StatefulSet db and runs on node n1 (and 2 more), for 34s` */
 export function waitText({ waitingFor }: Pick<TransitionStep, "waitingFor">, now: number): string {
   if (!waitingFor) return "";
-  const { kind, namespace, name, message, others = 0, since } = waitingFor;
-  const what = harmless(`${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}: ${message}`);
+  const { others = 0, since } = waitingFor;
   const more = others > 0 ? ` (and ${others} more)` : "";
-  return `${what}${more}${since === undefined ? "" : `, for ${humanDuration(now - Date.parse(since))}`}`;
+  return `${waitSentence(waitingFor)}${more}${since === undefined ? "" : `, for ${humanDuration(now - Date.parse(since))}`}`;
 }

@@ -65,7 +65,7 @@ test("each step is told once when it begins to wait and once when it is done", (
   expect(news(undefined, now, asked, NOW)).toEqual([
     "SuspendFlux done after 0s",
     "ScaleDown done after 2s",
-    "AwaitTermination waits for Pod shop/db-0: is terminating (and 2 more), for 38s",
+    "AwaitTermination waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
   ]);
   expect(news(now, now, asked, NOW + 5000)).toEqual([]);
   expect(news(now, later, asked, NOW)).toEqual([
@@ -99,7 +99,9 @@ test("a terminal shows the steps, what is going on, what is wrong and whether th
 });
 
 test("who stops watching is told what holds it up", () => {
-  expect(heldUpBy(policy({}, waiting), asked, NOW)).toBe("AwaitTermination waits for Pod shop/db-0: is terminating (and 2 more), for 38s");
+  expect(heldUpBy(policy({}, waiting), asked, NOW)).toBe(
+    "AwaitTermination waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
+  );
   expect(heldUpBy(later, asked, NOW)).toBe("VolumeError: VolumeReplication data: FailedToDemote");
   expect(heldUpBy(policy({}), asked, NOW)).toBe("no controller has taken it up; is plumbline controller running?");
 });

@@ -88,7 +88,7 @@ function stepText(step: TransitionStep, now: number): string {
     const took = startTime === undefined || completionTime === undefined ? 0 : Date.parse(completionTime) - Date.parse(startTime);
     return `done after ${humanDuration(took)}`;
   }
-  return step.waitingFor ? `waits for ${waitText(step, now)}` : state === "Waiting" ? "waits" : "runs";
+  return step.waitingFor ? `waits: ${waitText(step, now)}` : state === "Waiting" ? "waits" : "runs";
 }
 
 /** Without the times, which move by themselves. */
@@ -96,13 +96,13 @@ function fingerprint({ state, waitingFor }: TransitionStep): string {
   return JSON.stringify([state, waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
 }
 
-/** `AwaitTermination waits for Pod shop/db-0: ...`, for whoever stops watching. */
+/** `AwaitTermination waits: Pod shop/db-0 ...`, for whoever stops watching. */
 export function heldUpBy(policy: FailoverPolicy, asked: Asked, now: number): string {
   const made = currentSwitch(policy, asked);
   if (!made) return "no controller has taken it up; is plumbline controller running?";
   const step = made.steps.find(({ state }) => state !== "Done");
   const error = condition(policy.status?.conditions, "Error");
-  if (step?.waitingFor) return `${step.name} waits for ${waitText(step, now)}`;
+  if (step?.waitingFor) return `${step.name} waits: ${waitText(step, now)}`;
   if (error) return harmless(`${error.reason}: ${error.message}`);
   return step ? `${step.name} is ${step.state.toLowerCase()}` : harmless(policy.status?.summary ?? "it is not complete");
 }
