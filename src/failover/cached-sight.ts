@@ -48,8 +48,8 @@ export class CachedSight implements Sight {
 
   /** Until what is needed has been read, if that can be done in a while. */
   async settle(needs: Needs, signal: AbortSignal): Promise<void> {
-    const reads = placesIn(needs).map(([kind, namespace]) => this.#caches.get(kind)?.caches.settle(namespace, FIRST_READ_MS, signal));
-    await Promise.all(reads);
+    const settle = async (kind: NeededKind, namespace: string) => this.#caches.get(kind)?.caches.settle(namespace, FIRST_READ_MS, signal);
+    await Promise.all(placesIn(needs).map(([kind, namespace]) => settle(kind, namespace)));
   }
 
   /** Whether all of it can be told without a request. */

@@ -19,8 +19,8 @@ function claimOf({ kind, namespace, name }: Managed): string {
   return text.length <= LONGEST ? text : `${kind.toLowerCase()}/${namespace}/${createHash("sha256").update(name).digest("hex")}`;
 }
 
-/** What the policy's record should say: since when it asks for each resource. One without a record has asked since it was made. */
-export function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
+/** Since when the policy asks for each resource. One without a record has asked since it was made. */
+function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
   const recorded = policy.status?.claims;
   const known = new Map((recorded ?? []).map(({ claim, since }) => [claim, since]));
   const first = recorded === undefined ? (policy.metadata.creationTimestamp ?? now.toISOString()) : now.toISOString();
@@ -63,6 +63,17 @@ export class ClaimBook {
     return rivals;
   }
 
+  /** What the policy's record should say. Of two that were made in the same second the first to be recorded may have begun, and stays first. */
+  record(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
+    const key = keyOf(policy);
+    return claimsOf(policy, managed, now).map(({ claim, since }) => {
+      const claimants = this.#claimants.get(claim);
+      const rivals = [...(claimants?.values() ?? [])].filter((one) => one.isRecorded && one.since === Date.parse(since) && one.key !== key);
+      const isLate = rivals.length > 0 && claimants?.get(key)?.isRecorded !== true;
+      return { claim, since: isLate ? new Date(Date.parse(since) + 1).toISOString() : since };
+    });
+  }
+
   /** What of these another policy has asked for earlier, and which. */
   contested(policy: FailoverPolicy, managed: readonly Managed[]): Observed["contested"] {
     const key = keyOf(policy);
@@ -73,7 +84,6 @@ export class ClaimBook {
   }
 }
 
-/** Of two that asked in the same second, the one that may have begun already. */
 function byAge(one: Claimant, other: Claimant): number {
   if (one.since !== other.since) return one.since - other.since;
   if (one.isRecorded !== other.isRecorded) return one.isRecorded ? -1 : 1;

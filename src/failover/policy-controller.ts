@@ -14,7 +14,7 @@ import type { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
 import { act, isHeld, letGo, type Outcome } from "./act.ts";
 import { CachedSight, type Written } from "./cached-sight.ts";
-import { ClaimBook, claimsOf } from "./claims.ts";
+import { ClaimBook } from "./claims.ts";
 import { lookLive } from "./live-sight.ts";
 import { managedBy, modeOf } from "./managed.ts";
 import { countedOut, counted } from "./measures.ts";
@@ -189,7 +189,7 @@ export class PolicyController implements Runnable {
 
   /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
   async #recordsClaims(policy: FailoverPolicy, { managed }: Scope, signal: AbortSignal): Promise<boolean> {
-    const claims = claimsOf(policy, managed, new Date());
+    const claims = this.#book.record(policy, managed, new Date());
     const recorded = policy.status?.claims ?? [];
     if (policy.metadata.deletionTimestamp !== undefined || isDeepStrictEqual(claims, recorded)) return false;
     const release = recorded.some(({ claim }) => !claims.some((one) => one.claim === claim));
@@ -289,6 +289,8 @@ function hasWork({ plan, policy }: Pass): boolean {
 
 /** The status as told, but for what is written into it directly. */
 function ownParts(told: FailoverStatus, held: FailoverStatus | undefined): FailoverStatus {
-  const { token: _token, claims: _claims, ...rest } = told;
-  return { ...rest, ...(held?.token && { token: held.token }), ...(held?.claims && { claims: held.claims }) };
+  const status = { ...told };
+  delete status.token;
+  delete status.claims;
+  return { ...status, ...(held?.token && { token: held.token }), ...(held?.claims && { claims: held.claims }) };
 }

@@ -26,7 +26,7 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
   PersistentVolumeClaim,
   HorizontalPodAutoscaler,
   VolumeAttachment,
-} as Record<Exclude<NeededKind, ExternalName>, Kind>;
+};
 
 /** The kind in the version that the cluster serves. */
 export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
