@@ -186,7 +186,11 @@ export const FailoverPolicy = defineKind({
       conditions: s.optional(s.conditions({ doc: "Complete, InProgress and Error, all three at any time." })),
       volumeReplicationStatuses: s.optional(
         s.list(
-          s.object({ ...resource, lastSyncTime: s.optional(moment("When it was last copied to the other site.")) }, { doc: "One volume." }),
+          // On a primary it moves with every copy: no reason of its own to write.
+          s.object(
+            { ...resource, lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })) },
+            { doc: "One volume." },
+          ),
           { doc: "The volumes as they were seen.", maxItems: 1024 },
         ),
       ),
