@@ -86,6 +86,8 @@ export async function startControllers(binaries: KubeBinaries, server: ApiServer
     `--root-ca-file=${await server.writeCa()}`,
     "--leader-elect=false",
     "--secure-port=0",
+    // A claim whose binding met a conflict is looked at again only then, after 15 s by default.
+    "--pvclaimbinder-sync-period=1s",
     ...(options.nodeLifecycle === false ? ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"] : []),
   ]);
   await start("kube-scheduler", "scheduler", [...FAST_CLIENT, "--leader-elect=false", "--secure-port=0"]);

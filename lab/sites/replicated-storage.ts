@@ -15,8 +15,8 @@ interface Volume {
   readonly primaries: Set<string>;
   /** Whose writes were cut off from the other's and have to be thrown away before it can follow again. */
   diverged: string | undefined;
-  /** When the last primary was demoted. */
-  demotedAt: number;
+  /** Where it was last primary, and when it was demoted there. */
+  demoted: { readonly site: string; readonly at: number } | undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ export class ReplicatedStorage {
     if (others.length > 0) {
       this.damage.push({ kind: "SplitBrain", site, volume, detail: `${others.join(", ")} was primary` });
       state.diverged = others[0];
-    } else if (!this.#arrived(state) && !state.primaries.has(site)) {
+    } else if (!this.#arrived(state) && state.demoted?.site !== site) {
       this.damage.push({ kind: "TailLost", site, volume, detail: "the last writes had not arrived" });
     }
     state.primaries.add(site);
@@ -48,7 +48,7 @@ export class ReplicatedStorage {
 
   demote(site: string, volume: string): void {
     const state = this.#volume(volume);
-    if (state.primaries.delete(site)) state.demotedAt = performance.now();
+    if (state.primaries.delete(site)) state.demoted = { site, at: performance.now() };
   }
 
   /** Throws away what was written here after the sides parted. */
@@ -68,14 +68,14 @@ export class ReplicatedStorage {
     return [...this.#volume(volume).primaries];
   }
 
-  #arrived({ demotedAt }: Volume): boolean {
-    return performance.now() - demotedAt >= this.#syncMs;
+  #arrived({ demoted }: Volume): boolean {
+    return demoted === undefined || performance.now() - demoted.at >= this.#syncMs;
   }
 
   #volume(name: string): Volume {
     let volume = this.#volumes.get(name);
     if (!volume) {
-      volume = { primaries: new Set(), diverged: undefined, demotedAt: Number.NEGATIVE_INFINITY };
+      volume = { primaries: new Set(), diverged: undefined, demoted: undefined };
       this.#volumes.set(name, volume);
     }
     return volume;
