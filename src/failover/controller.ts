@@ -5,6 +5,7 @@ import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
+import { Peers } from "./peers.ts";
 import { PolicyController } from "./policy-controller.ts";
 
 export interface FailoverOptions {
@@ -25,7 +26,7 @@ export function addFailover({ manager, ...options }: FailoverOptions): void {
   const { client, log, budget } = options;
   const policies = manager.lateCache(FailoverPolicy);
   const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
-  const peers = { ask: () => Promise.resolve({ reachable: false as const, message: "" }) };
+  const peers = new Peers(client);
   manager.add(new PolicyController({ ...options, policies, writer, peers }), { leaderOnly: true });
   manager.add(writer, { stage: "writers", leaderOnly: true });
 }

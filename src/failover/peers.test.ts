@@ -151,7 +151,7 @@ test("whoever stops asking is not told that the other site is away", async () =>
   const asked = peers.ask(policy, stop.signal);
   await until(() => other.received.length === 1);
   stop.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(asked).rejects.toThrow("abort");
 });
 
 test("a site that does not answer is given five seconds", async () => {

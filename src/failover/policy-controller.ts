@@ -21,6 +21,7 @@ import { countedOut, counted } from "./measures.ts";
 import { concerns, type NeededKind, type Needs, needsOf } from "./needs.ts";
 import { newsOf } from "./news.ts";
 import type { Managed } from "./observed.ts";
+import type { Peers } from "./peers.ts";
 import { plan as planOf, tokenFacts } from "./plan.ts";
 import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./served.ts";
@@ -37,7 +38,7 @@ export interface PolicyControllerOptions {
   budget: WriteBudget;
   log: Log;
   /** The other site's policy, read anew. */
-  peers: { ask(policy: FailoverPolicy, signal: AbortSignal): Promise<PeerView> };
+  peers: Pick<Peers, "ask" | "close">;
   dnsAnnotation?: string;
   /** How long it is believed that the cluster does not serve a kind. */
   absentMs?: number;
@@ -119,6 +120,7 @@ export class PolicyController implements Runnable {
     } finally {
       unsubscribe();
       this.#sight.stop();
+      this.#options.peers.close();
       for (const key of this.#scopes.keys()) countedOut(key);
       this.#book = new ClaimBook();
       this.#scopes.clear();
