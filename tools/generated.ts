@@ -2,20 +2,20 @@ import { readFile, readdir, rm, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crdYaml } from "../src/api/crd-yaml.ts";
 import { CUSTOM_KINDS } from "../src/api/kinds.ts";
-import { metricsTable } from "../src/kube/metrics.ts";
+import { metricsTable } from "./metrics-table.ts";
 
 const CRDS = "deploy/crds";
 
 /** Every file that is written by a program, with what it must say. */
-function generatedFiles(): Map<string, string> {
-  const files = new Map([["docs/metrics.md", metricsTable()]]);
+async function generatedFiles(): Promise<Map<string, string>> {
+  const files = new Map([["docs/metrics.md", await metricsTable()]]);
   for (const kind of CUSTOM_KINDS) files.set(`${CRDS}/${kind.group}_${kind.plural}.yaml`, crdYaml(kind));
   return files;
 }
 
 /** The files that differ from what they must say, those that should be gone included. */
 export async function staleFiles(root: string): Promise<string[]> {
-  const files = generatedFiles();
+  const files = await generatedFiles();
   const stale: string[] = [];
   for (const [path, text] of files) if ((await readFile(join(root, path), "utf8").catch(() => "")) !== text) stale.push(path);
   for (const name of await readdir(join(root, CRDS)).catch(() => [])) if (!files.has(`${CRDS}/${name}`)) stale.push(`${CRDS}/${name}`);
@@ -23,7 +23,7 @@ export async function staleFiles(root: string): Promise<string[]> {
 }
 
 export async function generate(root: string): Promise<string[]> {
-  const files = generatedFiles();
+  const files = await generatedFiles();
   const stale = await staleFiles(root);
   for (const path of stale) {
     const text = files.get(path);

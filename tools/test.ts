@@ -1,35 +1,69 @@
-import { startVitest } from "vitest/node";
+import { startVitest, type TestModule } from "vitest/node";
 
-interface Count {
+interface Outcome {
   passed: number;
-  failed: number;
   skipped: number;
+  /** What failed, by file: the tests, or the file itself where it could not be loaded. */
+  readonly failures: Map<string, string[]>;
 }
+
+/** More than this is no accident. */
+const ACCIDENTS = 3;
 
 /** `npm test [-- files...]`: every suite, then the line that CI reads. */
 export async function run(args: readonly string[]): Promise<number> {
   const started = performance.now();
-  const vitest = await startVitest("test", [...args], { run: true, watch: false });
-  const count: Count = { passed: 0, failed: 0, skipped: 0 };
-  for (const module of vitest.state.getTestModules()) {
-    // A module that could not be loaded has no tests to count, but it has failed.
-    if (module.errors().length > 0) count.failed++;
-    for (const test of module.children.allTests()) {
-      const { state } = test.result();
-      if (state === "passed") count.passed++;
-      else if (state === "failed") count.failed++;
-      else count.skipped++;
-    }
-  }
-  count.failed += vitest.state.getUnhandledErrors().length;
-  await vitest.close();
-
   const all = process.env["PLUMBLINE_REQUIRE_ALL"] === "1";
-  if (all && count.skipped > 0) {
-    console.error(`${count.skipped} skipped, which PLUMBLINE_REQUIRE_ALL counts as failed`);
-    count.failed += count.skipped;
+  const { passed: atOnce, skipped, failures } = await suites(args);
+  const mayBeAccidents = failures.size > 0 && failures.size <= ACCIDENTS && !failures.has("");
+  const passed = atOnce + (all && mayBeAccidents ? await again(failures) : 0);
+  let failed = [...failures.values()].flat().length;
+
+  if (all && skipped > 0) {
+    console.error(`${skipped} skipped, which PLUMBLINE_REQUIRE_ALL counts as failed`);
+    failed += skipped;
   }
   console.log(`\nTests took ${Math.round((performance.now() - started) / 1000)} s.`);
-  console.log(`${count.passed} passed, ${count.failed} failed${!all && count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
-  return count.failed === 0 && count.passed > 0 ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed${!all && skipped > 0 ? `, ${skipped} skipped` : ""}`);
+  return failed === 0 && passed > 0 ? 0 : 1;
+}
+
+/**
+ * Runs the files that failed once more, alone, and takes those that pass now out of `failures`: a machine that stalls for seconds lets real sessions
+ * drop. Each is named: a test that needs this has a fault.
+ */
+async function again(failures: Map<string, string[]>): Promise<number> {
+  console.log(`\nOnce more, alone: ${[...failures.keys()].join(", ")}`);
+  const second = await suites(failures.keys().toArray());
+  let accidents = 0;
+  for (const [file, tests] of failures) {
+    if (second.failures.has(file) || second.failures.has("") || second.skipped > 0) continue;
+    for (const test of tests) console.error(`UNSTEADY: failed first and passed when run again: ${test}`);
+    accidents += tests.length;
+    failures.delete(file);
+  }
+  return accidents;
+}
+
+async function suites(files: readonly string[]): Promise<Outcome> {
+  const vitest = await startVitest("test", [...files], { run: true, watch: false });
+  const outcome: Outcome = { passed: 0, skipped: 0, failures: new Map() };
+  for (const module of vitest.state.getTestModules()) count(module, outcome);
+  const unhandled = vitest.state.getUnhandledErrors().map(String);
+  if (unhandled.length > 0) outcome.failures.set("", unhandled);
+  await vitest.close();
+  return outcome;
+}
+
+function count(module: TestModule, outcome: Outcome): void {
+  const failed: string[] = [];
+  // A module that could not be loaded has no tests to count, but it has failed.
+  if (module.errors().length > 0) failed.push(module.relativeModuleId);
+  for (const test of module.children.allTests()) {
+    const { state } = test.result();
+    if (state === "passed") outcome.passed++;
+    else if (state === "failed") failed.push(`${module.relativeModuleId} > ${test.fullName}`);
+    else outcome.skipped++;
+  }
+  if (failed.length > 0) outcome.failures.set(module.relativeModuleId, failed);
 }

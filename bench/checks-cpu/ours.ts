@@ -16,7 +16,7 @@ let [tried, reached] = [0, 0];
 const rounds = new Rounds({
   // Each is tried once only.
   intervalMs: 3_600_000,
-  probe: (target, seq, signal) => probe(target, seq, { signal, allowed }),
+  probe: (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed }),
   onAttempt: (_, { reachable }) => {
     tried += 1;
     if (tried === warmUp) before = process.cpuUsage();

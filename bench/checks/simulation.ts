@@ -71,6 +71,8 @@ const source = new CheckSource({
   checks: { ...api.cache, subscribe },
   targetOf: ({ spec }) => spec.targetEndpoint,
   writer,
+  log,
+  claimant: { name: "p1", started: "2026-11-16T08:00:00Z" },
   events: { record: () => (events += 1) },
   // Nothing is kept on a disk here; but this is where every attempt comes by.
   journal: {
@@ -113,7 +115,8 @@ const simulated: Simulated = {
 process.send?.(simulated);
 
 function isSame(check: Check | undefined): boolean {
-  const { conditions = [], ...lists } = check?.status ?? {};
+  const { conditions = [], successes, failures, outages } = check?.status ?? {};
+  const lists = { ...(successes && { successes }), ...(failures && { failures }), ...(outages && { outages }) };
   const told = { ...lists, conditions: conditions.map(({ observedGeneration: _, ...condition }) => condition) };
   return isDeepStrictEqual(told, literal.status(check?.metadata.uid ?? ""));
 }

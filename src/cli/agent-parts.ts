@@ -74,7 +74,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const parts: Part[] = [];
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
   if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));
-  if (checks) checksOfNode(shared, checks);
+  if (checks) parts.push(checksPart(shared, checks));
   manager.add(events, { stage: "writers" });
   return {
     async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
@@ -95,19 +95,21 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   };
 }
 
-function checksOfNode(shared: Shared, { allowTarget, checkInterval }: CheckOptions): void {
+function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions): Part {
   const { manager, client, log, node, namespace, place, events } = shared;
-  addChecks({
+  const checks = addChecks({
     manager,
     client,
     log,
     events,
+    name: node,
     selection: { namespace, labelSelector: `${nodeAnnotation}=${nodeLabel(node)}` },
     targetOf: (check) => (nodeOf(check, namespace) === node ? check.spec.targetEndpoint : undefined),
     stateDirectory: join(place.stateDirectory, "connectivity"),
     allowed: allowTarget,
     intervalMs: checkInterval,
   });
+  return { run: () => Promise.resolve(), restore: (signal, read) => checks.tryUntilRead(signal, read), close: () => undefined };
 }
 
 function routerPart({ manager, client, log, node, nodes, place, startFrr, budget, events }: Shared, namespace: string): Part {

@@ -19,7 +19,7 @@ import { isKubeError } from "../kube/client/error.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { agentSelector } from "../kube/members/agent-lease.ts";
+import { agentSelector, nodeOfLease } from "../kube/members/agent-lease.ts";
 import { AgentPods } from "../kube/members/agent-pods.ts";
 import { AgentWatch } from "../kube/members/agent-watch.ts";
 import { janitor, reportedNodes, type ReportedKind } from "../kube/members/janitor.ts";
@@ -66,8 +66,8 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
 
   const agents = new AgentWatch({
     client,
-    namespace,
     leases,
+    holderOf: nodeOfLease,
     // Every node that reports anything reports its configuration.
     reported: () => reportedNodes(kinds.filter(({ kind }) => ofEveryNode.has(kind))),
     published: (signal) => lastPublished(client, namespace, signal),

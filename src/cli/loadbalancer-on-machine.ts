@@ -67,6 +67,7 @@ export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frr
     l2,
     poll,
     sessions: () => poll.spoken,
+    forgetSessions: (gone) => poll.forget(gone),
     bgp: (applied) =>
       new BgpSpeaker({
         frr: {

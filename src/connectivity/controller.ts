@@ -49,14 +49,12 @@ export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: Connecti
   manager.add(meshController, { leaderOnly: true });
   manager.add(writer, { stage: "writers", leaderOnly: true });
 
-  const selection = { labelSelector: sourceSelector };
-  const leases = manager.lateCache(Lease, selection);
+  const leases = manager.lateCache(Lease, { labelSelector: sourceSelector });
   const lost = new LostLeases(leases, (source) => checks.by("pod", source).length > 0);
   const pods = new AgentWatch({
     client,
-    namespace: systemNamespace,
     leases,
-    holders: { selection, nameOf: sourceOfLease },
+    holderOf: sourceOfLease,
     reported: () => lost.sources(),
     published: () => Promise.resolve(undefined),
     onDoubt: () => {},

@@ -37,6 +37,8 @@ class Stage {
   readonly pods = new Map<string, Pod["status"]>();
   readonly deleted: unknown[] = [];
   readonly told: string[] = [];
+  /** How many sources the server was asked after. */
+  asked = 0;
   readonly #end = new AbortController();
   /** By how much the server's clock is ahead. */
   serverAheadMs = 0;
@@ -86,6 +88,7 @@ class Stage {
   }
 
   async #get(kind: string, name: string): Promise<unknown> {
+    this.asked += 1;
     if (this.refusal?.message.includes(name)) throw this.refusal;
     const found = this.pods.get(`${kind} ${name}`);
     if (!found) throw new KubeError("NotFound", "no such thing");
@@ -269,5 +272,36 @@ test("many go one by one, thirty at a time, with a minute in between", async () 
     expect(Math.max(...each)).toBe(1);
     const begun = each.indexOf(1);
     expect(each.slice(begun, begun + 75).filter((count) => count === 1)).toHaveLength(30);
+  });
+});
+
+test("whose source is there is asked after seldom, and never all at once, however many there are; the others go all the same", async () => {
+  const stage = new Stage();
+  for (let at = 0; at < 250; at += 1) {
+    stage.add(quiet(`live-${at}`, 50));
+    stage.pods.set(`Pod live-${at}`, { phase: "Running" });
+  }
+  stage.add(quiet("gone", 50)).begin();
+  await staged(stage, async () => {
+    await wait(hour);
+    for (let minutes = 0; minutes < 10; minutes += 1) {
+      const before = stage.asked;
+      await wait(minute);
+      expect(stage.asked - before).toBeLessThanOrEqual(2 * 100);
+    }
+    expect(stage.asked).toBe(251);
+    expect(stage.deleted).toHaveLength(1);
+    // Another of them goes.
+    stage.pods.delete("Pod live-7");
+    await wait(hour + 5 * minute);
+    expect(stage.deleted).toHaveLength(2);
+  });
+});
+
+test("in a dry run nobody is asked after more often than that, either", async () => {
+  const stage = new Stage().add(quiet("gone", 50)).begin({ dryRun: true });
+  await staged(stage, async () => {
+    await wait(4.5 * hour);
+    expect([stage.asked, stage.names]).toEqual([4, ["gone"]]);
   });
 });

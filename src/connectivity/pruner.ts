@@ -9,7 +9,7 @@ import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { checksPruned } from "../kube/metrics.ts";
+import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";
 import { prunable, type Pruning } from "./prune.ts";
 import { PruneSight } from "./prune-sight.ts";
@@ -35,6 +35,9 @@ const LOOK_MS = 60_000;
 /** One a second, and no more between two looks than leaves time for them. */
 const PER_LOOK = 30;
 const BETWEEN_MS = 1_000;
+/** The server is asked after so many sources in one look, and after one that is there once an hour: there may be thousands that nobody tries from. */
+const ASKED_PER_LOOK = 100;
+const ASK_AGAIN_MS = 3_600_000;
 
 interface Quiet {
   readonly uid: string | undefined;
@@ -51,6 +54,8 @@ export class Pruner implements Runnable {
   readonly name = "pruner";
   readonly #options: PrunerOptions;
   readonly #quiet = new Map<string, Quiet>();
+  /** Those that stayed when the server was asked, and when that was, in monotonic milliseconds. */
+  readonly #stayed = new Map<string, number>();
   /** Those of which it was said that they would go. */
   readonly #told = new Set<string>();
   #sight = new PruneSight();
@@ -64,6 +69,7 @@ export class Pruner implements Runnable {
     const { checks, log } = this.#options;
     this.#sight = new PruneSight();
     this.#quiet.clear();
+    this.#stayed.clear();
     try {
       await checks.waitForSync(signal);
       while (!signal.aborted) {
@@ -86,19 +92,22 @@ export class Pruner implements Runnable {
     this.#clearSince = this.#sight.look({ steady, wall: Date.now(), heardAt: checks.lastHeard });
     const held = checks.list();
     this.#watch(held, steady);
-    let pruned = 0;
+    let [asked, pruned] = [0, 0];
     for (const check of held) {
-      if (pruned === PER_LOOK) return;
-      if ("keep" in this.#judge(check, false)) continue;
-      if (!(await this.#tryToPrune(keyOf(check), signal))) continue;
-      pruned += 1;
-      await pause(BETWEEN_MS, signal);
+      if (pruned === PER_LOOK || asked === ASKED_PER_LOOK) return;
+      const key = keyOf(check);
+      if ("keep" in this.#judge(check, false) || steady < (this.#stayed.get(key) ?? -Infinity) + ASK_AGAIN_MS) continue;
+      asked += 1;
+      if (await this.#tryToPrune(key, signal)) {
+        pruned += 1;
+        await pause(BETWEEN_MS, signal);
+      } else this.#stayed.set(key, steady);
     }
   }
 
   #watch(held: readonly PodNetworkConnectivityCheck[], steady: number): void {
     const keys = new Set(held.map(keyOf));
-    for (const key of this.#quiet.keys()) if (!keys.has(key)) this.#quiet.delete(key);
+    for (const seen of [this.#quiet, this.#stayed]) for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
     for (const check of held) {
       const { uid } = check.metadata;
       const [key, activity, before] = [keyOf(check), activityOf(check), this.#quiet.get(keyOf(check))];

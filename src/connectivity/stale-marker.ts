@@ -2,15 +2,15 @@ import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-n
 import { metaTime } from "../api/time.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { isKubeError } from "../kube/client/error.ts";
 import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
 import { changesOf, type Source } from "../kube/controller/source.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import type { AgentWatch } from "../kube/members/agent-watch.ts";
-import { checksStale } from "../kube/metrics.ts";
+import { checksStale } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts";
+import { writeInTurn } from "../kube/status/write-in-turn.ts";
 import { activityOf, isStale, reachableOf } from "./activity.ts";
 import { type Seen, type SourceSign, staleness } from "./stale.ts";
 
@@ -150,9 +150,8 @@ export class StaleMarker implements Runnable {
 
   async #mark(key: string, { metadata }: Check, signal: AbortSignal): Promise<boolean> {
     const { client, budget, checks, log } = this.#options;
-    const leave = await budget.admit("transition", signal);
-    try {
-      // Waiting for leave may have taken long enough for the source to come back.
+    return writeInTurn(budget, "transition", signal, async () => {
+      // Meanwhile the source may have come back.
       const check = checks.get(key);
       if (check?.metadata.uid !== metadata.uid) return false;
       const verdict = check && this.#judge(check, this.#see(key, check));
@@ -168,13 +167,7 @@ export class StaleMarker implements Runnable {
       checksStale.inc();
       log.info({ key }, "check of a silent source marked Unknown");
       return true;
-    } catch (error) {
-      // Someone was faster; the cache will say what happened.
-      if (isKubeError(error, "Conflict", "NotFound")) return false;
-      throw error;
-    } finally {
-      leave.done();
-    }
+    });
   }
 }
 

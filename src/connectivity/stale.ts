@@ -1,6 +1,7 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
+import { LONGEST_CHECKPOINT_MS } from "./longest-checkpoint.ts";
 
 /** What the Lease of a check's source says. `none`: there is none, as with somebody's own checker. */
 export type SourceSign = { readonly is: "alive" } | { readonly is: "silent"; readonly since: Date } | { readonly is: "none" };
@@ -17,11 +18,11 @@ export interface Seen {
 const INTERVAL_MS = 60_000;
 /** Without any result: three attempts have not been made. */
 const UNTRIED_MS = 3 * INTERVAL_MS;
-/** Without a Lease: results are written every ten minutes at the latest, by us and by OpenShift's own checker. */
-const LEASELESS_MS = 600_000 + 3 * INTERVAL_MS;
+/** Without a Lease, as with OpenShift's own checker: three attempts after the longest checkpoint none was written. */
+export const LEASELESS_MS = LONGEST_CHECKPOINT_MS + 3 * INTERVAL_MS;
 
 /** With a Lease: who lives and writes nothing for as long as three of the longest checkpoints does not try it, as an agent that was told not to. */
-const MUTE_MS = 3 * 600_000;
+export const MUTE_MS = 3 * LONGEST_CHECKPOINT_MS;
 
 /** Why the check must be marked Stale now, or in how many milliseconds to look again; undefined when only news can change anything. */
 export function staleness(

@@ -4,7 +4,7 @@ import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../api/ki
 import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Log } from "../kube/log.ts";
-import { embeddedCleanups } from "../kube/metrics.ts";
+import { embeddedCleanups } from "./metrics.ts";
 import { ApiFault, resourceName } from "./fault.ts";
 import type { Keeping } from "./keeping.ts";
 import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";

@@ -16,7 +16,7 @@ import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { getSystemErrorMessage, promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
-import { embeddedRewrites } from "../kube/metrics.ts";
+import { embeddedRewrites } from "./metrics.ts";
 import { internalError } from "./fault.ts";
 import { Entry } from "./objects/entry.ts";
 import { HEADER, lineOf } from "./state/record.ts";

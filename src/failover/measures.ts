@@ -1,6 +1,6 @@
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { parseKey } from "../api/kind.ts";
-import { failoverErrors, failoverState, failoverStepSeconds, failoverTransitionSeconds } from "../kube/metrics.ts";
+import { failoverErrors, failoverState, failoverStepSeconds, failoverTransitionSeconds } from "./metrics.ts";
 import type { News } from "./news.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
 

@@ -172,7 +172,7 @@ export class FrrInstance {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(START_MS)]);
     const output = join(this.#logDirectory, `${daemon}.out`);
     const ended = await this.jail
-      .runDaemon(`${PROGRAMS}/${daemon}`, this.#flags(daemon, version), output, limited)
+      .runIntoFile(`${PROGRAMS}/${daemon}`, this.#flags(daemon, version), output, limited)
       .catch((cause: unknown) => {
         signal.throwIfAborted();
         throw new FrrError("NotStarted", `${daemon} did not start in ${START_MS / 1000} s`, cause);

@@ -11,7 +11,7 @@ export interface JailOptions {
 
 export interface Ended {
   readonly code: number | null;
-  /** Standard output and error, as they came. */
+  /** Standard output and error. */
   readonly output: string;
 }
 
@@ -58,8 +58,8 @@ export class Jail {
     return { code, output };
   }
 
-  /** Runs a program that leaves a daemon behind. FRR 10's daemons keep the output they were given, so that it has to be a file. */
-  async runDaemon(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<Ended> {
+  /** With its output in a file: FRR 10's daemons keep what they were given, and out of two pipes errors come in another order than between the words. */
+  async runIntoFile(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<Ended> {
     const file = await open(outputFile, "w", 0o640);
     try {
       const code = await this.#ended(program, args, file.fd, signal);

@@ -32,7 +32,8 @@ async function script(instance: FrrInstance, text: string, mode: "--test" | "--r
     const file = join(directory, "frr.conf");
     await writeFile(file, withHostname(text));
     const paths = ["--vty_socket", instance.runDirectory, "--confdir", directory, "--rundir", directory];
-    return await instance.jail.run(SCRIPT, [mode, "--stdout", ...paths, file], signal);
+    // vtysh says what is wrong on one stream, and where on the other.
+    return await instance.jail.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "said"), signal);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

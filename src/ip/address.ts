@@ -67,3 +67,13 @@ export class Address {
 export function parseAddress(text: string): Address {
   return text.includes(":") ? new Address(6, parseIPv6(text)) : new Address(4, parseIPv4(text));
 }
+
+/** The same for texts of which it does not matter why they are none: undefined. */
+export function addressOf(text: string): Address | undefined {
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    if (error instanceof IpError) return undefined;
+    throw error;
+  }
+}

@@ -18,7 +18,7 @@ import { Bell, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
-import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "../kube/metrics.ts";
+import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { LinkWatch } from "./observing/link-watch.ts";

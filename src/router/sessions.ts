@@ -3,7 +3,7 @@ import { dated } from "../frr/session-dating.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
-import { routerPolls, routerSessions } from "../kube/metrics.ts";
+import { routerPolls, routerSessions } from "./metrics.ts";
 import type { SessionReport, Spoken, VniReport } from "./report.ts";
 
 /** What FRR says of itself at one moment. */

@@ -6,7 +6,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../../src/api/core");
-const signal = AbortSignal.timeout(120_000);
+const signal = AbortSignal.timeout(10 * 60_000);
 
 interface Resource {
   name: string;

@@ -36,7 +36,7 @@ beforeAll(async () => {
   for (const file of files) await crds.create(parse(file) as CustomResourceDefinition, { signal });
   await crds.create(crdOf(Specimen), { signal });
   for (const kind of [...CUSTOM_KINDS, Specimen])
-    await vi.waitFor(() => client.resource(kind).list({ signal }), { timeout: 20_000, interval: 50 });
+    await vi.waitFor(() => client.resource(kind).list({ signal }), { timeout: 60_000, interval: 50 });
   for (const name of ["openperouter-system", "metallb-system"]) await kubectl("create", "namespace", name);
 });
 
@@ -66,7 +66,7 @@ test.each([...CUSTOM_KINDS, Specimen].map((kind) => [kind.kind, kind] as const))
     const published = await vi.waitFor(async () => {
       const schema = Object.entries((await read()).components.schemas).find(([name]) => name.endsWith(`.${kind.kind}`))?.[1];
       return schema ?? Promise.reject(new Error(`${kind.kind} is not published yet`));
-    }, 20_000);
+    }, 60_000);
     expect(undocumented(kind.schema, published, "")).toEqual([]);
   },
 );

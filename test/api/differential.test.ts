@@ -77,7 +77,7 @@ test("what an older schema let in is forgiven by both as long as it is not touch
   await crds.patch(strict.metadata, { spec: strict.spec }, { signal });
   await vi.waitFor(
     async () => expect((await serversVerdict(client, Relic, { object: objectOf(Relic, "bad", {}) }, signal)).errors).not.toEqual([]),
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 
   const olds = await Promise.all(names.map((name) => client.resource(Relic).get(name, { namespace: "default", signal })));
@@ -172,7 +172,7 @@ function samples<T>(arbitrary: fc.Arbitrary<T>, numRuns: number): T[] {
 
 async function install(kind: CustomKind, crd: CustomResourceDefinition): Promise<void> {
   await client.resource(CustomResourceDefinition).create(crd, { signal });
-  await vi.waitFor(() => client.resource(kind).list({ namespace: "default", signal }), { timeout: 20_000, interval: 50 });
+  await vi.waitFor(() => client.resource(kind).list({ namespace: "default", signal }), { timeout: 60_000, interval: 50 });
 }
 
 /** The same kind, to a server that takes anything for it. */

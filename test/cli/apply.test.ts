@@ -194,7 +194,7 @@ describe("what only the embedded API has", () => {
   test("an object of a user's file is changed besides the file, described so, and reset; deleting it is refused with the line", async () => {
     await writeFile(inDirectory("red.yaml"), `# mine\n${l3vni("red", 100)}`);
     await vi.waitFor(async () => expect((await server.plumbline("get", "l3vni", "red", "-n", namespace)).code).toBe(0), {
-      timeout: 20_000,
+      timeout: 60_000,
     });
     expect(await server.plumbline("delete", "l3vni", "red", "-n", namespace)).toEqual({
       code: 1,

@@ -211,8 +211,18 @@ describe("in a pod", () => {
     await expect(check("later")).rejects.toThrow(/not found/);
     await create("later", { sourcePod: "web-9" });
     await eventually(async () => expect(await verdict("later")).toBe("True ConnectDone"));
-    expect(child.logged.at(-1)).toMatchObject({ check: "later", msg: "the check is for another source, which may write into it too" });
+    expect(child.logged.at(-1)).toMatchObject({
+      check: "later",
+      msg: "the check is for another source; where that makes it too, the one that began last has it",
+    });
+    const theirs = start("web-9");
+    await eventually(async () => expect(await client.resource(Lease).get("check-web-9", { namespace: "shop", signal })).toBeDefined());
+    await listener.down();
+    await eventually(() => expect(child.logged.at(-1)?.msg).toMatch(/writes this check too; it is left to that one$/));
+    expect((await check("later")).status?.writer?.name).toMatch(/^web-9-/);
     expect(await child.stop()).toBe(0);
+    expect(await theirs.stop()).toBe(0);
+    expect((await check("later")).status?.writer?.name).toMatch(/^web-9-/);
   });
 
   test("a right that is missing ends it with a sentence", async () => {

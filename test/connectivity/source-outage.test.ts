@@ -7,14 +7,19 @@ import { installCrds } from "../../lab/kube/install-crds.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
+import type { ObjectMeta } from "../../src/api/kind.ts";
 import { metaTime } from "../../src/api/time.ts";
+import { CHECKS, ROUTER_PLACE } from "../../src/cli/agent-options.ts";
+import { addAgentParts } from "../../src/cli/agent-parts.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
 import { present } from "../../src/connectivity/history/reduce.ts";
 import { addChecks } from "../../src/connectivity/source/add-checks.ts";
+import { parsePrefix } from "../../src/ip/prefix.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
 import { createLog } from "../../src/kube/log.ts";
+import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { Listener } from "./fixtures/listener.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
@@ -46,10 +51,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-async function create(name: string, sourcePod: string, targetEndpoint: string): Promise<void> {
+async function create(name: string, sourcePod: string, targetEndpoint: string, marks: Partial<ObjectMeta> = {}): Promise<void> {
   await admin
     .resource(PodNetworkConnectivityCheck)
-    .create({ metadata: { name, namespace }, spec: { sourcePod, targetEndpoint } }, { signal });
+    .create({ metadata: { name, namespace, ...marks }, spec: { sourcePod, targetEndpoint } }, { signal });
 }
 
 const statusOf = async (name: string) => (await admin.resource(PodNetworkConnectivityCheck).get(name, { namespace, signal })).status;
@@ -102,6 +107,7 @@ test("ten hours without the API server lose no transition, and tell each of them
     client,
     log,
     events,
+    name: "p1",
     selection: { namespace },
     targetOf: ({ spec }) => (spec.sourcePod === "p1" ? spec.targetEndpoint : undefined),
     stateDirectory: join(directory, "ten-hours"),
@@ -192,4 +198,50 @@ test("killed at any moment while the API server is away, a source has lost nothi
   expect(new Set(await told("killed")).size).toBe(2 * known);
   await child.stop("SIGKILL");
   await listener.down();
+});
+
+test("an agent that is started while the API server is away goes on with its checks, and none of it is lost", async () => {
+  const listener = await Listener.start();
+  const state = join(directory, "agent");
+  await create("of-node", "worker0", listener.target, {
+    labels: { [nodeAnnotation]: "worker0" },
+    annotations: { [nodeAnnotation]: "worker0" },
+  });
+  const whileAgentRuns = async (work: () => Promise<void>) => {
+    const client = new KubeClient(api.access);
+    const manager = new Manager({ client, log });
+    const place = { ...ROUTER_PLACE, stateDirectory: state };
+    const checks = { ...CHECKS, allowTarget: [parsePrefix("127.0.0.0/8")], checkInterval: 100 };
+    const agent = addAgentParts({ manager, client, log, node: "worker0", namespace, place, startFrr: false, checks });
+    const stop = new AbortController();
+    const ended = agent.run(stop.signal, { restoreAfterMs: 100 });
+    try {
+      await work();
+    } finally {
+      stop.abort();
+      await ended;
+    }
+  };
+  const onDisk = async () => {
+    const [only] = replay(await readFile(join(state, "connectivity", "journal"))).checks.values();
+    return only ? present(only.history).outages : [];
+  };
+  await whileAgentRuns(async () => {
+    await eventually(async () => expect((await statusOf("of-node"))?.conditions?.[0]?.status).toBe("True"));
+  });
+  await api.server.kill();
+  await listener.down();
+  await whileAgentRuns(async () => {
+    await until(async () => (await onDisk()).length === 1);
+  });
+  await whileAgentRuns(async () => {
+    await listener.up();
+    await until(async () => (await onDisk())[0]?.end !== undefined);
+    await api.server.restart();
+    await eventually(async () => expect((await statusOf("of-node"))?.outages).toHaveLength(1));
+    await listener.down();
+    await eventually(async () => expect((await statusOf("of-node"))?.outages).toHaveLength(2));
+  });
+  const starts = (await statusOf("of-node"))?.outages?.map(({ start }) => start);
+  expect(starts).toEqual((await onDisk()).map(({ start }) => metaTime(new Date(start))));
 });

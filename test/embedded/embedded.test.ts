@@ -15,7 +15,7 @@ import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
 let directory: string;
 let embedded: Embedded;
 let client: KubeClient;
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(10 * 60_000);
 const log = createLog({ level: "silent" });
 
 beforeEach(async () => {
@@ -66,7 +66,7 @@ const manifest = (vni: number) =>
 const write = (text: string) => writeFile(join(directory, "vnis.yaml"), text);
 const red = { name: "red", namespace: "shop" };
 const vni = async () => (await client.resource(L3VNI).get("red", { namespace: "shop", signal })).spec.vni;
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 50 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 
 async function restart(): Promise<void> {
   client.close();

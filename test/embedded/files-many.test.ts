@@ -60,7 +60,7 @@ test.each(Object.keys(layouts))("10 000 %s are read while everything else goes o
   sink.happened.length = 0;
   const running = directory.run(stopping.signal);
   layouts[layout]?.(5_005);
-  await expect.poll(() => sink.happened, { timeout: 30_000, interval: 5 }).toEqual(["apply t5005"]);
+  await expect.poll(() => sink.happened, { timeout: 60_000, interval: 5 }).toEqual(["apply t5005"]);
   expect(sink.held.get("thing/t5005")?.object).toMatchObject({ spec: { value: 777_777 } });
   stopping.abort();
   await running;

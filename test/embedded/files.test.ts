@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 const objects = ["a.yaml:1 a=1", "b.yaml:1 b=1", "sub/c.yaml:1 c=1"];
-const soon = { timeout: 30_000, interval: 5 };
+const soon = { timeout: 60_000, interval: 5 };
 const quiet = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("a file that may not be read keeps its objects, is told, and is read again when it may be", async () => {

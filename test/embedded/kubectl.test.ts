@@ -81,7 +81,7 @@ test("the kubeconfig is its owner's alone, and without its certificate nobody ge
   expect(((await stat(kubeconfig)).mode & 0o777).toString(8)).toBe("600");
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   const known = await accessFromKubeconfig({ path: kubeconfig });
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const owner = new KubeClient(known);
   expect(await owner.request("GET", "/version", { signal })).toMatchObject({ major: "1" });
   owner.close();

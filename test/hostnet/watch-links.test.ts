@@ -25,7 +25,7 @@ beforeEach(async () => {
     (cause) => restarts.push(cause),
   );
   // Each of the two rings once it listens.
-  await vi.waitUntil(() => rings >= 2, { timeout: 20_000 });
+  await vi.waitUntil(() => rings >= 2, { timeout: 60_000 });
   rings = 0;
 });
 
@@ -35,7 +35,7 @@ afterEach(async () => {
   await namespaces.remove();
 });
 
-const rung = () => vi.waitFor(() => expect(rings).toBeGreaterThan(0), { timeout: 20_000 });
+const rung = () => vi.waitFor(() => expect(rings).toBeGreaterThan(0), { timeout: 60_000 });
 
 test("the bell rings for links and addresses of either namespace", async () => {
   ip(host, "link add b0 type bridge");
@@ -71,7 +71,7 @@ test("a namespace that cannot be entered is tried again, with its reason told", 
     ended.signal,
     ({ words }) => reasons.push(words),
   );
-  await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(1), { timeout: 20_000 });
+  await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(1), { timeout: 60_000 });
   ended.abort();
   await missing;
   expect(reasons[0]).toBe(`Cannot open network namespace "${router}x": No such file or directory`);

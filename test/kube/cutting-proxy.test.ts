@@ -142,7 +142,7 @@ test("over a thousand changes through a network that resets, stalls, truncates a
     proxy.calm = true;
     proxy.cutAll();
     const fresh = byKey((await direct.resource(ConfigMap).list({ namespace: "default", signal })).items);
-    await vi.waitFor(() => expect(byKey(cache.list())).toEqual(fresh), { timeout: 30_000, interval: 50 });
+    await vi.waitFor(() => expect(byKey(cache.list())).toEqual(fresh), { timeout: 60_000, interval: 50 });
     expect(byKey(follower.held.values())).toEqual(fresh);
     for (const colour of COLOURS) {
       const expected = cache.list().filter(({ data }) => data?.["colour"] === colour);
@@ -165,6 +165,6 @@ test("over a thousand changes through a network that resets, stalls, truncates a
 
   stop.abort();
   far.close();
-  await vi.waitFor(() => expect(proxy.connections).toBe(0), { timeout: 30_000 });
+  await vi.waitFor(() => expect(proxy.connections).toBe(0), { timeout: 60_000 });
   await proxy.stop();
 });

@@ -49,7 +49,7 @@ async function eventsAbout(object: KubeObject): Promise<Event[]> {
   return (await client.resource(Event).list({ fieldSelector, signal: never })).items;
 }
 
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 
 async function kubectl(...args: string[]): Promise<string> {
   const [program = "", ...first] = (await kubeBinaries(silent)).command("kubectl") ?? [];

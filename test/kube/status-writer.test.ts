@@ -20,7 +20,7 @@ beforeAll(async () => {
   await client.resource(Namespace).create({ metadata: { name: namespace } }, { signal });
   const crds = client.resource(CustomResourceDefinition);
   await crds.create(crdOf(RouterNodeConfigurationStatus), { signal });
-  await vi.waitFor(() => client.resource(RouterNodeConfigurationStatus).list({ signal }), { timeout: 20_000 });
+  await vi.waitFor(() => client.resource(RouterNodeConfigurationStatus).list({ signal }), { timeout: 60_000 });
 });
 
 afterAll(async () => {
@@ -33,7 +33,7 @@ const objects = () => client.resource(RouterNodeConfigurationStatus);
 const read = (name: string) => objects().get(name, { namespace, signal });
 const message = async (name: string) => (await read(name)).status?.conditions?.[0]?.message;
 
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 /** Long enough for anything that is going to be sent. */
 const quiet = () => sleep(700);
 
@@ -148,7 +148,7 @@ test("while a foreign writer changes the object without pause, every picture of 
   const gusts = Array.from({ length: 10 }, (_, n) => `gust ${n}`);
   for (const [n, gust] of gusts.entries()) {
     reports.set("storm", ready(n % 2 === 0 ? "False" : "True", gust));
-    await vi.waitFor(() => expect([...seen]).toContain(gust), { timeout: 30_000 });
+    await vi.waitFor(() => expect([...seen]).toContain(gust), { timeout: 60_000 });
   }
   over.abort();
   await foreign;

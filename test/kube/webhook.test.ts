@@ -27,7 +27,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
 const configMaps = () => client.resource(ConfigMap);
 const configurations = () => client.resource(ValidatingWebhookConfiguration);
 const configMap = (name: string, data: Record<string, string>) => configMaps().create({ metadata: { name, namespace }, data }, { signal });

@@ -40,7 +40,7 @@ test("up prints the kubeconfig of a server that answers, a second up the same on
   expect(up).toMatchObject({ code: 0, stderr: expect.stringContaining("Starting etcd") as string });
   const kubeconfig = up.stdout.trim();
   const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
-  const version = await client.request<{ gitVersion: string }>("GET", "/version", { signal: AbortSignal.timeout(10_000) });
+  const version = await client.request<{ gitVersion: string }>("GET", "/version", { signal: AbortSignal.timeout(60_000) });
   client.close();
   expect(version.gitVersion).toBe(KUBERNETES_VERSION);
 

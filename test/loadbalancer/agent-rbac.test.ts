@@ -112,6 +112,7 @@ async function startAgent(): Promise<void> {
         protection: () => ({ is: "on" }),
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
+      forgetSessions: () => undefined,
     }),
     budget: new WriteBudget(),
     events,
@@ -125,7 +126,7 @@ async function startAgent(): Promise<void> {
   });
 }
 
-const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 100 });
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object, namespace = metallb) =>
   admin.resource(kind).create({ metadata: { name, namespace }, spec } as never, { signal });
 

@@ -16,7 +16,7 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
-import { speakerPolls } from "../../src/kube/metrics.ts";
+import { speakerPolls } from "../../src/loadbalancer/metrics.ts";
 import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
@@ -41,12 +41,12 @@ beforeAll(async () => {
   controller = startController(cluster.api.access);
   for (const node of cluster.nodes) node.startAgent();
   await cluster.greet("bfd");
-  await cluster.create(BFDProfile, "fast", {});
+  await cluster.create(BFDProfile, "slow", { receiveInterval: 2_000, transmitInterval: 2_000 });
   await cluster.create(Community, "aliases", { communities: [{ name: "vpn", value: "64512:1" }] });
   const basicAuth = { type: "kubernetes.io/basic-auth", data: { username: "", password: btoa("s3cret") } };
   await cluster.client.resource(Secret).create({ metadata: { name: "password", namespace: METALLB }, ...basicAuth }, { signal });
   const peer = { myASN: 64513, peerASN: 64512, connectTime: "1s" };
-  await cluster.create(BGPPeer, "tor", { ...peer, peerAddress: "192.168.50.1", bfdProfile: "fast" });
+  await cluster.create(BGPPeer, "tor", { ...peer, peerAddress: "192.168.50.1", bfdProfile: "slow" });
   await cluster.create(BGPPeer, "nobody", { ...peer, peerAddress: "192.168.50.99", passwordSecret: { name: "password" } });
   await cluster.create(BGPPeer, "wrong", { ...peer, peerAddress: "192.168.50.98", bfdProfile: "missing" });
   await cluster.create(IPAddressPool, "routed", { addresses: ["10.20.0.0/24", "2001:db8::/64"] });
@@ -114,7 +114,7 @@ const touch = (value: string) => ({ metadata: { annotations: { touched: value },
 const configuration: readonly [Kind, string][] = [
   [BGPPeer, "tor"],
   [BGPPeer, "wrong"],
-  [BFDProfile, "fast"],
+  [BFDProfile, "slow"],
   [Community, "aliases"],
   [IPAddressPool, "routed"],
   [IPAddressPool, "segment"],
@@ -208,7 +208,7 @@ describe("not one of them is written when", () => {
   test("interfaces are listed in another order, apart from the generation that was looked at", async () => {
     const before = await reported();
     const reorder = () => cluster.patch(L2Advertisement, "segment", { spec: { interfaces: ["eth1", "eth0"] } });
-    expect((await cluster.writesDuring(reorder)).toSorted()).toEqual([
+    expect((await cluster.writesDuring(reorder, 1_500, 2)).toSorted()).toEqual([
       "patch configurationstates/status metallb-system/speaker-worker0",
       "patch configurationstates/status metallb-system/speaker-worker1",
     ]);
@@ -218,7 +218,7 @@ describe("not one of them is written when", () => {
 
 test("what does change is written once by each who has to say something else", async () => {
   const change = () => cluster.remove(BGPPeer, "nobody");
-  const writes = await cluster.writesDuring(change, 3_000);
+  const writes = await cluster.writesDuring(change, 3_000, 6);
   const each = [0, 1].flatMap((index) => [
     `delete bgpsessionstatuses metallb-system/worker${index}-nobody`,
     `patch configurationstates/status metallb-system/speaker-worker${index}`,

@@ -104,13 +104,13 @@ exit
     await withoutReset(async () => {
       services.set("shop/more", [offer("172.31.0.1/32")]);
       expect(await stage.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
-      await expect.poll(received, { timeout: 30_000 }).toBe(SERVICES + 1);
+      await expect.poll(received, { timeout: 60_000 }).toBe(SERVICES + 1);
       expect((await route("172.31.0.1/32")).paths).toMatchObject([
         { community: { list: ["64512:1"] }, largeCommunity: { list: ["64512:1:2"] } },
       ]);
       services.delete("shop/more");
       expect(await stage.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
-      await expect.poll(received, { timeout: 30_000 }).toBe(SERVICES);
+      await expect.poll(received, { timeout: 60_000 }).toBe(SERVICES);
     });
   });
 
@@ -119,7 +119,7 @@ exit
       services.set("shop/web-1", [offer(prefixOf(1), { advertisement: "other", communities: ["64512:2"] })]);
       await stage.speaker.apply(steadily(), signal);
       const list = async () => (await route(prefixOf(1))).paths?.[0]?.community?.list;
-      await expect.poll(list, { timeout: 30_000 }).toEqual(["64512:2"]);
+      await expect.poll(list, { timeout: 60_000 }).toEqual(["64512:2"]);
     });
   });
 
@@ -142,7 +142,7 @@ exit
       ["shop/secret", [offer("172.16.0.2/32", { peers: new Set(["someone-else"]) })]],
     ]);
     await stage.speaker.apply(steadily({ services: hidden }), signal);
-    await expect.poll(received, { timeout: 30_000 }).toBe(1);
+    await expect.poll(received, { timeout: 60_000 }).toBe(1);
     expect((await route("172.16.0.2/32")).paths).toBeUndefined();
   });
 

@@ -20,7 +20,7 @@ test.concurrent("of two interfaces on a segment only the selected one answers", 
   expect(answers.owners).toEqual([other]);
   // Without the rule the kernel answers on both, and the watcher sees it.
   within(a.station, "nft", "delete", "table", "arp", "plumbline");
-  await vi.waitUntil(() => answers.doubles.length > 0, { timeout: 20_000 });
+  await vi.waitUntil(() => answers.doubles.length > 0, { timeout: 60_000 });
   expect(answers.now).toEqual([a.station.mac, other].toSorted());
 });
 

@@ -12,7 +12,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { LAUNCHER } from "../support/command-line.ts";
 
-const signal = AbortSignal.timeout(120_000);
+const signal = AbortSignal.timeout(10 * 60_000);
 const namespace = "metallb-system";
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 let api: SuiteApiServer;
@@ -68,8 +68,8 @@ test("what the guide says turns the definitions of MetalLB into ours, and every 
   const pool = { metadata: { name: "edge", namespace }, spec: { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false } };
   const peer = { metadata: { name: "tor", namespace }, spec: { myASN: 64512, peerASN: 64513, peerAddress: "192.0.2.1", peerPort: 179 } };
   const created = () => client.resource(IPAddressPool).create(pool, { signal });
-  await vi.waitFor(created, { timeout: 30_000, interval: 100 });
-  await vi.waitFor(() => client.resource(BGPPeer).create(peer, { signal }), { timeout: 30_000, interval: 100 });
+  await vi.waitFor(created, { timeout: 60_000, interval: 100 });
+  await vi.waitFor(() => client.resource(BGPPeer).create(peer, { signal }), { timeout: 60_000, interval: 100 });
   const counters = { assignedIPv4: 1, assignedIPv6: 0, availableIPv4: 255, availableIPv6: 0 };
   await client.resource(IPAddressPool).patchStatus(pool.metadata, { status: counters }, { signal });
 
@@ -83,7 +83,7 @@ test("what the guide says turns the definitions of MetalLB into ours, and every 
       expect(spec).toEqual(pool.spec);
       expect(Object.keys(status)).toEqual([]);
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
   expect((await client.resource(BGPPeer).get("tor", { namespace, signal })).spec).toEqual(peer.spec);
   const old = { ...BGPPeer, version: "v1beta1" };

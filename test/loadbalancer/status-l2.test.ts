@@ -9,7 +9,7 @@ import type { Condition } from "../../src/api/kind.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
-import { l2Heartbeats } from "../../src/kube/metrics.ts";
+import { l2Heartbeats } from "../../src/loadbalancer/metrics.ts";
 import { membersName } from "../../src/kube/members/members.ts";
 import { heartbeatSecretName } from "../../src/loadbalancer/heartbeat-key.ts";
 import { run } from "../support/frr.ts";

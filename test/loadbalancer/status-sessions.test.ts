@@ -38,8 +38,8 @@ test("a peer that does not answer is told in FRR's word for it, without BFD as N
 });
 
 test("each node has a session with its peer, with labels, owner and since when", async () => {
-  // A status has whole seconds.
-  const before = Math.floor(Date.now() / 1_000) * 1_000;
+  // A status has whole seconds, and FRR counts whole seconds.
+  const before = Math.floor(Date.now() / 1_000) * 1_000 - 1_000;
   await cluster.create(BGPPeer, "tor", peer());
   await cluster.greet();
   await allUp();

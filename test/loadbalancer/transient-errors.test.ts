@@ -31,7 +31,7 @@ beforeAll(async () => {
   webhook = await startWebhook(cluster.api.access);
   await configureWebhooks(cluster.client, webhook, signal);
   // The server hears of webhooks in its own time; until then it takes anything.
-  await vi.waitUntil(async () => (await refused()) !== undefined, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(async () => (await refused()) !== undefined, { timeout: 60_000, interval: 100 });
   controller = startController(cluster.api.access);
   for (const node of cluster.nodes) node.startAgent();
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24"] });
@@ -45,7 +45,7 @@ afterEach(async () => {
   for (const kind of [BGPPeer, BGPAdvertisement, BFDProfile, Community]) {
     for (const { metadata } of (await cluster.all(kind as typeof BGPPeer)).values()) {
       // The webhook may still see the peer that used a profile.
-      await vi.waitFor(() => cluster.remove(kind, metadata.name), { timeout: 30_000, interval: 50 });
+      await vi.waitFor(() => cluster.remove(kind, metadata.name), { timeout: 60_000, interval: 50 });
     }
   }
   await cluster.client

@@ -134,7 +134,7 @@ describe("a write is refused in the words of the documents", () => {
     expect(await refusal(BGPPeer, peer("q"))).toContain("peer 192.0.2.1 already exists");
     await expect(remove()).rejects.toThrow("failed to delete BFDProfile fast, used by BGPPeer p");
     await client.resource(BGPPeer).delete({ name: "p", namespace }, { signal });
-    await vi.waitFor(remove, { timeout: 30_000, interval: 50 });
+    await vi.waitFor(remove, { timeout: 60_000, interval: 50 });
   });
 });
 

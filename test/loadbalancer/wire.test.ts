@@ -32,7 +32,7 @@ test("who asks for an address that is looked at is counted, by interface and in 
   const stop = new AbortController();
   const running = wire.run(stop.signal);
   try {
-    await vi.waitUntil(() => wire.isUp, { timeout: 30_000 });
+    await vi.waitUntil(() => wire.isUp, { timeout: 60_000 });
     wire.look(VIPS.map(parseAddress));
     expect(await wire.sync()).toBe(true);
     await vi.waitFor(

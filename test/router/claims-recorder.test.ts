@@ -72,7 +72,7 @@ const edit = (name: string, vni: number) => l2vnis().patch({ name, namespace: ro
 const read = (name: string) => l2vnis().get(name, { namespace: routers, signal });
 const claims = async (name: string) =>
   Object.fromEntries(((await read(name)).status?.claims ?? []).map(({ claim, since }) => [claim, since]));
-const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 50 });
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 50 });
 
 async function recordedClaims(name: string, ...expected: string[]): Promise<Record<string, string>> {
   await eventually(async () => expect(Object.keys(await claims(name)).sort()).toEqual(expected.toSorted()));

@@ -50,7 +50,7 @@ const indexes = async () => {
   const { items } = await client.resource(Node).list({ signal });
   return Object.fromEntries(items.map(({ metadata }) => [metadata.name, metadata.annotations?.[annotation]]));
 };
-const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 30_000, interval: 50 });
+const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 50 });
 
 test("every Node carries an index of its own: what it brought, what was corrected, and what a new one was given", async () => {
   await create("brought", "4");

@@ -16,7 +16,7 @@ import { type FrrInNamespace, frrInNamespace, run } from "./frr.ts";
 import { SpeakerNode } from "./speaker-node.ts";
 
 const { signal } = new AbortController();
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 90_000;
 export const METALLB = "metallb-system";
 export const OWN = "plumbline-system";
 const WRITES = new Set(["create", "update", "patch", "delete"]);
@@ -190,10 +190,11 @@ export class SpeakerCluster {
       );
   }
 
-  /** What they write while this happens, and in the moments after it. */
-  async writesDuring(happens: () => Promise<unknown>, afterMs = 1_500): Promise<string[]> {
+  /** What they write while this happens, and in the moments after it; so much as has to be written is waited for. */
+  async writesDuring(happens: () => Promise<unknown>, afterMs = 1_500, atLeast = 0): Promise<string[]> {
     const before = await this.writes();
     await happens();
+    await vi.waitUntil(async () => (await this.writes()).length >= before.length + atLeast, { timeout: PATIENCE_MS, interval: 50 });
     await sleep(afterMs);
     return (await this.writes()).slice(before.length);
   }

@@ -28,7 +28,7 @@ export async function startWebhook(access: ClusterAccess): Promise<RunningWebhoo
   const manager = new Manager({ client, log });
   addWebhooks({ manager, client, log, namespace: "plumbline-system", metallbNamespace: "metallb-system", host: "127.0.0.1", port: 0 });
   const ended = manager.run(stop.signal);
-  const port = await vi.waitFor(() => ports[0] ?? Promise.reject(new Error("not listening yet")), { timeout: 30_000 });
+  const port = await vi.waitFor(() => ports[0] ?? Promise.reject(new Error("not listening yet")), { timeout: 60_000 });
   return {
     url: `https://127.0.0.1:${port}`,
     async end() {

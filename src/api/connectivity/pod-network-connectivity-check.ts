@@ -84,6 +84,20 @@ export const PodNetworkConnectivityCheck = defineKind({
           { doc: "The latest outages, newest first.", maxItems: 20 },
         ),
       ),
+      writer: s.optional(
+        s.object(
+          {
+            name: s.string({ doc: "The pod or node, and what tells this process from others there.", maxLength: 320 }),
+            started: s.time({ doc: "When the process began." }),
+            term: s.int({
+              doc: "Counts those who began with this check: the latest has it, and the others stand down.",
+              minimum: 1,
+              maximum: Number.MAX_SAFE_INTEGER,
+            }),
+          },
+          { doc: "Which process writes this status." },
+        ),
+      ),
       conditions: s.optional(s.conditions({ doc: "Reachable: Unknown when nobody is trying." })),
     },
     { doc: "What was seen." },

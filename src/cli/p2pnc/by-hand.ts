@@ -24,7 +24,7 @@ export async function tryByHand(targets: readonly Target[], { once, output, inte
   const table = new AttemptTable(paintFor(process.stdout));
   const rounds = new Rounds({
     intervalMs,
-    probe: (target, seq, signal) => probe(target, seq, { signal, allowed: ANYWHERE }),
+    probe: (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed: ANYWHERE }),
     onAttempt(key, attempt) {
       const head = last.size === 0;
       last.set(key, attempt);

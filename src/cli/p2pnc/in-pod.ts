@@ -38,11 +38,12 @@ export async function checkInPod(named: ReadonlyMap<string, Target>, options: Po
   const manager = new Manager({ client, log, ...(options.healthAddress !== undefined && { healthAddress: options.healthAddress }) });
   const events = new EventRecorder({ client, component: "p2pnc", instance: pod.name, log });
   const ofPod = (check: PodNetworkConnectivityCheck) => (sourceOf(check) === pod.name ? check.spec.targetEndpoint : undefined);
-  const checks = addChecks({
+  const { view: checks } = addChecks({
     manager,
     client,
     log,
     events,
+    name: pod.name,
     selection: { namespace },
     targetOf: named.size > 0 ? ({ metadata }) => named.get(metadata.name)?.text : ofPod,
     stateDirectory: journalDirectory(pod, options.stateDir),

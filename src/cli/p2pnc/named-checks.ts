@@ -44,6 +44,7 @@ function complaintOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<stri
       text: "the check asks for another target than the command line, which is tried",
     };
   const source = sourceOf(check);
-  if (source !== pod) return { fields: { source }, text: "the check is for another source, which may write into it too" };
+  if (source !== pod)
+    return { fields: { source }, text: "the check is for another source; where that makes it too, the one that began last has it" };
   return undefined;
 }

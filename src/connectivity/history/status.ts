@@ -7,12 +7,13 @@ import { present } from "./reduce.ts";
 export type CheckStatus = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
 /** The status of the check as the API shows it. The time of its condition is when it flipped, not when somebody wrote it. */
-export function statusOf(history: History, generation?: number): CheckStatus {
+export function statusOf(history: History, generation?: number, writer?: CheckStatus["writer"]): CheckStatus {
   const { successes, failures, outages, verdict } = present(history);
   return {
     ...(successes.length > 0 && { successes: successes.map(logEntry) }),
     ...(failures.length > 0 && { failures: failures.map(logEntry) }),
     ...(outages.length > 0 && { outages: outages.map(outageEntry) }),
+    ...(writer && { writer }),
     conditions: [condition(verdict, generation)],
   };
 }

@@ -2,7 +2,7 @@ import { copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from "no
 import { join } from "node:path";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Log } from "../../kube/log.ts";
-import { checkJournalUsable } from "../../kube/metrics.ts";
+import { checkJournalUsable } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import type { History } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
@@ -55,7 +55,7 @@ export class Journal {
   }
 
   /** Reads back what is in the directory, and goes on from there. */
-  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: ReadonlyMap<string, Remembered> }> {
+  static async open(directory: string, options: JournalOptions): Promise<{ journal: Journal; recovered: Map<string, Remembered> }> {
     const journal = new Journal(directory, options);
     await journal.#recover().catch((error: unknown) => journal.#giveUp(error));
     return { journal, recovered: new Map(journal.#checks) };

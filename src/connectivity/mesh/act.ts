@@ -1,7 +1,7 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { meshChecks } from "../../kube/metrics.ts";
+import { meshChecks } from "../metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import type { Step } from "./steps.ts";
 

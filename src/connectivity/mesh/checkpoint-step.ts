@@ -1,6 +1,9 @@
+import { LONGEST_CHECKPOINT_MS } from "../longest-checkpoint.ts";
+
 /** Refreshes a second that all checks of meshes together may cost a cluster. */
 const PER_SECOND = 5;
-const STEPS = [60, 120, 300, 600] as const;
+const LONGEST = LONGEST_CHECKPOINT_MS / 1000;
+const STEPS = [60, 120, 300, LONGEST];
 /** How far the number must have fallen before checks are refreshed more often again: a change of step is a write to each of them. */
 const FALLEN = 0.8;
 
@@ -12,5 +15,5 @@ export function checkpointSeconds(checks: number, current: number | undefined): 
 }
 
 function stepFor(checks: number): number {
-  return STEPS.find((seconds) => checks <= seconds * PER_SECOND) ?? STEPS[STEPS.length - 1] ?? 600;
+  return STEPS.find((seconds) => checks <= seconds * PER_SECOND) ?? LONGEST;
 }

@@ -70,11 +70,14 @@ class Stage {
   readonly checks = new Held<PodNetworkConnectivityCheck>();
   readonly nodes = new Held<Node>();
   readonly reports = new Map<string, MeshReport>();
+  /** The reasons that meshes were given, one after another. */
+  readonly reasons: (string | undefined)[] = [];
   readonly controller: MeshController;
   readonly #end = new AbortController();
   readonly #ended: Promise<void>;
   writes = 0;
-  refuses = false;
+  /** What the server says instead of making a check. */
+  refusal: KubeError | undefined;
 
   constructor() {
     const resource = () => ({ create: this.#create.bind(this), patch: this.#patch.bind(this) });
@@ -85,7 +88,7 @@ class Stage {
       meshes: this.meshes as unknown as Cache<ConnectivityMesh>,
       checks: this.checks as unknown as Cache<PodNetworkConnectivityCheck>,
       nodes: this.nodes as unknown as Cache<Node>,
-      writer: { set: (key, { status }) => this.reports.set(key, status as MeshReport), forget: (key) => this.reports.delete(key) },
+      writer: { set: (key, { status }) => this.#report(key, status as MeshReport), forget: (key) => this.reports.delete(key) },
     });
     this.#ended = this.controller.run(this.#end.signal);
   }
@@ -114,9 +117,14 @@ class Stage {
     await this.#ended;
   }
 
+  #report(key: string, report: MeshReport): void {
+    this.reports.set(key, report);
+    this.reasons.push(report.conditions[0]?.reason);
+  }
+
   #create({ metadata, spec }: PodNetworkConnectivityCheck): Promise<void> {
     this.writes += 1;
-    if (this.refuses) return Promise.reject(new KubeError("Forbidden", "the namespace is full"));
+    if (this.refusal) return Promise.reject(this.refusal);
     if (this.checks.get(keyOf({ metadata }))) return Promise.reject(new KubeError("AlreadyExists", "there is one"));
     this.checks.put(check(metadata.name, { metadata, spec }));
     return Promise.resolve();
@@ -197,14 +205,45 @@ test("results, and what nodes say of themselves all the time, are no reason to p
 
 test("what the server refuses stands in the mesh, and is tried again after a minute", () =>
   staged(async (stage) => {
-    stage.refuses = true;
+    stage.refusal = new KubeError("Forbidden", "the namespace is full");
     stage.ask(1);
     await wait(10_000);
     expect(stage.said()).toBe(`20 1 0 Refused: ${Array.from({ length: 5 }, () => "the namespace is full").join("; ")}; and 15 more`);
     expect(stage.writes).toBe(20);
-    stage.refuses = false;
+    stage.reasons.length = 0;
+    await wait(65_000);
+    expect(stage.writes).toBe(40);
+    // It does not seem to get on while it is tried again.
+    expect(new Set(stage.reasons)).toEqual(new Set(["Refused"]));
+    stage.refusal = undefined;
     await wait(65_000);
     expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+  }));
+
+test("a server that is away is no refusal, and what could not be made is made when it is back", () =>
+  staged(async (stage) => {
+    stage.refusal = new KubeError("Unreachable", "connection refused");
+    stage.ask(1);
+    await wait(10_000);
+    expect(stage.said()).toBe("20 1 0 Creating: 20 checks are still to be made");
+    stage.refusal = undefined;
+    await wait(300_000);
+    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+  }));
+
+test("whatever comes within a second is planned for together", () =>
+  staged(async (stage) => {
+    stage.ask(1);
+    await wait(10_000);
+    const planned = vi.spyOn(stage.meshes, "get");
+    for (let at = 0; at < 15; at += 1) {
+      stage.nodes.put(node(`late-${at}`, `198.51.100.${at}`));
+      await wait(50);
+    }
+    await wait(10_000);
+    expect(stage.said()).toBe("35 1 35 Complete: Every check that is wanted exists");
+    // Each plan is told of before and after its steps.
+    expect(planned.mock.calls.length).toBeLessThanOrEqual(2 * 4);
   }));
 
 test("until a namespace was planned everything that a mesh made in it counts as wanted, and afterwards what is", () =>

@@ -86,17 +86,27 @@ function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: stri
   if (count >= sources.length) return sources.map(({ source }) => source).filter((source) => !isSame(source));
   const print = fingerprint(target.identity);
   // The best so far, in order: to sort thousands of sources for each of thousands of targets takes many seconds.
-  const best: { source: CheckSource; place: number }[] = [];
+  const best: Placed[] = [];
+  let worst = Infinity;
   for (const { source, print: own } of sources) {
     const place = rank(own, print);
-    const last = best[count - 1];
-    if (last && place > last.place) continue;
-    if (isSame(source)) continue;
-    const before = best.findLastIndex((held) => held.place < place || (held.place === place && held.source.name < source.name));
-    best.splice(before + 1, 0, { source, place });
+    if (place > worst || isSame(source)) continue;
+    insert(best, { source, place });
     if (best.length > count) best.pop();
+    if (best.length === count) worst = best.at(-1)?.place ?? worst;
   }
   return best.map(({ source }) => source);
+}
+
+interface Placed {
+  readonly source: CheckSource;
+  readonly place: number;
+}
+
+/** By itself: a closure in the loop above would make an object of every place, of which there are millions. */
+function insert(best: Placed[], one: Placed): void {
+  const before = best.findLastIndex(({ place, source }) => place < one.place || (place === one.place && source.name < one.source.name));
+  best.splice(before + 1, 0, one);
 }
 
 /** Nobody tries itself. */

@@ -131,6 +131,12 @@ test("a mesh that is deleted leaves no check that anybody tries", () => {
   expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
 });
 
+test("what is given up comes before what is new, of which a full namespace takes nothing", () => {
+  const elsewhere = mesh("to-others", { targets: [{ host: "db.example:5432" }] });
+  const { steps } = planned(made, { meshes: [elsewhere] });
+  expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire", "create", "create"]);
+});
+
 test("a mesh that cannot be carried out keeps what it has", () => {
   const broken = mesh("to-db", { targets: toDb.spec.targets, sourcesPerTarget: 0 });
   const { steps, progress } = planned(made, { meshes: [broken] });

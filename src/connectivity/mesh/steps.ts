@@ -61,7 +61,7 @@ export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): N
     if (patch) changes.push({ do: "change", mesh, held: existing, patch });
   }
   return {
-    steps: [...changes, ...creations, ...retirements(meshes, claims, held)],
+    steps: [...changes, ...retirements(meshes, claims, held), ...creations],
     progress: new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, progressOf(mesh.metadata.name, plan, held)])),
     wanted: new Set(claims.keys()),
   };

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns";
-import { lookupsAbandoned } from "../../kube/metrics.ts";
+import { lookupsAbandoned } from "../metrics.ts";
 import type { Task } from "./in-time.ts";
 
 /** The addresses of a name, or the code of the error. */
@@ -10,6 +10,16 @@ type LookUp = (host: string) => Promise<Answer>;
 interface Lookup extends Task<Answer> {
   /** Whether it ever had a thread. */
   began(): boolean;
+  /** Whether no name at all was answered since this one was asked for. */
+  isServerSilent(): boolean;
+}
+
+/** No resolver gives up on a silent server sooner: whatever fails in less was answered with a failure. */
+const SHORTEST_DNS_TIMEOUT_MS = 900;
+
+/** The same code for a server that is silent and for one that says it failed. */
+export function isSilence(answer: Answer): boolean {
+  return "code" in answer && answer.code === "EAI_AGAIN" && answer.afterMs >= SHORTEST_DNS_TIMEOUT_MS;
 }
 
 interface Query {
@@ -22,12 +32,15 @@ interface Query {
 /**
  * Looks names up as the system does, with its hosts file and its search list. Such a lookup holds a thread and cannot be called off, so only so
  * many run as get a thread at once, and a name that is being looked up is not looked up a second time: the next who asks waits for the same answer.
+ * Names that were not answered in time when they were last asked for leave one thread to the others.
  */
 export class Lookups {
   readonly #lookUp: LookUp;
   #threads: number | undefined;
   readonly #queries = new Map<string, Query>();
+  readonly #late = new Set<string>();
   #running = 0;
+  #answeredAt = -Infinity;
 
   constructor(lookUp: LookUp = systemLookup, threads?: number) {
     this.#lookUp = lookUp;
@@ -42,14 +55,22 @@ export class Lookups {
     query.waiting += 1;
     this.#startNext();
     const asked = query;
-    return { result: asked.answer.promise, cancel: () => this.#leave(name, asked), began: () => asked.running };
+    const askedAt = performance.now();
+    return {
+      result: asked.answer.promise,
+      cancel: () => this.#leave(name, asked),
+      began: () => asked.running,
+      isServerSilent: () => this.#answeredAt < askedAt,
+    };
   }
 
   #leave(name: string, query: Query): void {
     query.waiting -= 1;
     if (query.waiting > 0 || this.#queries.get(name) !== query) return;
-    if (query.running) lookupsAbandoned.inc();
-    else this.#queries.delete(name);
+    if (query.running) {
+      lookupsAbandoned.inc();
+      this.#late.add(name);
+    } else this.#queries.delete(name);
   }
 
   #startNext(): void {
@@ -58,7 +79,8 @@ export class Lookups {
     // In the order in which they were asked for.
     for (const [name, query] of this.#queries) {
       if (this.#running >= this.#threads) return;
-      if (!query.running) void this.#run(name, query);
+      const leavesOne = this.#late.has(name) && this.#running === this.#threads - 1 && this.#running > 0;
+      if (!query.running && !leavesOne) void this.#run(name, query);
     }
   }
 
@@ -66,7 +88,12 @@ export class Lookups {
     query.running = true;
     this.#running += 1;
     try {
-      query.answer.resolve(await this.#lookUp(query.host));
+      const answer = await this.#lookUp(query.host);
+      if (!isSilence(answer)) {
+        this.#answeredAt = performance.now();
+        this.#late.delete(name);
+      }
+      query.answer.resolve(answer);
     } catch (error) {
       query.answer.reject(error);
     } finally {

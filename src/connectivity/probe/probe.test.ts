@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { parsePrefix } from "../../ip/prefix.ts";
-import { checkFaults, lookupsAbandoned } from "../../kube/metrics.ts";
+import { checkFaults, lookupsAbandoned } from "../metrics.ts";
 import type { Action, Attempt } from "../attempt.ts";
 import type { Connect } from "./connect.ts";
 import { Lookups, type Answer } from "./lookups.ts";
@@ -217,6 +217,8 @@ test("a lookup for want of descriptors is a fault of the source", async () => {
   });
 });
 
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const silent = (): Answer => ({ code: "EAI_AGAIN", afterMs: 8000 });
 const abandoned = async () => (await lookupsAbandoned.get()).values[0]?.value ?? 0;
 
 test("a lookup has a deadline of its own, and is counted for as long as it goes on without us", async () => {
@@ -233,22 +235,47 @@ test("a lookup has a deadline of its own, and is counted for as long as it goes 
   expect(await abandoned()).toBe(before);
 });
 
-test("while others hold the threads a lookup is not made, which says nothing about its name", async () => {
+/** Probes names at once, and tells what each came to at its deadline. */
+async function atDeadline(lookups: Lookups, ...hosts: string[]): Promise<string[]> {
+  const attempts = Promise.all(hosts.map((host) => probed(`${host}:1`, { lookups, connect: connections().connect })));
+  await vi.advanceTimersByTimeAsync(5001);
+  return (await attempts).map(({ actions, fault }) => fault ?? actions[0]?.message ?? "");
+}
+
+test("where no name at all is answered, those that wait for a thread are not answered either", async () => {
   vi.useFakeTimers();
   const asked: string[] = [];
   const lookups = new Lookups((host) => {
     asked.push(host);
     return never();
   }, 2);
-  const attempts = Promise.all(["a:1", "b:1", "c:1", "A:1"].map((text) => probed(text, { lookups })));
-  await vi.advanceTimersByTimeAsync(5001);
-  expect((await attempts).map(({ actions, fault }) => fault ?? actions[0]?.message)).toEqual([
-    "Failed to resolve a; the name server did not answer in time",
-    "Failed to resolve b; the name server did not answer in time",
-    "The name was not looked up: lookups that a name server does not answer hold every thread",
-    "Failed to resolve A; the name server did not answer in time",
-  ]);
+  expect(await atDeadline(lookups, "a", "b", "c", "A")).toEqual(
+    ["a", "b", "c", "A"].map((host) => `Failed to resolve ${host}; the name server did not answer in time`),
+  );
   expect(asked).toEqual(["a", "b"]);
+});
+
+test("while lookups that give up are followed by others that are not answered, nothing is known of a server that answers", async () => {
+  vi.useFakeTimers();
+  const lookups = new Lookups(() => sleep(3000).then(() => ({ code: "EAI_AGAIN", afterMs: 3000 })), 1);
+  expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("Failed to resolve c; the name server did not answer in time");
+});
+
+test("while a slow name server answers others, a lookup that gets no thread says nothing about its name", async () => {
+  vi.useFakeTimers();
+  const lookups = new Lookups(() => sleep(3000).then(() => ({ addresses: ["10.0.0.1"] })), 1);
+  expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("The name was not looked up: other lookups held every thread");
+});
+
+test("names that were not answered last time leave a thread to those that were", async () => {
+  vi.useFakeTimers();
+  const lookups = new Lookups((host) => (host === "good" ? Promise.resolve({ addresses: ["10.0.0.1"] }) : sleep(8000).then(silent)), 2);
+  for (let round = 0; round < 2; round++) {
+    await atDeadline(lookups, "a", "b", "c");
+    await vi.advanceTimersByTimeAsync(60_000);
+  }
+  const [, , , good] = await atDeadline(lookups, "a", "b", "c", "good");
+  expect(good).toBe("good resolved to 10.0.0.1");
 });
 
 test.each([

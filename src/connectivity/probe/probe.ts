@@ -1,5 +1,5 @@
 import type { Prefix } from "../../ip/prefix.ts";
-import { checkActionSeconds, checkFaults } from "../../kube/metrics.ts";
+import { checkActionSeconds, checkFaults } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { tcpConnect, type Connect } from "./connect.ts";
 import { Lookups } from "./lookups.ts";
@@ -11,6 +11,8 @@ export interface ProbeOptions {
   readonly signal: AbortSignal;
   /** Addresses that may be tried although they are special. */
   readonly allowed: readonly Prefix[];
+  /** Awaited before each connection but the first. */
+  readonly admit?: () => Promise<void>;
   /** For the lookup, and for each connection. */
   readonly timeoutMs?: number;
   readonly lookups?: Lookups;
@@ -22,14 +24,20 @@ const systemLookups = new Lookups();
 
 /** Tries once to reach the target: looks its name up, then connects to each address. Rejects with the signal's reason. */
 export async function probe(target: Target, seq: number, options: ProbeOptions): Promise<Attempt> {
-  const { signal, allowed, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect } = options;
+  const { signal, allowed, admit, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect } = options;
   signal.throwIfAborted();
   const at = Date.now();
   const { addresses, lookup }: Partial<Resolution> = target.address
     ? { addresses: [target.address] }
     : await resolve(target.host, lookups, timeoutMs, signal);
   const connecting = { allowed, connect, timeoutMs, signal, oneOfSeveral: addresses.length > 1 };
-  const connections = await Promise.all(addresses.map((address) => reach(target, address, connecting)));
+  const connections = await Promise.all(
+    addresses.map(async (address, index) => {
+      if (index > 0) await admit?.();
+      signal.throwIfAborted();
+      return reach(target, address, connecting);
+    }),
+  );
 
   const results = lookup ? [lookup, ...connections] : connections;
   const faults = results.filter((result) => "fault" in result);

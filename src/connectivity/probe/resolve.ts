@@ -1,9 +1,8 @@
-import { parseAddress, type Address } from "../../ip/address.ts";
-import { IpError } from "../../ip/error.ts";
+import { addressOf, type Address } from "../../ip/address.ts";
 import type { Action } from "../attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
 import { outOf, stoodStill, type Fault } from "./fault.ts";
-import type { Lookups } from "./lookups.ts";
+import { isSilence, type Lookups } from "./lookups.ts";
 import { timed } from "./timed.ts";
 
 export interface Resolution {
@@ -14,8 +13,6 @@ export interface Resolution {
 
 /** As many addresses of one name are tried. */
 const MOST_ADDRESSES = 16;
-/** No resolver gives up on a silent server sooner: whatever fails in less was answered with a failure. */
-const SHORTEST_DNS_TIMEOUT_MS = 900;
 const MESSAGE_LENGTH = 512;
 
 /** Looks a name up. */
@@ -26,12 +23,12 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
     addresses: [],
   });
 
-  if (result === "late" && !task.began()) return { lookup: noThread, addresses: [] };
-  if (result === "late") return failed("the name server did not answer in time");
+  if (result === "late" && !task.began() && !task.isServerSilent()) return { lookup: noThread, addresses: [] };
+  if (result === "late") return failed(NO_ANSWER);
   if (result === "stalled") return { lookup: stoodStill, addresses: [] };
   if ("code" in result) {
     const lack = exhausted(result.code);
-    return lack ? { lookup: outOf(lack, result.code), addresses: [] } : failed(lookupProblem(result.code, result.afterMs));
+    return lack ? { lookup: outOf(lack, result.code), addresses: [] } : failed(isSilence(result) ? NO_ANSWER : lookupProblem(result.code));
   }
   const found = distinct(result.addresses);
   if (found.length === 0) return failed("no such name");
@@ -39,31 +36,21 @@ export async function resolve(host: string, lookups: Lookups, timeoutMs: number,
   return { lookup: { outcome: "DNSDone", at, latencyMs, message: resolvedTo(host, addresses, found.length) }, addresses };
 }
 
+const NO_ANSWER = "the name server did not answer in time";
 const noThread: Fault = {
   cause: "lookups",
-  fault: "The name was not looked up: lookups that a name server does not answer hold every thread",
+  fault: "The name was not looked up: other lookups held every thread",
 };
 
-function lookupProblem(code: string, afterMs: number): string {
+function lookupProblem(code: string): string {
   if (code === "ENOTFOUND") return "no such name";
-  // The same code for a server that is silent and for one that says it failed.
-  if (code === "EAI_AGAIN") return afterMs < SHORTEST_DNS_TIMEOUT_MS ? "the name server failed" : "the name server did not answer in time";
-  return code === "EAI_FAIL" ? "the name server failed" : errnoText(code);
+  return code === "EAI_AGAIN" || code === "EAI_FAIL" ? "the name server failed" : errnoText(code);
 }
 
 function distinct(texts: readonly string[]): Address[] {
-  const addresses = texts.map(parsed).filter((address) => address !== undefined);
+  // What is no address, such as one with a zone, nobody could connect to.
+  const addresses = texts.map(addressOf).filter((address) => address !== undefined);
   return addresses.toSorted((a, b) => a.compare(b)).filter((address, index, sorted) => index === 0 || !sorted[index - 1]?.equals(address));
-}
-
-/** What is no address, such as one with a zone, nobody could connect to. */
-function parsed(text: string): Address | undefined {
-  try {
-    return parseAddress(text);
-  } catch (error) {
-    if (error instanceof IpError) return undefined;
-    throw error;
-  }
 }
 
 function resolvedTo(host: string, tried: readonly Address[], found: number): string {

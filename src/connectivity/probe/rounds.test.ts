@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../../kube/metrics.ts";
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { Rounds } from "./rounds.ts";
 import { parseTarget, type Target } from "./target.ts";
@@ -202,6 +202,61 @@ test("more checks than the pace allows have their turns later and share what the
   expect(Math.min(...counts)).toBeGreaterThanOrEqual(2);
   expect(Math.max(...counts)).toBeLessThanOrEqual(4);
 }, 60_000);
+
+/** Rounds over names of sixteen addresses each; a connection takes `ms`. */
+function manyAddresses(ms: number) {
+  const connected: number[] = [];
+  const stop = new AbortController();
+  let [open, mostOpen] = [0, 0];
+  const connect = async (signal: AbortSignal) => {
+    connected.push(performance.now());
+    open += 1;
+    mostOpen = Math.max(mostOpen, open);
+    await pauseOrAbort(ms, signal).finally(() => (open -= 1));
+  };
+  const heard = new Set<string>();
+  const rounds = new Rounds({
+    async probe({ text }, seq, signal, admit) {
+      const further = Array.from({ length: 15 }, async () => {
+        await admit();
+        signal.throwIfAborted();
+        await connect(signal);
+      });
+      await Promise.all([connect(signal), ...further]);
+      return { seq, at: Date.now(), target: text, actions: [], reachable: true };
+    },
+    onAttempt: (key) => heard.add(key),
+  });
+  return { rounds, connected, heard, stop, start: () => rounds.run(stop.signal), mostOpen: () => mostOpen };
+}
+
+test("a name with many addresses is as many connections, each of which keeps to the pace", async () => {
+  const { rounds, connected, heard, stop, start, mostOpen } = manyAddresses(5000);
+  for (let n = 0; n < 500; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
+  const ended = start();
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  stop.abort();
+  await ended;
+  expect(connected.length).toBeGreaterThanOrEqual(8000);
+  expect(mostWithin(1000, connected)).toBeLessThanOrEqual(205);
+  expect(mostOpen()).toBeLessThanOrEqual(1010);
+  expect(heard.size).toBe(500);
+}, 60_000);
+
+test("a removed check ends at once, also while it waits for its further connections", async () => {
+  const { rounds, connected, stop, start } = manyAddresses(1);
+  rounds.set("a", target("web:80"));
+  const ended = start();
+  await vi.advanceTimersByTimeAsync(23);
+  rounds.remove("a");
+  const before = connected.length;
+  expect(before).toBeLessThan(16);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(connected).toHaveLength(before);
+  expect(await valueOf(checkAttemptsInFlight)).toBe(0);
+  stop.abort();
+  await ended;
+});
 
 test("what was under way for a removed check is ended and not heard", async () => {
   const before = await valueOf(checkAttempts, { outcome: "discarded" });

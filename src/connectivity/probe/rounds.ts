@@ -1,10 +1,11 @@
-import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../../kube/metrics.ts";
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import { Pace } from "./pace.ts";
 import type { Target } from "./target.ts";
 
 export interface RoundsOptions {
-  readonly probe: (target: Target, seq: number, signal: AbortSignal) => Promise<Attempt>;
+  /** `admit` is to be awaited before each connection but the first: they keep to the same pace. */
+  readonly probe: (target: Target, seq: number, signal: AbortSignal, admit: () => Promise<void>) => Promise<Attempt>;
   readonly onAttempt: (key: string, attempt: Attempt) => void;
   readonly intervalMs?: number;
 }
@@ -14,6 +15,13 @@ interface Turn {
   readonly check: Check;
   readonly target: Target;
   readonly abort: AbortController;
+  connections: number;
+}
+
+/** A further connection of an attempt that is under way. */
+interface Further {
+  readonly turn: Turn;
+  readonly go: () => void;
 }
 
 interface Check {
@@ -31,9 +39,9 @@ interface Check {
 export const INTERVAL_MS = 60_000;
 /** Of the interval, to either side. Sources that began together do not come to a target together. */
 const JITTER = 0.02;
-/** Attempts a second: with an interval of a minute, enough for 12 000 checks. */
+/** Connections a second: with an interval of a minute, enough for 12 000 checks. */
 const PER_SECOND = 200;
-/** Most of them only wait when the network is down, and then they must not slow the rounds: 6000 checks a minute that take ten seconds each. */
+/** Attempts, and further connections of theirs, beyond which no attempt begins. Most of them only wait when the network is down, and then they must not slow the rounds: 6000 checks a minute that take ten seconds each. */
 const MOST_IN_FLIGHT = 1000;
 /** Multiples of it, taken without their whole part, are spread evenly however many there are. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
@@ -47,6 +55,8 @@ export class Rounds {
   readonly #intervalMs: number;
   readonly #checks = new Map<string, Check>();
   readonly #waiting = new Set<Turn>();
+  #further: Further[] = [];
+  #connections = 0;
   readonly #inFlight = new Set<Promise<void>>();
   readonly #pace = new Pace(PER_SECOND);
   readonly #ended = Promise.withResolvers<void>();
@@ -93,6 +103,7 @@ export class Rounds {
       this.#running = false;
       clearTimeout(this.#resting);
       for (const key of this.#checks.keys()) this.remove(key);
+      for (const { go } of this.#further.splice(0)) go();
       await Promise.all(this.#inFlight);
     }
   }
@@ -140,7 +151,7 @@ export class Rounds {
       checkSkippedTicks.inc();
       return;
     }
-    check.turn = { check, target: check.target, abort: new AbortController() };
+    check.turn = { check, target: check.target, abort: new AbortController(), connections: 1 };
     this.#waiting.add(check.turn);
     this.#startNext();
   }
@@ -151,37 +162,65 @@ export class Rounds {
     check.turn = undefined;
     this.#waiting.delete(turn);
     turn.abort.abort(new Error("The check was changed or removed"));
+    for (const { go } of this.#further.filter((further) => further.turn === turn)) go();
+    this.#further = this.#further.filter((further) => further.turn !== turn);
   }
 
+  /** What is under way goes before what has not begun. */
   #startNext(): void {
     clearTimeout(this.#resting);
-    for (const turn of this.#waiting) {
-      if (!this.#running || this.#inFlight.size >= MOST_IN_FLIGHT) return;
+    while (this.#running) {
+      const [further] = this.#further;
+      const [turn] = this.#connections < MOST_IN_FLIGHT ? this.#waiting : [];
+      if (!further && !turn) return;
       const restMs = this.#pace.take();
       if (restMs > 0) {
         this.#resting = setTimeout(() => this.#startNext(), restMs);
         return;
       }
-      this.#waiting.delete(turn);
-      if (!turn.check.timer) this.#settle(turn.check);
-      const attempt = this.#try(turn).finally(() => {
-        this.#inFlight.delete(attempt);
-        checkAttemptsInFlight.dec();
-        this.#startNext();
-      });
-      this.#inFlight.add(attempt);
-      checkAttemptsInFlight.inc();
+      this.#connections += 1;
+      if (further) this.#goOn(further);
+      else if (turn) this.#start(turn);
     }
+  }
+
+  #goOn({ turn, go }: Further): void {
+    this.#further.shift();
+    turn.connections += 1;
+    go();
+  }
+
+  #start(turn: Turn): void {
+    this.#waiting.delete(turn);
+    if (!turn.check.timer) this.#settle(turn.check);
+    const attempt = this.#try(turn).finally(() => {
+      this.#inFlight.delete(attempt);
+      this.#connections -= turn.connections;
+      checkAttemptsInFlight.dec();
+      this.#startNext();
+    });
+    this.#inFlight.add(attempt);
+    checkAttemptsInFlight.inc();
+  }
+
+  #admit(turn: Turn): Promise<void> {
+    if (turn.abort.signal.aborted) return Promise.resolve();
+    return new Promise((go) => {
+      this.#further.push({ turn, go });
+      this.#startNext();
+    });
   }
 
   async #try(turn: Turn): Promise<void> {
     const { check, target, abort } = turn;
     const seq = check.seq++;
     const at = Date.now();
-    const attempt = await this.#options.probe(target, seq, abort.signal).catch((error: unknown): Attempt => {
-      // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
-      return { seq, at, target: target.text, actions: [], reachable: false, fault: `The check itself failed: ${String(error)}` };
-    });
+    const attempt = await this.#options
+      .probe(target, seq, abort.signal, () => this.#admit(turn))
+      .catch((error: unknown): Attempt => {
+        // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
+        return { seq, at, target: target.text, actions: [], reachable: false, fault: `The check itself failed: ${String(error)}` };
+      });
     if (check.turn !== turn) {
       checkAttempts.inc({ outcome: "discarded" });
       return;

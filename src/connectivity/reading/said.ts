@@ -6,6 +6,7 @@ import { fromStatus } from "../history/from-status.ts";
 import { present } from "../history/reduce.ts";
 import { sourceNodeMark, targetMark, targetNodeMark } from "../marks.ts";
 import { parseTarget } from "../probe/target.ts";
+import { MUTE_MS } from "../stale.ts";
 import { failureText } from "./failure-text.ts";
 
 /** What is known of where things are. */
@@ -53,15 +54,13 @@ export interface Said {
   readonly since: number;
 }
 
-/** A source tells at least every ten minutes; one that missed three of them in a row is not there, whatever the condition still says. */
-const SILENT_MS = 30 * 60_000;
-
 /** What a check says now. */
 export function saidBy(check: PodNetworkConnectivityCheck, places: Places, now: number): Said {
   const { status, reason, message, since } = present(fromStatus(check.status, now)).verdict;
   const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
   const seen = lastResultOf(check) ?? since;
-  if (status !== "Unknown" && now - seen > SILENT_MS)
+  // Whatever the condition still says: nobody may have been there to mark it.
+  if (status !== "Unknown" && now - seen > MUTE_MS)
     return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has told nothing since", why: "", since: seen };
   if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
   if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };

@@ -5,8 +5,9 @@ import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import { endsWithin } from "../../kube/controller/ending.ts";
 import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
-import { reachableOf } from "../activity.ts";
+import { lastResultOf, reachableOf } from "../activity.ts";
 import type { Attempt } from "../attempt.ts";
 import { type History, nextSeq } from "../history/history.ts";
 import { newsOf } from "../history/news.ts";
@@ -15,19 +16,23 @@ import { statusOf } from "../history/status.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
-import { probe } from "../probe/probe.ts";
 import { INTERVAL_MS, Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import type { Target } from "../probe/target.ts";
 import { aimAt, type Idle } from "./aim.ts";
 import { checkpointMs } from "./checkpoint.ts";
+import { type Claim, claimOn, type Claimant } from "./claim.ts";
 import { recall } from "./recall.ts";
+import { Rivals } from "./rivals.ts";
 import { tellings, type Told } from "./tellings.ts";
 import { tryFromMemory } from "./try-from-memory.ts";
 
 type Check = PodNetworkConnectivityCheck;
 
 export interface CheckSourceOptions {
-  checks: Pick<Cache<Check>, "get" | "subscribe" | "waitForSync">;
+  checks: Pick<Cache<Check>, "get" | "subscribe" | "onConnection" | "waitForSync">;
+  /** This process, for others who make the same checks. */
+  claimant: Claimant;
+  log: Log;
   /** What this source has to try for the check; undefined for the checks of others. */
   targetOf: (check: Check) => string | undefined;
   writer: Pick<StatusWriter<Check>, "set" | "forget">;
@@ -38,11 +43,12 @@ export interface CheckSourceOptions {
   /** Addresses that may be tried although they are special. */
   allowed: readonly Prefix[];
   intervalMs?: number;
-  probe?: RoundsOptions["probe"];
+  probe: RoundsOptions["probe"];
 }
 
 interface Followed {
   readonly uid: string;
+  readonly claim: Claim;
   history: History;
   told: Told;
   /** When the API was last told, by the clock that nobody sets. */
@@ -68,17 +74,19 @@ export class CheckSource implements Runnable {
   readonly #followed = new Map<string, Followed>();
   /** By the uid of the check, what is known of those that are not followed yet. */
   readonly #recovered: Map<string, Remembered>;
-  readonly #rounding: Pick<RoundsOptions, "probe" | "intervalMs">;
   readonly #rounds: Rounds;
+  readonly #rivals: Rivals;
+  #isHearing = true;
 
   constructor(options: CheckSourceOptions) {
     this.#options = options;
     this.#recovered = new Map(options.recovered);
-    this.#rounding = {
-      probe: options.probe ?? ((target, seq, signal) => probe(target, seq, { signal, allowed: options.allowed })),
-      ...(options.intervalMs !== undefined && { intervalMs: options.intervalMs }),
-    };
-    this.#rounds = new Rounds({ ...this.#rounding, onAttempt: (key, attempt) => this.#learn(key, attempt) });
+    this.#rounds = new Rounds({ ...options, onAttempt: (key, attempt) => this.#learn(key, attempt) });
+    this.#rivals = new Rivals({
+      log: options.log,
+      isHearing: () => this.#isHearing,
+      onSilent: (key) => this.#take(key),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -86,23 +94,26 @@ export class CheckSource implements Runnable {
     // What is missing from a view that is not whole has not been deleted.
     await this.#awaitView(signal);
     if (signal.aborted) return;
+    const disconnect = checks.onConnection((state) => (this.#isHearing = state === "connected"));
     const unsubscribe = checks.subscribe((change) => this.#hear(change));
     this.#forgetGone();
     try {
       await this.#rounds.run(signal);
     } finally {
       unsubscribe();
+      disconnect();
+      this.#rivals.end();
       // The last word, as far as the writer gets in the time that it takes for its end.
       for (const [key, followed] of this.#followed) if (!followed.isReported) this.#report(key, followed);
     }
   }
 
   async #awaitView(signal: AbortSignal): Promise<void> {
-    const { checks, journal, allowed } = this.#options;
+    const { checks } = this.#options;
     const view = checks.waitForSync(signal).catch(() => undefined);
     if (await endsWithin(AWAY_MS, view)) return;
     const back = new AbortController();
-    const trying = tryFromMemory(this.#recovered, { ...this.#rounding, journal, allowed }, AbortSignal.any([signal, back.signal]));
+    const trying = tryFromMemory(this.#recovered, this.#options, AbortSignal.any([signal, back.signal]));
     await Promise.race([view, trying]);
     back.abort();
     await trying;
@@ -121,12 +132,25 @@ export class CheckSource implements Runnable {
     const target = change.type === "deleted" ? undefined : this.#options.targetOf(object);
     const known = this.#followed.get(key);
     if (known && (target === undefined || known.uid !== object.metadata.uid)) this.#leave(key, known);
-    if (target === undefined) return;
+    if (target === undefined) return this.#rivals.forget(key);
+    const own = this.#followed.get(key)?.claim;
+    if (this.#rivals.have(key, object, own)) {
+      if (own) this.#drop(key);
+      return;
+    }
     const followed = this.#followed.get(key) ?? this.#follow(key, object);
     this.#tell(object, followed);
     const aim = this.#aim(object, target);
     if ("reason" in aim) this.#stopTrying(key, followed, aim);
     else this.#try(key, followed, aim, object);
+    // Another process still makes it, and must hear that it is ours now.
+    if (own && isOthersResult(change, this.#options.claimant)) this.#report(key, followed);
+  }
+
+  /** Makes a check that was somebody else's. */
+  #take(key: string): void {
+    const object = this.#options.checks.get(key);
+    if (object) this.#hear({ type: "added", object, initial: false });
   }
 
   /** What to try, or why nothing is tried. */
@@ -162,11 +186,13 @@ export class CheckSource implements Runnable {
     const uid = check.metadata.uid ?? "";
     const recalled = this.#recovered.get(uid);
     const { history, isShown, isNews } = recall(recalled?.history, check, Date.now());
-    // Without memory, what the API shows has been told by whoever wrote it.
-    const told = recalled?.told ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
+    // What the API knows better has been told by whoever wrote it.
+    const remembered = isShown ? undefined : recalled?.told;
+    const told = remembered ?? tellings(check, { opened: -Infinity, closed: -Infinity }).told;
     const reportedAt = isNews ? -Infinity : performance.now();
     const followed: Followed = {
       uid,
+      claim: claimOn(check, this.#options.claimant),
       history,
       told,
       reportedAt,
@@ -177,16 +203,19 @@ export class CheckSource implements Runnable {
     };
     this.#followed.set(key, followed);
     void journal.snapshot(uid, history);
-    if (!recalled?.told) void journal.told(uid, told);
+    if (!remembered) void journal.told(uid, told);
     return followed;
   }
 
   #leave(key: string, { uid }: Followed): void {
-    const { writer, journal } = this.#options;
+    this.#drop(key);
+    void this.#options.journal.forget(uid);
+  }
+
+  #drop(key: string): void {
     this.#followed.delete(key);
     this.#rounds.remove(key);
-    writer.forget(key);
-    void journal.forget(uid);
+    this.#options.writer.forget(key);
   }
 
   #learn(key: string, attempt: Attempt): void {
@@ -225,12 +254,12 @@ export class CheckSource implements Runnable {
 
   /** Checks that fail together are written together: after that each waits for a while of its own, so that they are not refreshed together. */
   #report(key: string, followed: Followed, wait = Math.random()): void {
-    const { uid, history } = followed;
+    const { uid, claim, history } = followed;
     followed.reportedAt = performance.now();
     followed.wait = wait;
     followed.generation = this.#options.checks.get(key)?.metadata.generation;
     followed.isReported = true;
-    this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation) });
+    this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation, claim) });
   }
 
   /** Only of what the API holds: an outage that happened while it was away is told when it is back. */
@@ -241,4 +270,11 @@ export class CheckSource implements Runnable {
     followed.told = told;
     void this.#options.journal.told(followed.uid, told);
   }
+}
+
+/** Whether a process other than this one has just written a result. */
+function isOthersResult(change: Change<Check>, { name }: Claimant): boolean {
+  if (change.type !== "updated") return false;
+  const writer = change.object.status?.writer;
+  return writer !== undefined && writer.name !== name && lastResultOf(change.old) !== lastResultOf(change.object);
 }

@@ -1,7 +1,11 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { checkpointMark, retiredMark } from "../marks.ts";
 import { MINUTE, pass, TARGET, useSourceStage } from "./source-stage.ts";
 
 const stage = useSourceStage();
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 test("what happened while the API was away is all there after a kill, in order, and told of once", async () => {
   const key = stage().add("c");
@@ -95,6 +99,19 @@ test("one that was called Stale while its source was gone has flipped when the n
   expect(stage().condition(key)?.lastTransitionTime).toMatch(/^2026-11-16T08:3/);
 });
 
+test("Stale, which the controller said before this source had anything to write, is taken back with the next result", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0.9);
+  const key = stage().add("c", TARGET, { annotations: { [checkpointMark]: "600" } });
+  await stage().start();
+  await pass(3 * MINUTE);
+  await stage().end();
+  await stage().start();
+  const stale = { type: "Reachable", status: "Unknown" as const, reason: "Stale", message: "", lastTransitionTime: "2026-11-16T08:04:00Z" };
+  stage().api.edit(key, ({ status }) => ({ status: { ...status, conditions: [stale] } }));
+  await pass(MINUTE + 5_000);
+  expect(stage().verdict(key)).toBe("True ConnectDone");
+});
+
 test("what the API shows counts where the journal is lost", async () => {
   const key = stage().add("c");
   stage().broken.set(TARGET, "Connection refused");
@@ -124,6 +141,23 @@ test("a view that is not whole yet makes the journal forget nothing", async () =
   await stage().start();
   await stage().end();
   expect(stage().status(key).successes).toHaveLength(stage().tried.length);
+});
+
+test("what was given up before is not tried while the API is away, although it was tried once", async () => {
+  const key = stage().add("c");
+  await stage().start();
+  await pass(2 * MINUTE);
+  stage().api.edit(key, ({ metadata }) => ({
+    metadata: { ...metadata, annotations: { [retiredMark]: "2026-11-16T08:02:00Z" } },
+  }));
+  await pass(MINUTE);
+  expect(stage().verdict(key)).toBe("Unknown Retired");
+  await stage().kill();
+  stage().api.unsynced();
+  const before = stage().tried.length;
+  await stage().start();
+  await pass(5 * MINUTE);
+  expect(stage().tried.length).toBe(before);
 });
 
 test("a source that starts while the API is away goes on with what it tried before, and the API hears of it later", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, vi } from "vitest";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { type Condition, keyOf } from "../../api/kind.ts";
+import { metaTime } from "../../api/time.ts";
 import type { Change } from "../../kube/cache/cache.ts";
 import { createLog } from "../../kube/log.ts";
 import { ApiModel } from "../../kube/status/api-model.ts";
@@ -32,17 +33,28 @@ interface Life {
 
 /** The source `p1` on a model of an API server, in fake time from 2026-11-16T08:00:00 on. */
 export class SourceStage {
-  readonly api = new ApiModel<Check>();
+  readonly api: ApiModel<Check>;
+  readonly name: string;
   readonly told: string[] = [];
   readonly tried: string[] = [];
   /** Why a target is not reached, or `fault` and why it could not be tried; what is not in here is reached. */
   readonly broken = new Map<string, string>();
   readonly #directory: string;
-  readonly #keys = new Set<string>();
+  readonly #keys: Set<string>;
   #life: Life | undefined;
+  #beside: SourceStage | undefined;
 
-  constructor(directory: string) {
+  constructor(directory: string, { name = "p1-a", api = new ApiModel<Check>(), keys = new Set<string>() } = {}) {
     this.#directory = directory;
+    this.name = name;
+    this.api = api;
+    this.#keys = keys;
+  }
+
+  /** Another process for the same source, with a disk of its own. */
+  beside(): SourceStage {
+    this.#beside = new SourceStage(join(this.#directory, "beside"), { name: "p1-b", api: this.api, keys: this.#keys });
+    return this.#beside;
   }
 
   add(name: string, target = TARGET, { annotations = {}, sourcePod = "p1" } = {}): string {
@@ -78,6 +90,8 @@ export class SourceStage {
       checks: { ...this.api.cache, subscribe: (listener) => this.#subscribe(listener) },
       targetOf: (check) => (check.spec.sourcePod === "p1" ? check.spec.targetEndpoint : undefined),
       writer,
+      log,
+      claimant: { name: this.name, started: metaTime(new Date()) },
       events: { record: ({ metadata }, { reason, message }) => this.told.push(`${metadata.name} ${reason} ${message}`) },
       journal,
       recovered,
@@ -103,6 +117,7 @@ export class SourceStage {
 
   /** As with SIGKILL: what is neither on the disk nor at the API is gone. */
   async kill(): Promise<void> {
+    await this.#beside?.kill();
     if (!this.#life) return;
     const { journal, stop, stopWriting, running } = this.#life;
     await journal.close();

@@ -49,3 +49,15 @@ test("what was told and is listed no more is told by its time", () => {
 test("an outage without a start is nothing to tell", () => {
   expect(said([{ start: null, message: "" }], nothing).texts).toEqual([]);
 });
+
+test("two outages that begin in the same second are two, each told of once", () => {
+  const first = said([outage(3, 3)], nothing);
+  expect(first.texts).toEqual(["+3", "-3"]);
+  const second = said([outage(3), outage(3, 3)], first.told);
+  expect(second.texts).toEqual(["+3"]);
+  const third = said([outage(3, 3), outage(3, 3)], second.told);
+  expect(third.texts).toEqual(["-3"]);
+  expect(said([outage(3, 3), outage(3, 3)], third.told).texts).toEqual([]);
+  expect(said([outage(3, 3)], third.told).texts).toEqual([]);
+  expect(said([outage(5), outage(3, 3), outage(3, 3)], third.told).texts).toEqual(["+5"]);
+});

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestDeliveries } from "../../kube/metrics.ts";
+import { manifestDeliveries } from "../metrics.ts";
 import type { Source } from "../objects/declaration.ts";
 import { same } from "../objects/json.ts";
 import type { Catalogue, Claim } from "./catalogue.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { manifestDeliveries, manifestProblems, manifestReads } from "../../kube/metrics.ts";
+import { manifestDeliveries, manifestProblems, manifestReads } from "../metrics.ts";
 import { texts, thing } from "./objects-in-memory.ts";
 import { Stage } from "./stage.ts";
 

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import { pause } from "../../kube/client/pause.ts";
 import type { Log } from "../../kube/log.ts";
-import { manifestSurveys } from "../../kube/metrics.ts";
+import { manifestSurveys } from "../metrics.ts";
 import type { Source } from "../objects/declaration.ts";
 import { Alarm } from "./alarm.ts";
 import { Catalogue } from "./catalogue.ts";

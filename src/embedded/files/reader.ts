@@ -1,4 +1,4 @@
-import { manifestReads } from "../../kube/metrics.ts";
+import { manifestReads } from "../metrics.ts";
 import type { Catalogue, Found } from "./catalogue.ts";
 import { passagesOf, type Manifest, type Passage } from "./manifests/manifests.ts";
 import { placeOf } from "./manifests/place.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
-import { embeddedWatchesCutOff } from "../../kube/metrics.ts";
+import { embeddedWatchesCutOff } from "../metrics.ts";
 import { expired } from "../fault.ts";
 import type { Collection } from "../objects/collection.ts";
 import type { Entry } from "../objects/entry.ts";

@@ -58,19 +58,24 @@ export class Cache<T extends KubeObject> {
     this.#firstSync.promise.catch(() => undefined);
   }
 
+  /** Which objects of the kind it holds. */
+  get selection(): Selection {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
   /** Follows the server until the signal aborts. */
   start(signal: AbortSignal): void {
     if (this.#started) throw new TypeError(`the cache of ${this.kind.plural} is started already`);
     this.#started = true;
-    const { namespace, labelSelector, fieldSelector, pace } = this.#options;
     const reflector = new Reflector(this.#client, this.kind, {
-      selection: {
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      },
+      selection: this.selection,
       ingest: (object) => this.#ingest(object),
-      pace: { ...PACE, ...pace },
+      pace: { ...PACE, ...this.#options.pace },
       view: {
         held: (key) => this.#store.get(key),
         replace: (objects) => this.#replace(objects),

@@ -427,7 +427,9 @@ test("who asks for what another watches already gets the same cache; what is sel
     managing.cache(ConfigMap, { namespace: "hall", transform: whole }),
     managing.cache(ConfigMap, { namespace: "hall", transform: (map) => map }),
     managing.cache(ConfigMap, { namespace: "hall", indexes: { all: () => [] } }),
+    managing.lateCache(ConfigMap, { namespace: "hall" }),
   ];
-  expect(new Set([cache, ...others]).size).toBe(7);
+  expect(new Set([cache, ...others]).size).toBe(8);
+  expect(managing.lateCache(ConfigMap, { namespace: "hall" })).toBe(others[6]);
   expect(managing.cache(ConfigMap, { namespace: "hall", transform: whole })).toBe(others[3]);
 });

@@ -35,8 +35,7 @@ export class Manager {
   readonly #log: Log;
   readonly #healthAddress: string | undefined;
   readonly #leader: Pick<LeaderElector, "run"> | undefined;
-  readonly #caches: { readonly cache: Cache<KubeObject>; readonly options: object }[] = [];
-  readonly #lateCaches: Pick<Cache<KubeObject>, "start">[] = [];
+  readonly #caches: { readonly cache: Cache<KubeObject>; readonly options: object; readonly isLate: boolean }[] = [];
   readonly #members: (Member & { leaderOnly: boolean })[] = [];
   readonly #checks = new Map<string, Check>();
   readonly #stop = new AbortController();
@@ -55,11 +54,7 @@ export class Manager {
 
   /** A cache that is started before every runnable and synced when they start. Whoever asks for the same gets the same one. */
   cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
-    const known = this.#caches.find((one) => one.cache.kind === (kind as unknown as Kind) && isDeepStrictEqual(one.options, options));
-    if (known) return known.cache as unknown as Cache<T>;
-    const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
-    this.#caches.push({ cache: cache as unknown as Cache<KubeObject>, options });
-    return cache;
+    return this.#cache(kind, options, false);
   }
 
   /**
@@ -67,9 +62,7 @@ export class Manager {
    * not there yet. Whoever reads it waits for it.
    */
   lateCache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T> = {}): Cache<T> {
-    const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
-    this.#lateCaches.push(cache);
-    return cache;
+    return this.#cache(kind, options, true);
   }
 
   add(runnable: Runnable, options: { stage?: Stage; leaderOnly?: boolean } = {}): void {
@@ -89,8 +82,8 @@ export class Manager {
     const health = new HealthServer(this.#checks);
     try {
       if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
-      for (const cache of [...this.#caches.map(({ cache }) => cache), ...this.#lateCaches]) cache.start(watching.signal);
-      await Promise.all(this.#caches.map(({ cache }) => cache.waitForSync(this.#stop.signal)));
+      for (const { cache } of this.#caches) cache.start(watching.signal);
+      await Promise.all(this.#caches.map(({ cache, isLate }) => isLate || cache.waitForSync(this.#stop.signal)));
       this.#man(false);
       const leading = this.#lead();
       await aborted(this.#stop.signal);
@@ -206,8 +199,17 @@ export class Manager {
     if (this.#stop.signal.aborted) throw new Error("the process is ending");
   }
 
+  #cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T>, isLate: boolean): Cache<T> {
+    const asked = { kind, options, isLate };
+    const known = this.#caches.find(({ cache, ...one }) => isDeepStrictEqual({ kind: cache.kind, ...one }, asked));
+    if (known) return known.cache as unknown as Cache<T>;
+    const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
+    this.#caches.push({ cache: cache as unknown as Cache<KubeObject>, options, isLate });
+    return cache;
+  }
+
   #assertSynced(): void {
-    const missing = this.#caches.filter(({ cache }) => !cache.synced).map(({ cache }) => cache.kind.plural);
+    const missing = this.#caches.filter(({ cache, isLate }) => !isLate && !cache.synced).map(({ cache }) => cache.kind.plural);
     if (missing.length > 0) throw new Error(`not yet read: ${missing.join(", ")}`);
   }
 }

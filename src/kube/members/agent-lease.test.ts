@@ -28,6 +28,13 @@ test("names and labels of any node fit, and differ where nodes differ", () => {
   );
 });
 
+test("wherever the dots of a long name are, a Lease has a name that the server takes", () => {
+  for (let at = 1; at < 251; at += 1) {
+    const node = `${"a".repeat(at)}.${"b".repeat(251 - at)}`;
+    expect(agentLeaseName(node)).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+  }
+});
+
 test("the node is read from the annotation, and a Lease whose name belongs to another node is none", () => {
   expect(nodeOfLease(lease(agentLeaseName(long), long))).toBe(long);
   expect(nodeOfLease(lease("agent-worker-2", "worker-1"))).toBeUndefined();

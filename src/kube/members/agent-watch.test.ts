@@ -4,6 +4,7 @@ import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
 import { createLog } from "../log.ts";
+import { nodeOfLease } from "./agent-lease.ts";
 import { AgentWatch } from "./agent-watch.ts";
 
 /** A server with Leases, and a cache of them that may be cut off from it. */
@@ -42,7 +43,7 @@ class World {
     };
     this.watch = new AgentWatch({
       client: client as unknown as KubeClient,
-      namespace: "plumbline-system",
+      holderOf: nodeOfLease,
       leases: leases as unknown as Cache<Lease>,
       reported: () => this.reported,
       published: () => this.published(),

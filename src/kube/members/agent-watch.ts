@@ -2,14 +2,12 @@ import { Lease } from "../../api/core/lease.ts";
 import { backoffMs } from "../backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
-import type { Selection } from "../client/resource-client.ts";
 import { pause, untilAborted } from "../client/pause.ts";
 import type { Runnable } from "../controller/controller.ts";
 import type { Source } from "../controller/source.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { janitorDoubts } from "../metrics.ts";
-import { agentSelector, nodeOfLease } from "./agent-lease.ts";
 import { begin, livingAgents, type Liveness, mayMark, observe, type Renewal, type Sight } from "./liveness.ts";
 
 /** An agent that stopped renewing: what it last reported is no longer known to be true. */
@@ -21,11 +19,9 @@ export interface Silence {
 
 export interface AgentWatchOptions {
   client: KubeClient;
-  namespace: string;
-  /** The Leases of `agentSelector` in the namespace, or of `holders`. */
   leases: Cache<Lease>;
-  /** Where it is not agents that are watched: which Leases are theirs, and what stands for a node's name. */
-  holders?: { selection: Selection; nameOf: (lease: Lease) => string | undefined };
+  /** Whose agent, or whatever else is watched, renews the Lease; undefined for one that only looks like theirs. */
+  holderOf: (lease: Lease) => string | undefined;
   /** Nodes about which something is reported, with a Lease or without. */
   reported: () => Iterable<string>;
   /** Who was alive when the last leader said so; undefined when none ever did. */
@@ -150,12 +146,12 @@ export class AgentWatch implements Runnable, Source {
   }
 
   async #list(signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, holders, log } = this.#options;
+    const { client, leases, log } = this.#options;
     const startedAt = performance.now();
     try {
-      const leases = client.resource(Lease);
-      const selection = holders?.selection ?? { namespace, labelSelector: agentSelector };
-      const { items } = await within(this.durationMs / 3, signal, (limited) => leases.list({ ...selection, signal: limited }));
+      const { items } = await within(this.durationMs / 3, signal, (limited) =>
+        client.resource(Lease).list({ ...leases.selection, signal: limited }),
+      );
       this.#listedAt = startedAt;
       this.#look({ ...this.#sight(), listed: true, renewals: this.#renewals(items) });
       return true;
@@ -166,10 +162,9 @@ export class AgentWatch implements Runnable, Source {
   }
 
   #renewals(leases: readonly Lease[]): Map<string, Renewal> {
-    const nameOf = this.#options.holders?.nameOf ?? nodeOfLease;
     const renewals = new Map<string, Renewal>();
     for (const lease of leases) {
-      const node = nameOf(lease);
+      const node = this.#options.holderOf(lease);
       if (node !== undefined)
         renewals.set(node, { resourceVersion: lease.metadata.resourceVersion ?? "0", renewTime: lease.spec.renewTime });
     }

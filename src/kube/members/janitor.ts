@@ -9,6 +9,7 @@ import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { janitorMarks } from "../metrics.ts";
 import type { WriteBudget } from "../status/budget.ts";
+import { writeInTurn } from "../status/write-in-turn.ts";
 import { agentLeaseName } from "./agent-lease.ts";
 import type { AgentPods } from "./agent-pods.ts";
 import type { AgentWatch, Silence } from "./agent-watch.ts";
@@ -139,21 +140,14 @@ async function mark(
   status: object,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const leave = await budget.admit("transition", signal);
-  try {
+  return writeInTurn(budget, "transition", signal, async () => {
     const { resourceVersion } = object.metadata;
-    // Waiting for leave may have taken long enough for the agent to come back.
+    // Meanwhile the agent may have come back.
     if (resourceVersion === undefined || !agents.silence(node)) return false;
     await client.resource(kind).patchStatus(object.metadata, { status }, { resourceVersion, signal });
     janitorMarks.inc({ kind: kind.kind, action: "unknown" });
     return true;
-  } catch (error) {
-    // Someone was faster; the cache will say what happened.
-    if (isKubeError(error, "Conflict", "NotFound")) return false;
-    throw error;
-  } finally {
-    leave.done();
-  }
+  });
 }
 
 /** When each object was marked. One whose agent writes although its heartbeat fails is marked once per duration, not in a race with that agent. */

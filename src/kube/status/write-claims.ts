@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../client/client.ts";
-import { isKubeError } from "../client/error.ts";
 import type { Log } from "../log.ts";
 import { claimRecords } from "../metrics.ts";
 import type { WriteBudget } from "./budget.ts";
+import { writeInTurn } from "./write-in-turn.ts";
 
 interface Recorded {
   readonly claim: string;
@@ -33,15 +33,10 @@ export async function writeClaims(
   if (resourceVersion === undefined || deletionTimestamp !== undefined) return;
   if (isDeepStrictEqual(claims, object.status?.claims ?? [])) return;
 
-  const leave = await budget.admit("claim", signal);
-  try {
+  await writeInTurn(budget, "claim", signal, async () => {
     await client.resource(kind).patchStatus(object.metadata, { status: { claims } }, { resourceVersion, signal });
     claimRecords.inc({ kind: kind.kind, action: release ? "released" : "recorded" });
     log.info({ kind: kind.kind, key: keyOf(object), claims: claims.length, release }, "claims recorded");
-  } catch (error) {
-    // Someone was faster; the cache brings what happened.
-    if (!isKubeError(error, "Conflict", "NotFound")) throw error;
-  } finally {
-    leave.done();
-  }
+    return true;
+  });
 }

@@ -3,8 +3,9 @@ import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
 import { Allocator, type Held, type Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
+import { isSameSet } from "../allocator/prospects.ts";
 import { readService } from "../services/read-services.ts";
-import { type Decision, decide, type Desk, reclaim, sameSet } from "./decide.ts";
+import { type Decision, decide, type Desk, reclaim } from "./decide.ts";
 import { annotatedPool, patchTo, type Shown } from "./shown.ts";
 import { VisibleAddresses } from "./visible-addresses.ts";
 
@@ -125,7 +126,7 @@ export class AddressDesk {
 }
 
 function isAmong(all: readonly Held[], { pool, addresses }: Held): boolean {
-  return all.some((held) => held.pool === pool && sameSet(held.addresses, addresses));
+  return all.some((held) => held.pool === pool && isSameSet(held.addresses, addresses));
 }
 
 function versionOf({ metadata }: Service): string {

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../../api/core/service.ts";
+import { contestedServices } from "../metrics.ts";
 import { Contests } from "./contests.ts";
 import { rivalIn } from "./rival.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
+
+/** How many Services people are told of. */
+const contested = async () => (await contestedServices.get()).values[0]?.value;
 
 /** Overwrites at once whatever is written, for so long; how often it was put back. */
 function fight(contests: Contests, minutes: number): number {
@@ -17,29 +21,29 @@ function fight(contests: Contests, minutes: number): number {
   return repairs;
 }
 
-test("what is new is written, and what somebody changed is put back at once, as long as it is not done again and again", () => {
+test("what is new is written, and what somebody changed is put back at once, as long as it is not done again and again", async () => {
   const contests = new Contests();
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "news" });
   contests.wrote("shop/web", "192.0.2.0");
   expect(contests.look("shop/web", "192.0.2.1")).toEqual({ is: "news" });
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
-  expect([contests.rest("shop/web"), contests.size]).toEqual([undefined, 0]);
+  expect([contests.rest("shop/web"), await contested()]).toEqual([undefined, 0]);
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: true });
   expect(contests.look("shop/web", "192.0.2.0")).toMatchObject({ is: "wait" });
-  expect(contests.size).toBe(1);
+  expect(await contested()).toBe(1);
 });
 
-test("an hour of somebody who never gives in costs a few dozen writes, and is one contest", () => {
+test("an hour of somebody who never gives in costs a few dozen writes, and is one contest", async () => {
   const contests = new Contests();
   contests.wrote("shop/web", "192.0.2.0");
   expect(fight(contests, 60)).toBeLessThan(40);
-  expect(contests.size).toBe(1);
+  expect(await contested()).toBe(1);
   contests.forget("shop/web");
-  expect(contests.size).toBe(0);
+  expect(await contested()).toBe(0);
 });
 
-test("when it has stood for a while it is over, and the next change is put back at once", () => {
+test("when it has stood for a while it is over, and the next change is put back at once", async () => {
   const contests = new Contests();
   contests.wrote("shop/web", "192.0.2.0");
   fight(contests, 10);
@@ -47,8 +51,25 @@ test("when it has stood for a while it is over, and the next change is put back 
   expect(rest).toBeGreaterThan(60_000);
   vi.advanceTimersByTime(rest as number);
   expect(contests.rest("shop/web")).toBe("over");
-  expect([contests.rest("shop/web"), contests.size]).toEqual([undefined, 0]);
+  expect([contests.rest("shop/web"), await contested()]).toEqual([undefined, 0]);
   expect(contests.look("shop/web", "192.0.2.0")).toEqual({ is: "repair", begins: false });
+});
+
+test("who is given other addresses meanwhile, or was left alone for long, is contested no more", async () => {
+  const contests = new Contests();
+  contests.wrote("shop/web", "192.0.2.0");
+  fight(contests, 1);
+  expect(await contested()).toBe(1);
+  contests.wrote("shop/web", "192.0.2.1");
+  expect(await contested()).toBe(0);
+  contests.wrote("shop/web", "192.0.2.0");
+  fight(contests, 10);
+  vi.advanceTimersByTime(3_600_000);
+  contests.look("shop/web", "192.0.2.0");
+  expect(await contested()).toBe(0);
+  fight(contests, 1);
+  contests.clear();
+  expect(await contested()).toBe(0);
 });
 
 const owning = (manager: string, time: string, fieldsV1: object) => ({ manager, time, fieldsV1, operation: "Update" });

@@ -1,4 +1,5 @@
 import { backoffMs } from "../../kube/backoff.ts";
+import { contestedServices } from "../metrics.ts";
 
 interface Course {
   /** What was written last. */
@@ -38,14 +39,14 @@ export class Contests {
     const waitMs = course.repairs < FORGIVEN ? 0 : backoffMs(course.repairs - FORGIVEN, BACKOFF);
     course.notBefore = now + waitMs;
     course.quietAt = now + Math.max(QUIET_MS, 2 * waitMs);
-    if (course.repairs === FORGIVEN) this.#contested.add(key);
+    if (course.repairs === FORGIVEN) this.#contest(key);
     return { is: "repair", begins: course.repairs === FORGIVEN };
   }
 
   /** The server has it now. */
   wrote(key: string, written: string): void {
     if (this.#courses.get(key)?.written === written) return;
-    this.#contested.delete(key);
+    this.#settle(key);
     this.#courses.set(key, { written, repairs: 0, notBefore: 0, quietAt: 0 });
   }
 
@@ -61,21 +62,27 @@ export class Contests {
 
   forget(key: string): void {
     this.#courses.delete(key);
-    this.#contested.delete(key);
+    this.#settle(key);
   }
 
   clear(): void {
     this.#courses.clear();
     this.#contested.clear();
-  }
-
-  /** How many there are. */
-  get size(): number {
-    return this.#contested.size;
+    contestedServices.set(0);
   }
 
   #end(key: string, course: Course): void {
     course.repairs = 0;
+    this.#settle(key);
+  }
+
+  #contest(key: string): void {
+    this.#contested.add(key);
+    contestedServices.set(this.#contested.size);
+  }
+
+  #settle(key: string): void {
     this.#contested.delete(key);
+    contestedServices.set(this.#contested.size);
   }
 }

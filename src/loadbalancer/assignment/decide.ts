@@ -3,6 +3,7 @@ import { keyOf } from "../../api/kind.ts";
 import type { Address } from "../../ip/address.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { Allocator, Held, Refusal } from "../allocator/allocator.ts";
+import { isSameSet } from "../allocator/prospects.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs, readWish, type Wish } from "../services/wish.ts";
 import { annotatedPool, type Shown, withoutRequests } from "./shown.ts";
@@ -167,7 +168,7 @@ class Deciding {
   #complete(held: Held): Held {
     const { pool, addresses, policy, families } = this.#wish;
     if (pool !== undefined && pool !== held.pool) return this.#exchange(held);
-    if (addresses && !sameSet(addresses, held.addresses)) return this.#exchange(held);
+    if (addresses && !isSameSet(addresses, held.addresses)) return this.#exchange(held);
     if (policy === "SingleStack" || families.length < 2 || held.addresses.length > 1 || addresses) return held;
     const extended = this.#allocator.extend(this.#wish);
     if (!("refused" in extended)) return extended;
@@ -199,8 +200,4 @@ function standing({ pool: _pool, addresses: _addresses, ...wish }: Wish): Wish {
 
 function failed({ refused }: Refusal, rest = ""): EventText {
   return { type: "Warning", reason: "AllocationFailed", message: `No address: ${refused}${rest}` };
-}
-
-export function sameSet(a: readonly Address[], b: readonly Address[]): boolean {
-  return a.length === b.length && a.every((address) => b.some((other) => other.equals(address)));
 }

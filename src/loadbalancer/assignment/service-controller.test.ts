@@ -4,7 +4,7 @@ import { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createLog } from "../../kube/log.ts";
-import { serviceUpdates } from "../../kube/metrics.ts";
+import { serviceUpdates } from "../metrics.ts";
 import { config, pool } from "../announce/specimen.ts";
 import type { Pool } from "../config/config.ts";
 import type { Loaded } from "../config/load.ts";

@@ -10,7 +10,7 @@ import { Bell, changesOf } from "../../kube/controller/source.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Log } from "../../kube/log.ts";
-import { addressRepairs, contestedServices, serviceUpdateErrors, serviceUpdates } from "../../kube/metrics.ts";
+import { addressRepairs, serviceUpdateErrors, serviceUpdates } from "../metrics.ts";
 import type { Usage } from "../allocator/allocator.ts";
 import type { Loaded } from "../config/load.ts";
 import { AddressDesk, type Order } from "./address-desk.ts";
@@ -112,7 +112,6 @@ export class ServiceController implements Runnable {
       this.#desk = undefined;
       this.#refused.clear();
       this.#contests.clear();
-      contestedServices.set(0);
     }
   }
 
@@ -148,7 +147,6 @@ export class ServiceController implements Runnable {
       desk.release(key);
       this.#refused.delete(key);
       this.#contests.forget(key);
-      contestedServices.set(this.#contests.size);
       return undefined;
     }
     const order = desk.decide(service);
@@ -172,7 +170,6 @@ export class ServiceController implements Runnable {
   #rest(service: Service): number | undefined {
     const rest = this.#contests.rest(keyOf(service));
     if (rest !== "over") return rest;
-    contestedServices.set(this.#contests.size);
     this.#options.events.record(service, {
       type: "Normal",
       reason: "AddressUncontested",
@@ -187,7 +184,6 @@ export class ServiceController implements Runnable {
     const manager = rivalIn(written);
     addressRepairs.inc({ manager: manager ?? "" });
     if (!begins) return;
-    contestedServices.set(this.#contests.size);
     const theirs = written.status?.loadBalancer?.ingress?.map(({ ip, hostname }) => ip ?? hostname).join(", ") || "nothing";
     const [ours, who] = [order.wanted?.addresses.join(", ") || "nothing", manager ?? "somebody else"];
     const message =

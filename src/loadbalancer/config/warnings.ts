@@ -1,5 +1,4 @@
-import { type Address, parseAddress } from "../../ip/address.ts";
-import { IpError } from "../../ip/error.ts";
+import { addressOf } from "../../ip/address.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
@@ -56,7 +55,7 @@ function withNodes(pools: Config["pools"], nodes: ConfigObjects["nodes"]): Warni
   const index = new PoolIndex(pools.values());
   const found = nodes.flatMap(({ name: node, addresses = [] }) =>
     addresses.flatMap((text) => {
-      const address = readAddress(text);
+      const address = addressOf(text);
       const pool = address && index.poolOf(address);
       return pool ? [{ pool: pool.name, node, text }] : [];
     }),
@@ -66,15 +65,6 @@ function withNodes(pools: Config["pools"], nodes: ConfigObjects["nodes"]): Warni
     const message = `IPAddressPool ${name} has ${first?.text}, which is the address of Node ${first?.node}${more}: a Service could get it, and take the node's place`;
     return { kind: "IPAddressPool", name, field: "spec.addresses", message };
   });
-}
-
-function readAddress(text: string): Address | undefined {
-  try {
-    return parseAddress(text);
-  } catch (error) {
-    if (error instanceof IpError) return undefined;
-    throw error;
-  }
 }
 
 function selectsNothing(kind: string, { name, pools, nodeSelectors }: BgpAd | L2Ad, nodes: readonly Labelled[]): Warning[] {

@@ -55,6 +55,17 @@ test("while FRR does not answer, or does not have it, the state is Unknown and t
   });
 });
 
+const sinceOf = (said: string, held: { bgpStatus: string; since?: string }) =>
+  shown(sessionStatus(peer, node, { state: "Established", bfd: "N/A", since: said }), held).status.since;
+
+test("the moment it began stands still over a restart of ours, although FRR tells it in whole seconds", () => {
+  const held = { bgpStatus: "Established", since: "2026-11-15T10:00:00Z" };
+  for (const said of ["2026-11-15T09:59:59Z", "2026-11-15T10:00:00Z", "2026-11-15T10:00:01Z"]) expect(sinceOf(said, held)).toBe(held.since);
+  expect(sinceOf("2026-11-15T10:00:02Z", held)).toBe("2026-11-15T10:00:02Z");
+  expect(sinceOf("2026-11-15T10:00:01Z", { ...held, bgpStatus: "Active" })).toBe("2026-11-15T10:00:01Z");
+  expect(sinceOf("2026-11-15T10:00:01Z", { bgpStatus: "Established" })).toBe("2026-11-15T10:00:01Z");
+});
+
 const word = (held: string, state: string) => shown(sessionStatus(peer, node, { state, bfd: "N/A" }), { bgpStatus: held }).status.bgpStatus;
 
 test("a session that still does not come up keeps its word", () => {

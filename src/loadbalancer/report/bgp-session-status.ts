@@ -41,7 +41,7 @@ export function sessionStatus(
       peer: name,
       address: address?.toString() ?? device ?? "",
       ...(vrf !== "" && { vrf }),
-      ...(since !== undefined && { since }),
+      ...(since !== undefined && { since: held?.bgpStatus === state ? steadySince(held.since, since) : since }),
       ...(lastResetReason !== undefined && { lastResetReason: cutLine(lastResetReason, LONGEST.reason) }),
       conditions: [reported(spoken)],
     }),
@@ -60,6 +60,11 @@ const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"])
 /** A session that does not come up goes round through these for ever. That is one state, also over a restart of ours, and the word for it stays. */
 function steady(held: string | undefined, said: string): string {
   return held !== undefined && TRYING.has(held) && TRYING.has(said) ? held : said;
+}
+
+/** FRR tells for how many whole seconds, so that who asks it anew, as after a restart of ours, may find the second before or after. */
+function steadySince(held: string | undefined, said: string): string {
+  return held !== undefined && Math.abs(Date.parse(said) - Date.parse(held)) <= 1_000 ? held : said;
 }
 
 function reported(spoken: SpokenOf): ConditionReport {

@@ -7,7 +7,7 @@ import { controller } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
-import { configLoaded, configStale } from "../../kube/metrics.ts";
+import { configLoaded, configStale } from "../metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { ControllerConfiguration } from "../assignment/controller-configuration.ts";

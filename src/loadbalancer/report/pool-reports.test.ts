@@ -6,7 +6,7 @@ import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { Bell } from "../../kube/controller/source.ts";
 import { createLog } from "../../kube/log.ts";
-import { allocatorMetrics } from "../../kube/metrics.ts";
+import { allocatorMetrics } from "../metrics.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { addPoolReports } from "./pool-reports.ts";
 

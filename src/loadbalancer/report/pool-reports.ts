@@ -6,7 +6,7 @@ import { controller } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
-import { allocatorMetrics } from "../../kube/metrics.ts";
+import { allocatorMetrics } from "../metrics.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Usage } from "../allocator/allocator.ts";

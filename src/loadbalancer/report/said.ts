@@ -7,6 +7,7 @@ import type { Cache } from "../../kube/cache/cache.ts";
 import type { Said } from "./announced.ts";
 import { hindranceIn } from "./hindrance.ts";
 import { serviceBgpStatusKey } from "./service-bgp-status.ts";
+import { isAnnounced } from "./service-l2-status.ts";
 import { nodeOfReport } from "./silent.ts";
 
 type Found<T extends KubeObject> = Pick<Cache<T>, "get">;
@@ -23,7 +24,7 @@ export interface SpeakersWords {
 export function saidOf(key: string, doubtful: ReadonlySet<string>, { l2Reports, bgpReports, services, nodes }: SpeakersWords): Said {
   const l2 = l2Reports.get(key);
   const hindrance = l2 && hindranceIn(l2);
-  const answering = isAnswering(l2) ? ownerOf(l2) : undefined;
+  const answering = l2 && isAnnounced(l2) ? ownerOf(l2) : undefined;
   if (doubtful.size === 0) return { hindrance, answering };
 
   const { name, namespace = "" } = parseKey(key);
@@ -40,8 +41,4 @@ export function serviceOf({ metadata, status }: ServiceBGPStatus): string[] {
 
 function ownerOf(report: KubeObject | undefined): string | undefined {
   return report && nodeOfReport(report);
-}
-
-function isAnswering(report: ServiceL2Status | undefined): boolean {
-  return report?.status?.conditions?.some(({ type, status }) => type === "Announced" && status === "True") ?? false;
 }

@@ -1,8 +1,7 @@
 import type { EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
-import { type Address, parseAddress } from "../../ip/address.ts";
-import { IpError } from "../../ip/error.ts";
+import { readAddress } from "./read-address.ts";
 import type { ServiceView } from "./service-view.ts";
 
 /** Both are read; the first wins. */
@@ -16,23 +15,11 @@ export function readService(service: Service, slices: Iterable<EndpointSlice>): 
     key: keyOf(service),
     uid: metadata.uid ?? "",
     labels: metadata.labels ?? {},
-    addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => readAddress(ip)),
+    addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = "" }) => readAddress(ip) ?? []),
     local: spec.externalTrafficPolicy === "Local",
     ...(sharingKey !== undefined && { sharingKey }),
     endpoints: usable(slices),
   };
-}
-
-/** An IPv4 address in IPv6 notation is that IPv4 address, as it is for the API server. */
-function readAddress(ip: string | undefined): Address[] {
-  if (ip === undefined) return [];
-  try {
-    const address = parseAddress(ip);
-    return [address.mappedIPv4 ?? address];
-  } catch (error) {
-    if (error instanceof IpError) return [];
-    throw error;
-  }
 }
 
 /**

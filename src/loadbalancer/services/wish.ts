@@ -1,7 +1,8 @@
 import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
-import { parseAddress, type Address, type Family } from "../../ip/address.ts";
-import { IpError, quote } from "../../ip/error.ts";
+import type { Address, Family } from "../../ip/address.ts";
+import { quote } from "../../ip/error.ts";
+import { readAddress } from "./read-address.ts";
 
 /** What a Service of type LoadBalancer asks for. */
 export interface Wish {
@@ -129,17 +130,6 @@ function requested(service: Service, families: readonly Family[]): { wanted: Add
 
 function failed(message: string): Refused {
   return { reason: "LoadBalancerFailed", message };
-}
-
-/** An IPv4-mapped address counts as the IPv4 address that it is, as MetalLB has it. */
-function readAddress(text: string): Address | undefined {
-  try {
-    const address = parseAddress(text);
-    return address.mappedIPv4 ?? address;
-  } catch (error) {
-    if (error instanceof IpError) return undefined;
-    throw error;
-  }
 }
 
 function backendOf(selector: Readonly<Record<string, string>>): string {

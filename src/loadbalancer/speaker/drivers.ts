@@ -13,6 +13,8 @@ export interface Drivers {
   readonly l2: L2Driver;
   /** What FRR last said of its sessions; undefined while it does not answer. */
   sessions(): readonly SpokenSession[] | undefined;
+  /** FRR has these neighbours no more, each as its VRF and name. */
+  forgetSessions(gone: ReadonlySet<string>): void;
 }
 
 export type BgpDriver = Pick<BgpSpeaker, "apply" | "applied" | "refusals" | "settled">;

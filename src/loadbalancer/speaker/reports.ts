@@ -2,6 +2,7 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { keyOf as keyOfSession } from "../../frr/session-dating.ts";
 import { keyOf, type Kind, type KubeObject, parseKey } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -19,7 +20,7 @@ import { serviceBgpStatus, serviceBgpStatusKey } from "../report/service-bgp-sta
 import { type AddressState, isAnnounced, type Protection, serviceL2Status, tenureOf, yieldsTo } from "../report/service-l2-status.ts";
 import { sessionStatus, sessionStatusName } from "../report/bgp-session-status.ts";
 import { nodeOfReport } from "../report/silent.ts";
-import type { SpokenSession } from "./bgp/sessions.ts";
+import { sessionKeyOf, type SpokenSession } from "./bgp/sessions.ts";
 
 interface Options {
   manager: Manager;
@@ -102,11 +103,10 @@ export class Reports {
     const { isNode, isPeer, nodeUid } = this.surroundings;
     const node = { name: this.#node, uid: nodeUid() };
     if (node.uid === undefined) return this.#sessions.forget();
-    const spoken = said && new Map(said.map((session) => [`${session.vrf} ${session.neighbor}`, session]));
+    const spoken = said && new Map(said.map((session) => [keyOfSession(session), session]));
     const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
     for (const peer of peers.values()) {
-      const neighbor = peer.address?.toString() ?? peer.interface ?? "";
-      const words = spoken ? (spoken.get(`${peer.vrf || "default"} ${neighbor}`) ?? "not-configured") : "not-answering";
+      const words = spoken ? (spoken.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";
       const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
       if (words === "not-configured" && !refused.has(peer.name)) this.#sessions.adopt(peer.name, key);
       else this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));

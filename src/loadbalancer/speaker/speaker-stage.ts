@@ -34,6 +34,7 @@ export class Stage {
   settled = 0;
   readonly remembered: [string, string][] = [];
   spoken: SpokenSession[] | undefined;
+  readonly forgotten: string[][] = [];
   readonly memory: SpeakerMemory;
   readonly speaker: Speaker;
   failures: Failure[] = [];
@@ -75,6 +76,7 @@ export class Stage {
         protection: () => ({ is: "on" }),
       },
       sessions: () => this.spoken,
+      forgetSessions: (gone) => this.forgotten.push([...gone]),
     };
     const reports = {
       configuration: (finding?: Finding, impairment?: Impairment) => this.findings.push({ finding, impairment }),

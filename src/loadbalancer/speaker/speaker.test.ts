@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
-import { speakerAnnounced } from "../../kube/metrics.ts";
+import { speakerAnnounced } from "../metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { node as nodeView, service } from "../announce/specimen.ts";
 import { bgpAd, l2Ad, peer, pool, secret } from "../config/specimen.ts";
@@ -50,6 +50,20 @@ test("sessions of which nothing is remembered are ended, where no peer is left",
   await stage.load(network);
   await stage.speaker.carryOutBgp(signal);
   expect(stage.passes).toEqual([[]]);
+});
+
+test("of a peer that FRR has no more, nothing that FRR said is left", async () => {
+  const stage = new Stage(directory);
+  await stage.load({
+    ...network,
+    peers: [peer("tor", { peerAddress: "192.0.2.1" }), peer("red", { peerAddress: "192.0.2.1", vrf: "red" })],
+  });
+  await stage.speaker.carryOutBgp(signal);
+  await stage.load({ ...network, peers: [peer("tor", { peerAddress: "192.0.2.1" })] });
+  await stage.speaker.carryOutBgp(signal);
+  await stage.load(network);
+  await stage.speaker.carryOutBgp(signal);
+  expect(stage.forgotten).toEqual([[], ["red 192.0.2.1"], ["default 192.0.2.1"]]);
 });
 
 test("nothing is said of the configuration before it was carried out", async () => {
@@ -283,4 +297,18 @@ test("what an earlier run has told of a Service is not told again, unless it is 
   stage.speaker.service("shop/web", undefined);
   stage.speaker.service("shop/web", { ...web, uid: "another" });
   expect(stage.events).toEqual(['announcing from node "a" with protocol "bgp"']);
+});
+
+test("the same holds for who answers on the local network", async () => {
+  const stage = new Stage(directory);
+  stage.hasSaidL2 = true;
+  stage.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };
+  const web = service(["10.0.0.1"], { key: "shop/web" });
+  stage.speaker.service("shop/web", web);
+  await stage.speaker.members(new Set(["a"]));
+  await stage.load({ ...network, l2Advertisements: [l2Ad("l2")] });
+  expect(stage.events).toEqual([]);
+  stage.speaker.service("shop/web", undefined);
+  stage.speaker.service("shop/web", { ...web, uid: "another" });
+  expect(stage.events).toEqual(['announcing from node "a" with protocol "layer2"']);
 });

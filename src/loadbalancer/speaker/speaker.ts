@@ -3,16 +3,18 @@ import type { Address } from "../../ip/address.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import { configLoaded, configStale } from "../../kube/metrics.ts";
+import { configLoaded, configStale } from "../metrics.ts";
 import { StateError } from "../../resilience/checked-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import { peersOf } from "../announce/peers.ts";
+import type { Config } from "../config/config.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
 import type { Impairment } from "../report/configuration-state.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
 import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/refusals.ts";
+import { sessionKeyOf } from "./bgp/sessions.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
 import type { Pulses } from "./l2/heartbeats/liveness.ts";
 import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./finding.ts";
@@ -45,6 +47,8 @@ export class Speaker {
   #loaded: Loaded | undefined;
   #refused: readonly Failure[] = [];
   #refusals = NOTHING_REFUSED;
+  /** With whom FRR has been told to have sessions. */
+  #neighbors: ReadonlySet<string> = new Set();
   #internalIPv4: string | undefined;
   /** Why what is loaded may be old, and why it may not be in effect. */
   #unread: Impairment | undefined;
@@ -151,6 +155,7 @@ export class Speaker {
       const wanted = { config, node: place, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#refused = failures;
+      this.#leavePeers(config.peers);
       this.#leaveOut(isIdle ? NOTHING_REFUSED : this.#bgp.refusals);
       this.#unavailable = undefined;
       this.#carriedOut = true;
@@ -165,6 +170,13 @@ export class Speaker {
     this.publish();
     this.publishSessions();
     return this.#next();
+  }
+
+  /** A peer that comes again begins anew, however soon. */
+  #leavePeers(peers: Config["peers"]): void {
+    const neighbors = new Set(Array.from(peers.values(), sessionKeyOf));
+    this.#options.drivers.forgetSessions(this.#neighbors.difference(neighbors));
+    this.#neighbors = neighbors;
   }
 
   /** Nobody hears what is refused. */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
 import type { EventRecorder } from "../../kube/events.ts";
-import { speakerAnnounced } from "../../kube/metrics.ts";
+import { speakerAnnounced } from "../metrics.ts";
 import { Tidings } from "./tidings.ts";
 
 const told: string[] = [];

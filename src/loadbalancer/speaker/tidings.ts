@@ -3,7 +3,7 @@ import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { apiVersionOf, type KubeObject, parseKey } from "../../api/kind.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
-import { speakerAnnounced } from "../../kube/metrics.ts";
+import { speakerAnnounced } from "../metrics.ts";
 import type { AddressState } from "../report/service-l2-status.ts";
 
 interface Options {

@@ -2,7 +2,7 @@ import type { Places } from "../../hostnet/namespaces.ts";
 import { watchLinks } from "../../hostnet/watch-links.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import { routerWatchRestarts } from "../../kube/metrics.ts";
+import { routerWatchRestarts } from "../metrics.ts";
 
 /** Rings when links or addresses change in either namespace. */
 export class LinkWatch implements Runnable {

@@ -198,7 +198,7 @@ async function kubeApiServer(): Promise<Conforming> {
   const signal = AbortSignal.timeout(60_000);
   for (const kind of CUSTOM_KINDS) {
     await conforming.client.resource(CustomResourceDefinition).create(crdOf(kind), { signal });
-    await vi.waitFor(() => conforming.client.resource(kind).list({ signal }), { timeout: 20_000, interval: 50 });
+    await vi.waitFor(() => conforming.client.resource(kind).list({ signal }), { timeout: 60_000, interval: 50 });
   }
   // It finds out about kinds only every half minute: they have to be there first.
   const manager = startPart(

@@ -1,5 +1,5 @@
 import type { BfdCounters, BgpNeighbor } from "../../../frr/neighbors.ts";
-import { bfdMetrics, bgpMetrics } from "../../../kube/metrics.ts";
+import { bfdMetrics, bgpMetrics } from "../../metrics.ts";
 
 const BGP_PORT = 179;
 

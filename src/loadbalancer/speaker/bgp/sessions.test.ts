@@ -33,13 +33,16 @@ function pollOf(first: Said, everyMs?: number) {
   let identity = "1";
   const asked = { bgp: 0, bfd: 0 };
   let hasBfd = true;
-  const answer = (line: string) => {
-    if (next instanceof Error) return Promise.reject(next);
+  let held: Promise<void> | undefined;
+  const answer = async (line: string) => {
+    if (next instanceof Error) throw next;
     const isBfd = line.startsWith("show bfd");
-    if (isBfd && !hasBfd) return Promise.reject(new Error("bfdd: not running"));
+    if (isBfd && !hasBfd) throw new Error("bfdd: not running");
     asked[isBfd ? "bfd" : "bgp"] += 1;
     const bfd = [{ peer: TOR, vrf: "default", "control-packet-input": 7, "session-down": 2 }];
-    return Promise.resolve({ status: 0, text: JSON.stringify(isBfd ? bfd : next) });
+    const text = JSON.stringify(isBfd ? bfd : next);
+    await held;
+    return { status: 0, text };
   };
   const poll = new SessionPoll({
     router: { vty: () => Promise.resolve({ run: answer }), identity: (daemon) => Promise.resolve(`${daemon} ${identity}`) },
@@ -54,6 +57,12 @@ function pollOf(first: Said, everyMs?: number) {
     heard,
     asked,
     bfdIsGone: () => (hasBfd = false),
+    /** What FRR says from now on stays underway until it is let go. */
+    holdAnswer() {
+      const hold = Promise.withResolvers<void>();
+      held = hold.promise;
+      return hold;
+    },
     async say(said: Said, { ms = 1_200, run = identity }: { ms?: number; run?: string } = {}) {
       next = said;
       identity = run;
@@ -175,6 +184,34 @@ test("an FRR that does not answer is asked again, ever less often, and nothing i
   expect(stage.heard).toEqual(["change", "restart", "change"]);
   await stage.say(established(500), { ms: 6_000 });
   expect(stage.poll.spoken).toHaveLength(1);
+  await stage.stop();
+});
+
+test("the moment a session began stands still over a silence of FRR", async () => {
+  const stage = pollOf(established(1_000));
+  await vi.advanceTimersByTimeAsync(0);
+  await stage.say(new Error("gone"), { ms: 1_100 });
+  expect(stage.poll.spoken).toBeUndefined();
+  // FRR counts whole seconds, and answers in its own time.
+  await stage.say(established(1_000), { ms: 1_500 });
+  expect(stage.poll.spoken).toMatchObject([{ state: "Established", since: "2026-11-16T01:59:59Z" }]);
+  await stage.stop();
+});
+
+test("what is said of a neighbour is over with it, also what is being said, and one that comes again begins anew", async () => {
+  const stage = pollOf(established(3_600_000));
+  await vi.advanceTimersByTimeAsync(0);
+  const waiting = stage.holdAnswer();
+  await stage.say(established(3_601_000));
+  stage.poll.forget(new Set([`default ${TOR}`]));
+  expect(stage.poll.spoken).toEqual([]);
+  await stage.say({ default: {} }, { ms: 0 });
+  waiting.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stage.poll.spoken).toEqual([]);
+  await stage.say(established(0));
+  expect(stage.poll.spoken).toMatchObject([{ since: "2026-11-16T02:00:02Z" }]);
+  expect(stage.heard).toEqual(["change", "change"]);
   await stage.stop();
 });
 

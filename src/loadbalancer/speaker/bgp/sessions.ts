@@ -5,7 +5,8 @@ import { dated, keyOf } from "../../../frr/session-dating.ts";
 import { backoffMs } from "../../../kube/backoff.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
-import { speakerPolls } from "../../../kube/metrics.ts";
+import { speakerPolls } from "../../metrics.ts";
+import type { Peer } from "../../config/config.ts";
 import { countBfd, countSessions } from "./session-metrics.ts";
 
 /** A session in FRR's words. */
@@ -45,9 +46,12 @@ export class SessionPoll implements Runnable {
   readonly name = "speaker sessions";
   readonly #options: SessionPollOptions;
   #spoken: readonly SpokenSession[] | undefined;
+  /** The same, also while FRR does not answer: the moment a session began outlasts a silence. */
+  #known: readonly SpokenSession[] = [];
   #reasons = new Map<string, Reasons>();
   #identity: string | undefined;
   #asked = 0;
+  #forgotten = 0;
 
   constructor(options: SessionPollOptions) {
     this.#options = options;
@@ -58,14 +62,27 @@ export class SessionPoll implements Runnable {
     return this.#spoken;
   }
 
+  /** FRR has these neighbours no more: what it said of them is over, also what it is saying right now. */
+  forget(gone: ReadonlySet<string>): void {
+    const kept = this.#known.filter((session) => !gone.has(keyOf(session)));
+    if (kept.length === this.#known.length) return;
+    this.#known = kept;
+    this.#spoken &&= kept;
+    for (const key of gone) this.#reasons.delete(key);
+    this.#forgotten += 1;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { everyMs = EVERY_MS } = this.#options;
     let failures = 0;
     while (!signal.aborted) {
       try {
+        const forgotten = this.#forgotten;
         const neighbors = await bgpNeighbors(this.#options.router, signal);
         await this.#countBfd(neighbors, signal);
-        this.#hear(neighbors, await this.#identityNow(), new Date());
+        const identity = await this.#identityNow();
+        if (forgotten !== this.#forgotten) continue;
+        this.#hear(neighbors, identity, new Date());
         speakerPolls.inc({ outcome: "ok" });
         failures = 0;
       } catch (error) {
@@ -94,7 +111,7 @@ export class SessionPoll implements Runnable {
     }));
     const reasons = new Map<string, Reasons>();
     const sessions: SpokenSession[] = [];
-    for (const [index, session] of dated(running, this.#spoken, now).entries()) {
+    for (const [index, session] of dated(running, this.#known, now).entries()) {
       const found = reasonsOf(this.#reasons.get(keyOf(session)), session.state, neighbors[index]?.lastReset);
       reasons.set(keyOf(session), found);
       sessions.push(found.last === undefined ? session : { ...session, lastResetReason: found.last });
@@ -103,7 +120,7 @@ export class SessionPoll implements Runnable {
     const there = new Set(sessions.map(keyOf));
     const isOneGone = this.#spoken?.some((session) => !there.has(keyOf(session))) ?? false;
     const restarted = this.#identity !== undefined && (this.#identity !== identity || !this.#spoken || isOneGone);
-    this.#spoken = sessions;
+    this.#spoken = this.#known = sessions;
     this.#reasons = reasons;
     this.#identity = identity;
     if (restarted) this.#options.onRestart();
@@ -143,6 +160,11 @@ function reasonsOf(before: Reasons | undefined, state: string, said: string | un
   const heard = before?.state === state ? before.heard : new Set<string>();
   if (said === undefined || heard.has(said)) return { state, last: before?.state === state ? before.last : said, heard };
   return { state, last: said, heard: new Set([...heard, said]) };
+}
+
+/** The session with a peer among all sessions. */
+export function sessionKeyOf({ vrf, address, interface: device }: Pick<Peer, "vrf" | "address" | "interface">): string {
+  return keyOf({ vrf: vrf || "default", neighbor: address?.toString() ?? device ?? "" });
 }
 
 function codeOf(error: unknown): string {

@@ -4,7 +4,7 @@ import { parseAddress } from "../../../ip/address.ts";
 import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
-import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../../kube/metrics.ts";
+import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../metrics.ts";
 import { Doorbell } from "./doorbell.ts";
 import type { Said } from "./wire/frames.ts";
 import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
-import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../../kube/metrics.ts";
+import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
 import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 
 // Of no other test.

@@ -1,5 +1,5 @@
 import type { Address } from "../../../ip/address.ts";
-import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../../kube/metrics.ts";
+import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
 import type { Standing } from "./tenures/tenure.ts";
 
 /** What is asked of this node, its kernel answers. */

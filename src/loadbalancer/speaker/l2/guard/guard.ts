@@ -2,7 +2,7 @@ import { KernelError } from "../../../../hostnet/error.ts";
 import type { Address, Family } from "../../../../ip/address.ts";
 import { backoffMs } from "../../../../kube/backoff.ts";
 import type { Log } from "../../../../kube/log.ts";
-import { l2GuardFailures } from "../../../../kube/metrics.ts";
+import { l2GuardFailures } from "../../../metrics.ts";
 import { Doorbell } from "../doorbell.ts";
 import { changedElements, wholeTable, type GuardFamily, type Sets } from "./guard-rules.ts";
 import type { Spot } from "../tenures/tenure.ts";

@@ -1,6 +1,6 @@
 import type { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
-import { l2Heartbeats } from "../../../../kube/metrics.ts";
+import { l2Heartbeats } from "../../../metrics.ts";
 import { eligible } from "../tenures/election.ts";
 import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
 import { inabilityOf, isAbout, isSame, NONE, type Inability } from "./inability.ts";

@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../../hostnet/keep-running.ts";
 import { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
-import { l2WireRestarts } from "../../../../kube/metrics.ts";
+import { l2WireRestarts } from "../../../metrics.ts";
 import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
 import type { Nic } from "../nics.ts";
 import { WIRE_SCRIPT } from "./wire-script.ts";

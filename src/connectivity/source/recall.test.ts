@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { after, failed, ok } from "../history/specimen.ts";
+import { statusOf } from "../history/status.ts";
+import { check } from "../mesh/specimen.ts";
+import { recall } from "./recall.ts";
+
+const shown = (...attempts: Parameters<typeof after>[0]) => check("c", { status: statusOf(after(attempts)) });
+
+test("whoever saw a result last knows where the check stands", () => {
+  const memory = after([ok(0), failed(60)]);
+  expect(recall(memory, shown(ok(0)), 70_000)).toEqual({ history: memory, isShown: false, isNews: true });
+  expect(recall(after([ok(0)]), shown(ok(0), failed(60)), 70_000)).toMatchObject({ isShown: true, isNews: false });
+  expect(recall(undefined, shown(ok(0)), 70_000)).toMatchObject({ isShown: true, isNews: false });
+});
+
+test("of two results in one second the source remembers both, and the API may show the first", () => {
+  const memory = after([ok(0), failed(0, "No route to host", { seq: 2, at: 400 })]);
+  expect(recall(memory, shown(ok(0)), 70_000)).toEqual({ history: memory, isShown: false, isNews: true });
+});
