@@ -17,7 +17,7 @@ test("a policy in the middle of a switch is told with its steps, its resources a
     "  Workloads:  1/2 scaled down, 1/1 suspended, 1/1 Flux resources suspended",
   ]);
   expect(steps?.[0]).toBe("Steps to secondary: begun 2026-11-16T11:59:20Z (40s ago), still running");
-  expect(steps).toHaveLength(6);
+  expect(steps).toHaveLength(7);
   expect(squeezed(resources)).toEqual([
     "Resources:",
     "  KIND | NAMESPACE | NAME | STATE | SINCE | COPIED | MESSAGE",

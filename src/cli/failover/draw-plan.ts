@@ -9,8 +9,9 @@ const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly c
   Wait: { text: "waits", colour: "yellow" },
   Pending: { text: "then" },
 };
-/** Of many writes of one step people read the first few. */
+/** Of many writes of one step people read the first few; and what is waited for only later, an example. */
 const SHOWN = 20;
+const LATER_SHOWN = 3;
 
 /** Whether something is in the way that the plan itself does not move: it is refused, something is wrong, or there is nothing to write and it waits. */
 export function isBlocked({ refusals, failures, steps }: Plan): boolean {
@@ -48,14 +49,20 @@ function stepLines(steps: readonly Step[], paint: Paint): string[] {
   return new Columns(paint).lines([head, ...rows]);
 }
 
-function whatOf({ writes, token, waits }: Step): string[] {
+function whatOf({ state, writes, token, waits }: Step): string[] {
   return [
     ...(token ? [`set the token to ${token.state}, epoch ${token.epoch}`] : []),
-    ...few(writes.map(({ words }) => words)),
-    ...few(waits.map((wait) => `wait: ${waitSentence(wait)}`)),
+    ...few(
+      writes.map(({ words }) => words),
+      SHOWN,
+    ),
+    ...few(
+      waits.map((wait) => `wait: ${waitSentence(wait)}`),
+      state === "Pending" ? LATER_SHOWN : SHOWN,
+    ),
   ];
 }
 
-function few(lines: readonly string[]): string[] {
-  return lines.length > SHOWN + 1 ? [...lines.slice(0, SHOWN), `and ${lines.length - SHOWN} more; -o json has all of them`] : [...lines];
+function few(lines: readonly string[], most: number): string[] {
+  return lines.length > most + 1 ? [...lines.slice(0, most), `and ${lines.length - most} more; -o json has all of them`] : [...lines];
 }

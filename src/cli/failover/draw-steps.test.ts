@@ -9,10 +9,11 @@ const drawn = (made: Switch) => drawSteps(made, NOW, plain);
 test("steps are told with when they ran within the whole, and with what they wait for", () => {
   const [made] = switchesOf(policy({}, waiting));
   expect(made && drawn(made)).toEqual([
-    "STEP               STATE     TOOK   WHEN                   WAITS",
+    "STEP               STATE     TOOK   WHEN",
     "SuspendFlux        Done      0s     =",
     "ScaleDown          Done      2s     =",
-    "AwaitTermination   Waiting   38s     ===================   Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
+    "AwaitTermination   Waiting   38s     ===================",
+    "  waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
     "DemoteVolumes      Pending",
   ]);
 });
@@ -31,7 +32,7 @@ test("a switch that is over is drawn to its own end, and one that took no time a
     ],
   };
   expect(drawn(over)).toEqual([
-    "STEP             STATE   TOOK   WHEN                   WAITS",
+    "STEP             STATE   TOOK   WHEN",
     "PromoteVolumes   Done    10s    ==========",
     "ResumeFlux       Done    0s                        =",
   ]);

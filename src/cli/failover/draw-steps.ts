@@ -11,9 +11,9 @@ const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
   Pending: undefined,
 };
 const WIDTH = 20;
-const HEAD = ["STEP", "STATE", "TOOK", "WHEN", "WAITS"];
+const HEAD = ["STEP", "STATE", "TOOK", "WHEN"];
 
-/** The steps of one switch: how far each is, when it ran within the whole, and what it waits for. */
+/** The steps of one switch: how far each is, when it ran within the whole, and below it what it waits for. */
 export function drawSteps({ steps, startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
   const begin = Date.parse(startTime);
   const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);
@@ -24,10 +24,10 @@ export function drawSteps({ steps, startTime, completionTime }: Switch, now: num
       { text: step.state, colour: COLOURS[step.state] },
       { text: run ? humanDuration(run.to - run.from) : "" },
       { text: run ? bar(run, begin, end) : "" },
-      { text: waitText(step, now) },
     ];
   });
-  return new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+  const [head = "", ...lines] = new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+  return [head, ...lines.flatMap((line, at) => [line].concat(waitLines(steps[at], now)))];
 }
 
 interface Run {
@@ -48,10 +48,15 @@ function bar({ from, to }: Run, begin: number, end: number): string {
   return " ".repeat(first) + "=".repeat(Math.max(1, place(to) - first));
 }
 
+function waitLines(step: TransitionStep | undefined, now: number): string[] {
+  return step?.waitingFor ? [`  waits: ${waitText(step, now)}`] : [];
+}
+
 /** `Pod shop/db-0 belongs to StatefulSet db and runs on node n1 (and 2 more), for 34s` */
 export function waitText({ waitingFor }: Pick<TransitionStep, "waitingFor">, now: number): string {
   if (!waitingFor) return "";
   const { others = 0, since } = waitingFor;
   const more = others > 0 ? ` (and ${others} more)` : "";
-  return `${waitSentence(waitingFor)}${more}${since === undefined ? "" : `, for ${humanDuration(now - Date.parse(since))}`}`;
+  const waited = since === undefined ? 0 : now - Date.parse(since);
+  return `${waitSentence(waitingFor)}${more}${waited < 1000 ? "" : `, for ${humanDuration(waited)}`}`;
 }

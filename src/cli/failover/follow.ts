@@ -5,6 +5,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { paintFor } from "../printing/paint.ts";
 import { untilStopped } from "../signals.ts";
 import { Screen } from "../up/screen.ts";
+import { folded } from "../printing/folded.ts";
 import { type Asked, drawProgress, news, type Standing, standingOf } from "./progress.ts";
 
 /** How a watched switch ended, and the policy as it was then. */
@@ -77,8 +78,11 @@ function screenView(asked: Asked, began: number): View {
   const paint = paintFor(process.stdout);
   let policy: FailoverPolicy | undefined;
   let told = "";
-  const lines = () => (policy ? drawProgress(policy, asked, began, Date.now(), paint) : []);
-  const draw = () => screen.draw([...lines(), "", ...(told === "" ? [] : [told]), "Ctrl-C stops watching; the switch goes on."]);
+  const lines = () => (policy ? drawProgress(policy, asked, { since: began, now: Date.now(), paint }) : []);
+  const draw = () => {
+    const all = [...lines(), "", ...(told === "" ? [] : [told]), "Ctrl-C stops watching; the switch goes on."];
+    screen.draw(all.flatMap((line) => folded(line, process.stdout.columns || 80)));
+  };
   const tick = setInterval(draw, TICK_MS);
   return {
     show(seen) {

@@ -22,7 +22,7 @@ export function configureHistory(command: Command): void {
     .addHelpText(
       "after",
       `
-TOOK is the recovery time. RPO is how much of what was written last had not been copied to the other site when the writers were gone, at most.
+TOOK is the recovery time. RPO is how old the last copy at the other site was when the last writer was gone: what is lost, at most, where that copy is all there is.
 
 Examples:
   plumbline failover history web -n shop

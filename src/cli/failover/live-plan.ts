@@ -1,24 +1,46 @@
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ClaimBook } from "../../failover/claims.ts";
 import { lookLive } from "../../failover/live-sight.ts";
-import { managedBy } from "../../failover/managed.ts";
+import { managedBy, modeOf } from "../../failover/managed.ts";
 import { needsOf } from "../../failover/needs.ts";
-import { plan } from "../../failover/plan.ts";
+import { Peers } from "../../failover/peers.ts";
+import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/served.ts";
 import { observedThrough } from "../../failover/sight.ts";
 import type { Plan } from "../../failover/step.ts";
+import { decideToken } from "../../failover/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 
+export interface LivePlanOptions {
+  /** The controller's, where it was given another. */
+  dnsAnnotation?: string | undefined;
+  signal: AbortSignal;
+}
+
 /** What the controller would do about this policy now. Nothing is written. */
-export async function livePlan(client: KubeClient, policy: FailoverPolicy, signal: AbortSignal): Promise<Plan> {
+export async function livePlan(client: KubeClient, policy: FailoverPolicy, { dnsAnnotation, signal }: LivePlanOptions): Promise<Plan> {
   const { managed } = managedBy(policy);
   const now = new Date();
   const served = new ServedKinds(client);
-  const sight = await lookLive(client, served, needsOf(managed), signal);
   const book = new ClaimBook();
   for (const other of await policiesInSight(client, policy, signal)) book.enter(other, managedBy(other).managed, now);
-  return plan(observedThrough(sight, served, { policy, managed, contested: book.contested(policy, managed), now }));
+  const sight = await lookLive(client, served, needsOf(managed), signal);
+  const peers = new Peers(client);
+  try {
+    const peer = policy.spec.peer && (await peers.ask(policy, signal));
+    const observed = observedThrough(sight, served, {
+      policy,
+      managed,
+      contested: book.contested(policy, managed),
+      now,
+      ...(peer && { peer }),
+      ...(dnsAnnotation !== undefined && { dnsAnnotation }),
+    });
+    return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));
+  } finally {
+    peers.close();
+  }
 }
 
 /** Those of all namespaces, or of the policy's own where we may see no others. */

@@ -11,6 +11,7 @@ import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-poli
 
 interface PlanOptions extends PolicyOptions {
   to?: Role;
+  dnsAnnotation?: string;
   output: "text" | "json";
 }
 
@@ -18,6 +19,7 @@ export function configurePlan(command: Command): void {
   withPolicy(command)
     .argument("<policy>", "the FailoverPolicy")
     .addOption(new Option("--to <role>", "the plan of a switch that nobody has asked for yet").choices(["primary", "secondary"]))
+    .option("--dns-annotation <key>", "as the controller was given it, if it was")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
@@ -37,8 +39,8 @@ async function run(name: string, options: PlanOptions): Promise<void> {
   const client = await connect(options);
   try {
     const policy = await readPolicy(client, name, options, signal);
-    const { desiredState } = policy.spec;
-    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: options.to ?? desiredState } }, signal);
+    const { to = policy.spec.desiredState, dnsAnnotation } = options;
+    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
     else process.stdout.write(textOf(policy, plan, paintFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;

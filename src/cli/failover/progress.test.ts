@@ -70,7 +70,6 @@ test("each step is told once when it begins to wait and once when it is done", (
   expect(news(now, now, asked, NOW + 5000)).toEqual([]);
   expect(news(now, later, asked, NOW)).toEqual([
     "AwaitTermination done after 35s",
-    "DemoteVolumes runs",
     "Error VolumeError: VolumeReplication data: FailedToDemote",
   ]);
   expect(news(later, now, asked, NOW).at(-1)).toBe("Error is over");
@@ -78,7 +77,7 @@ test("each step is told once when it begins to wait and once when it is done", (
 
 test("what an earlier switch did is no news of this one", () => {
   expect(news(undefined, policy({}, { ...waiting, observedGeneration: 1 }), asked, NOW)).toEqual([]);
-  expect(drawProgress(policy({}, { ...waiting, observedGeneration: 1 }), asked, NOW - 4000, NOW, plain)).toEqual([
+  expect(drawProgress(policy({}, { ...waiting, observedGeneration: 1 }), asked, { since: NOW - 4000, now: NOW, paint: plain })).toEqual([
     "FailoverPolicy shop/web to secondary, 4s",
     "",
     "No controller has taken it up yet.",
@@ -88,7 +87,7 @@ test("what an earlier switch did is no news of this one", () => {
 test("a terminal shows the steps, what is going on, what is wrong and whether the other site answers", () => {
   const status = { ...later.status, peer: { reachable: false, message: "connect ECONNREFUSED" } };
   const peer = { kubeconfigSecret: { name: "b", key: "kubeconfig" } };
-  const lines = drawProgress(policy({ peer }, status), asked, NOW - 41_000, NOW, plain);
+  const lines = drawProgress(policy({ peer }, status), asked, { since: NOW - 41_000, now: NOW, paint: plain });
   expect([lines[0], ...lines.slice(7)]).toEqual([
     "FailoverPolicy shop/web to secondary, 41s",
     "",

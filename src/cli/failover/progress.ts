@@ -30,7 +30,8 @@ export function standingOf({ spec, status }: FailoverPolicy, { to, generation }:
   if (spec.desiredState !== to) return { is: "superseded" };
   if ((status?.observedGeneration ?? 0) < generation) return { is: "unseen" };
   const error = condition(status?.conditions, "Error");
-  if (error && REFUSALS.has(error.reason ?? "")) return { is: "refused", message: `${error.reason}: ${error.message ?? ""}` };
+  if (error && REFUSALS.has(error.reason ?? "") && !condition(status?.conditions, "InProgress"))
+    return { is: "refused", message: `${error.reason}: ${error.message ?? ""}` };
   return { is: condition(status?.conditions, "Complete") ? "complete" : "running" };
 }
 
@@ -39,10 +40,17 @@ function condition(conditions: readonly Partial<Condition>[] | undefined, type: 
   return conditions?.find((one) => one.type === type && one.status === "True");
 }
 
+interface ProgressOptions {
+  /** Since when it is watched. */
+  readonly since: number;
+  readonly now: number;
+  readonly paint: Paint;
+}
+
 /** What a terminal shows of a switch. */
-export function drawProgress(policy: FailoverPolicy, asked: Asked, sinceMs: number, now: number, paint: Paint): string[] {
+export function drawProgress(policy: FailoverPolicy, asked: Asked, { since, now, paint }: ProgressOptions): string[] {
   const { spec, status } = policy;
-  const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${asked.to}, ${humanDuration(now - sinceMs)}`);
+  const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${asked.to}, ${humanDuration(now - since)}`);
   const made = currentSwitch(policy, asked);
   if (!made) return [head, "", "No controller has taken it up yet."];
   const error = condition(status?.conditions, "Error");
@@ -83,12 +91,12 @@ function currentSwitch(policy: FailoverPolicy, asked: Asked): Switch | undefined
 
 function stepText(step: TransitionStep, now: number): string {
   const { state, startTime, completionTime } = step;
-  if (state === "Pending") return "";
+  // What runs is done or waits a moment later.
   if (state === "Done") {
     const took = startTime === undefined || completionTime === undefined ? 0 : Date.parse(completionTime) - Date.parse(startTime);
     return `done after ${humanDuration(took)}`;
   }
-  return step.waitingFor ? `waits: ${waitText(step, now)}` : state === "Waiting" ? "waits" : "runs";
+  return step.waitingFor ? `waits: ${waitText(step, now)}` : "";
 }
 
 /** Without the times, which move by themselves. */

@@ -71,7 +71,7 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
 /** Says what is wrong, and whether the rest can be done nevertheless. */
 async function mayBegin(client: KubeClient, policy: FailoverPolicy, signal: AbortSignal): Promise<boolean> {
   const paint = paintFor(process.stderr);
-  const { refusals, failures, mode } = await livePlan(client, policy, signal);
+  const { refusals, failures, mode } = await livePlan(client, policy, { signal });
   if (refusals.length > 0) {
     process.stderr.write(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
     process.exitCode = EXIT.no;
@@ -155,11 +155,11 @@ function tellEnding({ is, message = "", policy }: Ending, asked: Asked): void {
   else failWith(`Stopped watching; the switch goes on. To see it again: ${watchLine(policy)}`, EXIT.unknown);
 }
 
-/** `, after 34s; at most 12s of writes were not copied` */
+/** `, after 34s; the last copy was 12s old when writes stopped` */
 function figures(policy: FailoverPolicy): string {
   const [made] = switchesOf(policy);
   const took = made?.seconds === undefined ? "" : `, after ${humanDuration(made.seconds * 1000)}`;
-  return `${took}${made?.lossSeconds === undefined ? "" : `; at most ${humanDuration(made.lossSeconds * 1000)} of writes were not copied`}`;
+  return `${took}${made?.lossSeconds === undefined ? "" : `; the last copy was ${humanDuration(made.lossSeconds * 1000)} old when writes stopped`}`;
 }
 
 function watchLine({ metadata: { name, namespace = "" }, spec }: FailoverPolicy): string {
