@@ -89,14 +89,20 @@ function waitingStatus(before: StepStatus["waitingFor"], { waits }: Step, time: 
   };
 }
 
-function overWith({ steps: _, ...transition }: Transition): PastTransition {
+function overWith({ steps, ...transition }: Transition): PastTransition {
   const { startTime, completionTime, writesStoppedTime, lastSyncTime } = transition;
   return {
     ...transition,
     outcome: completionTime === undefined ? "Superseded" : "Completed",
+    steps: steps.flatMap(pastStep),
     ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }),
     ...(lastSyncTime !== undefined && writesStoppedTime !== undefined && { lossSeconds: secondsBetween(lastSyncTime, writesStoppedTime) }),
   };
+}
+
+function pastStep({ name, startTime, completionTime }: StepStatus): NonNullable<PastTransition["steps"]> {
+  if (startTime === undefined) return [];
+  return [{ name, ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }) }];
 }
 
 function furthestBehind({ resources }: Plan): string | undefined {

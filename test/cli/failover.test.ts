@@ -88,9 +88,9 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await failover("history", "told")).toEqual({
       code: 0,
       stderr: "",
-      stdout: `TO          MODE     STARTED                TOOK   RPO   OUTCOME     FORCED BECAUSE
-secondary   safe     2026-01-01T12:00:00Z   34s    12s   Completed
-primary     unsafe   2026-01-01T11:58:20Z   41s          Completed   Site A burns
+      stdout: `TO          MODE     STARTED                TOOK   RPO   OUTCOME     LONGEST STEP           FORCED BECAUSE
+secondary   safe     2026-01-01T12:00:00Z   34s    12s   Completed   AwaitTermination 20s
+primary     unsafe   2026-01-01T11:58:20Z   41s          Completed                          Site A burns
 
 Steps to secondary, begun 2026-01-01T12:00:00Z:
   STEP               STATE   TOOK   WHEN

@@ -213,6 +213,18 @@ export const FailoverPolicy = defineKind({
               ...transition,
               outcome: s.enum(["Completed", "Superseded"], { doc: "Superseded: something else was wanted before it was done." }),
               seconds: s.optional(count("How long it took, the recovery time.")),
+              steps: s.optional(
+                s.list(
+                  s.object(
+                    {
+                      name: s.string({ doc: "What the step did.", minLength: 1, maxLength: 63 }),
+                      seconds: s.optional(count("How long it took; nothing where it was not done.")),
+                    },
+                    { doc: "One step." },
+                  ),
+                  { doc: "How long each step took that had begun.", maxItems: 32 },
+                ),
+              ),
               lossSeconds: s.optional(count("How much of what was written last had not been copied when the writers were gone, at most.")),
             },
             { doc: "A switch that is over." },

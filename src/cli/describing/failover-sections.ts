@@ -21,7 +21,7 @@ export function failoverSections(object: KubeObject, options: SectionOptions): s
   const [latest] = switches;
   return [
     ...titled("State:", stateLines(policy, options)),
-    ...(latest && latest.steps.length > 0 ? titled(stepsTitle(latest, options), drawSteps(latest, options.now, options.paint)) : []),
+    ...(latest?.course ? titled(stepsTitle(latest, options), drawSteps(latest, options.now, options.paint)) : []),
     ...titled("Resources:", resourceLines(status, options)),
     ...titled("Other site:", peerLines(policy, options)),
     ...titled("History:", switches.length > 0 ? drawSwitches(switches, options.now, options.paint) : []),

@@ -26,7 +26,8 @@ test("a switch that is over is drawn to its own end, and one that took no time a
     outcome: "Completed",
     startTime: ago(100),
     completionTime: ago(80),
-    steps: [
+    steps: [],
+    course: [
       { name: "PromoteVolumes", state: "Done", startTime: ago(100), completionTime: ago(90) },
       { name: "ResumeFlux", state: "Done", startTime: ago(80), completionTime: ago(80) },
     ],
@@ -36,6 +37,6 @@ test("a switch that is over is drawn to its own end, and one that took no time a
     "PromoteVolumes   Done    10s    ==========",
     "ResumeFlux       Done    0s                        =",
   ]);
-  const steps = [{ name: "ResumeFlux", state: "Done" as const, startTime: ago(80), completionTime: ago(80) }];
-  expect(drawn({ ...over, startTime: ago(80), steps })[1]).toBe("ResumeFlux   Done    0s     =");
+  const course = [{ name: "ResumeFlux", state: "Done" as const, startTime: ago(80), completionTime: ago(80) }];
+  expect(drawn({ ...over, startTime: ago(80), course })[1]).toBe("ResumeFlux   Done    0s     =");
 });

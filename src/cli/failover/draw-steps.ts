@@ -14,7 +14,7 @@ const WIDTH = 20;
 const HEAD = ["STEP", "STATE", "TOOK", "WHEN"];
 
 /** The steps of one switch: how far each is, when it ran within the whole, and below it what it waits for. */
-export function drawSteps({ steps, startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
+export function drawSteps({ course: steps = [], startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
   const begin = Date.parse(startTime);
   const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);
   const rows = steps.map((step): Cell[] => {

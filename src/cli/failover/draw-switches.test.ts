@@ -6,9 +6,9 @@ import { switchesOf } from "./switches.ts";
 
 test("the running switch comes first, then the past ones with their figures and why they were forced", () => {
   expect(drawSwitches(switchesOf(policy({}, waiting)), NOW, plain)).toEqual([
-    "TO          MODE     STARTED                TOOK         RPO   OUTCOME      FORCED BECAUSE",
-    "secondary   safe     2026-11-16T11:59:20Z   40s so far         Running",
-    "primary     unsafe   2026-11-16T10:00:00Z   3m20s        12s   Completed    Site A burns",
+    "TO          MODE     STARTED                TOOK         RPO   OUTCOME      LONGEST STEP         FORCED BECAUSE",
+    "secondary   safe     2026-11-16T11:59:20Z   40s so far         Running      ScaleDown 2s",
+    "primary     unsafe   2026-11-16T10:00:00Z   3m20s        12s   Completed    AwaitVolumes 3m10s   Site A burns",
     "secondary   safe     2026-11-16T09:30:00Z                      Superseded",
   ]);
 });
@@ -16,7 +16,7 @@ test("the running switch comes first, then the past ones with their figures and 
 test("where policies are several, each row says whose it is", () => {
   const [made] = switchesOf(policy({}, { history: (waiting.history ?? []).slice(1) }));
   expect(made && drawSwitches([{ namespace: "shop", policy: "web", ...made }], NOW, plain)).toEqual([
-    "NAMESPACE   POLICY   TO          MODE   STARTED                TOOK   RPO   OUTCOME",
+    "NAMESPACE   POLICY   TO          MODE   STARTED                TOOK   RPO   OUTCOME      LONGEST STEP",
     "shop        web      secondary   safe   2026-11-16T09:30:00Z                Superseded",
   ]);
 });

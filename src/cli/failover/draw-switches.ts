@@ -10,7 +10,7 @@ export interface PlacedSwitch extends Switch {
 }
 
 const COLOURS: Readonly<Record<Switch["outcome"], Colour>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
-const HEAD = ["TO", "MODE", "STARTED", "TOOK", "RPO", "OUTCOME", "FORCED BECAUSE"];
+const HEAD = ["TO", "MODE", "STARTED", "TOOK", "RPO", "OUTCOME", "LONGEST STEP", "FORCED BECAUSE"];
 
 /** A table of switches, in the order in which they come. */
 export function drawSwitches(switches: readonly PlacedSwitch[], now: number, paint: Paint): string[] {
@@ -24,6 +24,7 @@ export function drawSwitches(switches: readonly PlacedSwitch[], now: number, pai
     { text: tookText(made, now) },
     { text: made.lossSeconds === undefined ? "" : humanDuration(made.lossSeconds * 1000) },
     { text: made.outcome, colour: COLOURS[made.outcome] },
+    { text: longestStep(made) },
     ...(forced ? [{ text: harmless(made.forced), colour: "red" as const }] : []),
   ]);
   const head = [...(placed ? ["NAMESPACE", "POLICY"] : []), ...(forced ? HEAD : HEAD.slice(0, -1))];
@@ -33,4 +34,10 @@ export function drawSwitches(switches: readonly PlacedSwitch[], now: number, pai
 function tookText({ outcome, startTime, seconds }: Switch, now: number): string {
   if (outcome === "Running") return `${humanDuration(now - Date.parse(startTime))} so far`;
   return seconds === undefined ? "" : humanDuration(seconds * 1000);
+}
+
+/** `AwaitTermination 31s`; nothing where none took a second. */
+function longestStep({ steps }: Switch): string {
+  const [longest] = steps.toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  return longest?.seconds ? `${longest.name} ${humanDuration(longest.seconds * 1000)}` : "";
 }

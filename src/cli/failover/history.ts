@@ -65,7 +65,7 @@ function textOf(policy: FailoverPolicy, paint: Paint): string[] {
   const [latest] = switches;
   if (!latest) return [`FailoverPolicy ${titleOf(policy)} remembers no switch`, ""];
   const table = drawSwitches(switches, now, paint);
-  const steps = latest.steps.length > 0 ? ["", stepsTitle(latest), ...drawSteps(latest, now, paint).map((line) => `  ${line}`)] : [];
+  const steps = latest.course ? ["", stepsTitle(latest), ...drawSteps(latest, now, paint).map((line) => `  ${line}`)] : [];
   return [...table, ...steps, ""];
 }
 

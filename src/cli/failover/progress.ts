@@ -71,8 +71,8 @@ export function drawProgress(policy: FailoverPolicy, asked: Asked, { since, now,
 export function news(before: FailoverPolicy | undefined, policy: FailoverPolicy, asked: Asked, now: number): string[] {
   const made = currentSwitch(policy, asked);
   if (!made) return [];
-  const old = new Map((before && currentSwitch(before, asked)?.steps)?.map((step) => [step.name, step]));
-  const steps = made.steps.flatMap((step) => {
+  const old = new Map((before && currentSwitch(before, asked)?.course)?.map((step) => [step.name, step]));
+  const steps = (made.course ?? []).flatMap((step) => {
     const text = stepText(step, now);
     const known = old.get(step.name);
     return text === "" || (known && fingerprint(known) === fingerprint(step)) ? [] : [`${step.name} ${text}`];
@@ -108,7 +108,7 @@ function fingerprint({ state, waitingFor }: TransitionStep): string {
 export function heldUpBy(policy: FailoverPolicy, asked: Asked, now: number): string {
   const made = currentSwitch(policy, asked);
   if (!made) return "no controller has taken it up; is plumbline controller running?";
-  const step = made.steps.find(({ state }) => state !== "Done");
+  const step = made.course?.find(({ state }) => state !== "Done");
   const error = condition(policy.status?.conditions, "Error");
   if (step?.waitingFor) return `${step.name} waits: ${waitText(step, now)}`;
   if (error) return harmless(`${error.reason}: ${error.message}`);

@@ -83,6 +83,7 @@ export const waiting: FailoverStatus = {
       outcome: "Completed",
       seconds: 200,
       lossSeconds: 12,
+      steps: [{ name: "TakeToken", seconds: 3 }, { name: "AwaitVolumes", seconds: 190 }, { name: "ResumeFlux" }],
       forced: "Site A burns",
     },
     { to: "secondary", mode: "safe", generation: 1, startTime: ago(9000), outcome: "Superseded" },

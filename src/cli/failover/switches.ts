@@ -5,9 +5,11 @@ type Past = NonNullable<FailoverStatus["history"]>[number];
 export type TransitionStep = Transition["steps"][number];
 
 /** One switch of a policy, over or not. */
-export interface Switch extends Omit<Past, "outcome"> {
+export interface Switch extends Omit<Past, "outcome" | "steps"> {
   readonly outcome: Past["outcome"] | "Running";
-  readonly steps: readonly TransitionStep[];
+  readonly steps: readonly { readonly name: string; readonly seconds?: number }[];
+  /** Of the latest one, more about each step. */
+  readonly course?: readonly TransitionStep[];
 }
 
 /** Every switch that the policy remembers, newest first. */
@@ -18,11 +20,17 @@ export function switchesOf({ status }: FailoverPolicy): Switch[] {
 
 /** The running or last one has its figures only once it is among the past ones. */
 function latest(transition: Transition): Switch {
-  const { startTime, completionTime, lastSyncTime, writesStoppedTime } = transition;
+  const { steps: course, ...rest } = transition;
+  const { startTime, completionTime, lastSyncTime, writesStoppedTime } = rest;
   const took = secondsBetween(startTime, completionTime);
   const loss = secondsBetween(lastSyncTime, writesStoppedTime);
   return {
-    ...transition,
+    ...rest,
+    steps: course.flatMap(({ name, startTime: from, completionTime: to }) => {
+      const seconds = secondsBetween(from, to);
+      return from === undefined ? [] : [{ name, ...(seconds !== undefined && { seconds }) }];
+    }),
+    course,
     outcome: completionTime === undefined ? "Running" : "Completed",
     ...(took !== undefined && { seconds: took }),
     ...(loss !== undefined && { lossSeconds: loss }),
