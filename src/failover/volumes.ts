@@ -133,6 +133,8 @@ export function degradedVolumes(observed: Observed): Wait[] {
     const { name } = resource;
     if (!("found" in look))
       return [waitFor(resource, `VolumeReplication ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
+    // Where the token comes to what is primary already, nothing is promoted that could be behind.
+    if (whatLacks(look.found, "primary") === undefined) return [];
     const lacking = whatLacks(look.found, "secondary");
     if (lacking !== undefined) return [waitFor(resource, `VolumeReplication ${name} is no settled secondary: ${lacking}`)];
     const behind = (["Degraded", "Resyncing"] as const).filter((type) => conditionOf(look.found, type)?.status !== "False");
