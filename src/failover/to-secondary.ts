@@ -39,7 +39,10 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
   );
 
   const steps = [flux, dns, cronJobs, scaling, awaiting, demoting, arriving];
-  return observed.policy.spec.peer ? [...steps, releaseToken(observed, token)] : steps;
+  if (!observed.policy.spec.peer) return steps;
+  const release = releaseToken(observed, token);
+  const isEarly = safe && release.state === "Wait" && steps.some(({ state }) => state !== "Done");
+  return [...steps, isEarly ? { ...release, state: "Pending" } : release];
 }
 
 /** Nothing that may write is left or can start. */

@@ -110,7 +110,7 @@ function waitForPeer({ policy, peer }: TokenSight, epoch: number): Wait {
 
 function whatPeerOwes(peer: PeerView, epoch: number): string {
   if (!peer.reachable) {
-    return `The other site cannot be asked whether it has let go: ${peer.message}. If it is known not to write any more, set spec.force with epoch ${epoch}`;
+    return `The other site cannot be asked whether it has let go: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch}`;
   }
   if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
   const { token, desiredState } = peer;
