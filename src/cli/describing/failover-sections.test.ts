@@ -28,10 +28,10 @@ test("a policy in the middle of a switch is told with its steps, its resources a
   expect(history).toHaveLength(5);
 });
 
-test("the other site is told with both tokens, and why it cannot be read", () => {
+test("the other site is told with its token, or with why it cannot be read", () => {
   const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
   const force = { reason: "Site B burns", epoch: 3 };
-  const lost = { reachable: false, message: "connect ETIMEDOUT 192.0.2.1:6443", token: { epoch: 2, state: "Released" as const } };
+  const lost = { reachable: false, message: "connect ETIMEDOUT 192.0.2.1:6443" };
   const [state, other] = sections({ peer, force }, { token: { epoch: 3, state: "Held" }, peer: lost, observedGeneration: 1 }) ?? [];
   expect(state?.slice(-2)).toEqual([
     "  Force:    Site B burns (for epoch 3)",
@@ -39,11 +39,17 @@ test("the other site is told with both tokens, and why it cannot be read", () =>
   ]);
   expect(other).toEqual([
     "Other site:",
-    "  Read with:    Secret site-b, key kubeconfig",
-    "  Token here:   Held, epoch 3",
-    "  Token there:  Released, epoch 2",
-    "  Reachable:    no",
-    "  Message:      connect ETIMEDOUT 192.0.2.1:6443",
+    "  Read with:   Secret site-b, key kubeconfig",
+    "  Token here:  Held, epoch 3",
+    "  Reachable:   no",
+    "  Message:     connect ETIMEDOUT 192.0.2.1:6443",
+  ]);
+  const heard = { reachable: true, desiredState: "secondary", token: { epoch: 4, state: "Released" as const } };
+  expect((sections({ peer }, { peer: heard }) ?? [])[1]?.slice(2)).toEqual([
+    "  Token here:     none yet",
+    "  Token there:    Released, epoch 4",
+    "  Desired there:  secondary",
+    "  Reachable:      yes",
   ]);
 });
 

@@ -87,7 +87,7 @@ function peerLines({ spec, status }: FailoverPolicy, { paint }: SectionOptions):
   const entries: [string, string | undefined, Colour?][] = [
     ["Read with", `Secret ${name}, key ${key}`],
     ["Token here", tokenText(status?.token)],
-    ["Token there", peer && tokenText(peer.token)],
+    ["Token there", peer?.reachable ? tokenText(peer.token) : undefined],
     ["Desired there", peer?.desiredState],
     ["Reachable", peer && (peer.reachable ? "yes" : "no"), peer?.reachable ? "green" : "red"],
     ["Message", peer?.message],
