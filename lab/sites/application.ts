@@ -71,7 +71,7 @@ export async function createApplication(site: Site, options: ApplicationOptions,
     metadata: { name: "cache" },
     spec: { interval: "10m", chart: { spec: { chart: "cache", sourceRef: { kind: "HelmRepository", name: "charts" } } } },
   });
-  await until(() => runs(site, namespace, role, signal), signal);
+  await until(`the application in ${namespace} runs`, () => runs(site, namespace, role, signal), signal);
 }
 
 /** Whether every pod that is asked for is there, and every volume is what it should be. */

@@ -12,6 +12,7 @@ import { controller, type Result } from "../../src/kube/controller/controller.ts
 import { Bell } from "../../src/kube/controller/source.ts";
 import type { Log } from "../../src/kube/log.ts";
 import { VolumeReplication } from "./kinds.ts";
+import { VOLUME_FAULT } from "./names.ts";
 import type { ReplicatedStorage } from "./replicated-storage.ts";
 import { changesIn, Latest, type StandIn } from "./stand-in.ts";
 
@@ -71,7 +72,7 @@ export class CsiAddons implements StandIn {
     this.controllers = [
       controller("csi-addons", {
         // It looks at changes of the spec alone, and at its own timers.
-        watches: [changesIn(volumes, ({ metadata }) => String(metadata.generation)), this.#bell],
+        watches: [changesIn(volumes, ({ metadata }) => `${metadata.generation} ${metadata.annotations?.[VOLUME_FAULT] ?? ""}`), this.#bell],
         reconcile: (key, { signal }) => this.#reconcile(key, signal),
         log: options.log,
         workers: 32,
@@ -93,7 +94,7 @@ export class CsiAddons implements StandIn {
   async #reconcile(key: string, signal: AbortSignal): Promise<Result> {
     const volume = this.#volumes.get(key);
     if (!volume) return;
-    const fault = this.#faults.get(key);
+    const fault = this.#faults.get(key) ?? (volume.metadata.annotations?.[VOLUME_FAULT] as VolumeFault | undefined);
     if (fault === "NeverArrives") return;
     const { namespace = "" } = volume.metadata;
     const claim = await this.#claim(namespace, volume.spec.dataSource.name, signal);
@@ -208,7 +209,7 @@ export class CsiAddons implements StandIn {
 
   async #write(volume: Replication, status: Status, signal: AbortSignal): Promise<void> {
     const held = this.#volumes.get(keyOf(volume))?.status;
-    if (held && isDeepStrictEqual({ ...held, lastSyncTime: "" }, { ...status, lastSyncTime: "" })) return;
+    if (isDeepStrictEqual(held, status)) return;
     const { name, namespace = "" } = volume.metadata;
     // Without a lastSyncTime there is none any more.
     const patch = { status: { lastSyncTime: null, ...status } };

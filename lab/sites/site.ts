@@ -3,6 +3,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { crdOf } from "../../src/api/crd.ts";
+import type { CustomKind } from "../../src/api/define-kind.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
@@ -10,6 +11,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import type { Child } from "../child.ts";
+import { LabError } from "../error.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeBinaries } from "../kube/binary.ts";
 import { kwokStages, startControllers } from "../kube/control-plane.ts";
@@ -20,14 +22,12 @@ import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
 import { Flux } from "./flux.ts";
 import { CSIDriver } from "./kinds.ts";
+import { REFUSES_TO_DIE } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
 import { runStandIns } from "./stand-in.ts";
 
-/** Pods with this label stay when they are deleted, as on a node that nobody hears of. */
-export const REFUSES_TO_DIE = "lab.plumbline.dev/refuses-to-die";
-
 const NODES = ["node1", "node2"];
-const SETTLES_WITHIN_MS = 60_000;
+const SETTLES_WITHIN_MS = 120_000;
 
 export interface SiteOptions {
   /** Which site of the storage it is. */
@@ -38,6 +38,8 @@ export interface SiteOptions {
   /** Shared with the other site, if there is one. */
   storage?: ReplicatedStorage;
   times?: Partial<CsiAddonsTimes>;
+  /** Those of our kinds that it knows; the policy alone unless told otherwise. */
+  kinds?: readonly CustomKind[];
   /** Whether demotions record who still has the volume; they do unless told otherwise. */
   inspects?: boolean;
 }
@@ -58,7 +60,16 @@ export interface Site {
 
 /** Makes a bare API server a site. */
 export async function startSite(options: SiteOptions): Promise<Site> {
-  const { name, binaries, server, progress, storage = new ReplicatedStorage(), times = {}, inspects = true } = options;
+  const {
+    name,
+    binaries,
+    server,
+    progress,
+    storage = new ReplicatedStorage(),
+    times = {},
+    kinds = [FailoverPolicy],
+    inspects = true,
+  } = options;
   const { signal } = new AbortController();
   const parts: Child[] = [];
   const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
@@ -71,14 +82,14 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   };
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
-    await applyCrds(client, [crdOf(FailoverPolicy), ...(await externalCrds(progress))], signal);
+    await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
     parts.push(...(await startControllers(binaries, server, { stages: await sitesStages(binaries) })));
     await createGround(client, signal);
     const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
     const attacher = new ExternalAttacher({ client, log });
     const flux = new Flux({ client, log });
     end = await runStandIns([csiAddons, attacher, flux]);
-    await until(() => nodesReady(client, signal), signal);
+    await until("every node is ready", () => nodesReady(client, signal), signal);
     return { name, server, client, storage, csiAddons, attacher, flux, stop };
   } catch (error) {
     await stop();
@@ -122,18 +133,25 @@ const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAcc
 /** A namespace in which pods can be made. */
 export async function createNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   await client.resource(Namespace).create({ metadata: { name } }, { signal });
-  await until(async () => {
-    try {
-      return Boolean(await client.resource(ServiceAccount).get("default", { namespace: name, signal }));
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return false;
-      throw error;
-    }
-  }, signal);
+  await until(
+    `${name} has a default ServiceAccount`,
+    async () => {
+      try {
+        return Boolean(await client.resource(ServiceAccount).get("default", { namespace: name, signal }));
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return false;
+        throw error;
+      }
+    },
+    signal,
+  );
 }
 
-/** Looks until it is so. */
-export async function until(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(SETTLES_WITHIN_MS)]);
-  while (!(await isSo())) await sleep(50, undefined, { signal: within });
+/** Looks until it is so. `what` is for whoever waited in vain: `the pods of shop run`. */
+export async function until(what: string, isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new LabError("NotStarted", `It is not so within ${SETTLES_WITHIN_MS / 1000} s that ${what}`);
+    await sleep(50, undefined, { signal });
+  }
 }

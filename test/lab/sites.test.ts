@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { HelmRelease, Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
-import { REFUSES_TO_DIE } from "../../lab/sites/site.ts";
+import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Job } from "../../src/api/core/job.ts";
 import { Pod } from "../../src/api/core/pod.ts";
@@ -138,7 +138,7 @@ test.each([
   await setRole(east, namespace, "files", to);
   await becomes(east, namespace, "files", meanwhile);
   east.site.csiAddons.mend(`${namespace}/files`);
-  await becomes(east, namespace, "files", after);
+  await vi.waitFor(async () => expect(await volumeState(east, namespace, "files")).toBe(after), PATIENCE);
 });
 
 test("a volume that never arrives says nothing of what it is asked for", async () => {
