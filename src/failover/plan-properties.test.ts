@@ -117,7 +117,7 @@ describe("from any state in safe mode", () => {
         const areUp = shape.volumes.every(
           ({ spec, state, generation, completed }) => spec === "primary" && state === "Primary" && generation === 1 && completed === "True",
         );
-        if (!areUp || shape.errors.includes("VolumeReplication shop/v0")) expect(acting).toEqual([]);
+        expect(acting.length === 0 || (areUp && !shape.errors.includes("VolumeReplication shop/v0"))).toBe(true);
       }),
       { seed, numRuns: 400 },
     );
@@ -171,7 +171,7 @@ const anyRun = fc
       });
     }
     site.edit("HorizontalPodAutoscaler", site.get("HorizontalPodAutoscaler", "web"), ({ spec }) => {
-      if (selectPolicy) spec.behavior = { scaleUp: { selectPolicy: selectPolicy as "Max" } };
+      if (selectPolicy) spec.behavior = { scaleUp: { selectPolicy: selectPolicy } };
     });
     site.edit("ScaledObject", site.get("ScaledObject", "worker"), ({ metadata }) => {
       if (paused !== undefined) metadata.annotations = { "autoscaling.keda.sh/paused-replicas": paused };
@@ -184,11 +184,13 @@ const anyRun = fc
 /** What a person put there: spec and annotations, but for what says where names lead and what Flux was last asked. */
 function essence({ site }: SpecimenRun): Record<string, unknown> {
   const kept = [...site.objects].filter(([key]) => !key.startsWith("Pod") && !key.startsWith("VolumeAttachment"));
-  const annotationsOf = ({ metadata: { annotations = {} } }: KubeObject) =>
-    Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith("reconcile.fluxcd.io/")));
   return Object.fromEntries(
     kept.map(([key, { object }]) => [key, { spec: (object as { spec?: unknown }).spec, annotations: annotationsOf(object) }]),
   );
+}
+
+function annotationsOf({ metadata: { annotations = {} } }: KubeObject): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith("reconcile.fluxcd.io/")));
 }
 
 describe("a site that reacts", () => {

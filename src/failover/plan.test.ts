@@ -1,10 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shop } from "./specimen-run.ts";
-import type { Plan } from "./step.ts";
-
-const steps = ({ steps: all }: Plan) => all.map(({ name, state }) => `${name} ${state}`);
-const words = ({ steps: all }: Plan) =>
-  all.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes.map((write) => write.words));
+import { shop, steps, words } from "./specimen-run.ts";
 
 describe("the spec's diagram of a switch to secondary, in safe mode", () => {
   test("goes Flux, DNS, CronJobs, workloads in one pass, waits 5 s at a time for what writes, demotes last, and looks again every 20 s", () => {

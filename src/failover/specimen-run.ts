@@ -1,5 +1,5 @@
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
-import { plan } from "./plan.ts";
+import { plan as planOf } from "./plan.ts";
 import { report } from "./report.ts";
 import { SpecimenControllers } from "./specimen-controllers.ts";
 import { SpecimenSite } from "./specimen-site.ts";
@@ -31,7 +31,7 @@ export class SpecimenRun {
 
   /** One pass; nobody else does anything meanwhile. */
   pass(): Plan {
-    const planned = plan(this.site.observe(this.policy));
+    const planned = planOf(this.site.observe(this.policy));
     this.plans.push(planned);
     for (const write of planned.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes)) {
       this.site.write(write);
@@ -55,9 +55,20 @@ export class SpecimenRun {
   }
 }
 
-const inFlux = (kind: "kustomize" | "helm", name: string) => ({
-  labels: { [`${kind}.toolkit.fluxcd.io/name`]: name, [`${kind}.toolkit.fluxcd.io/namespace`]: "shop" },
-});
+/** `ScaleDown Wait` */
+export function steps(plan: Plan): string[] {
+  return plan.steps.map(({ name, state }) => `${name} ${state}`);
+}
+
+/** What is to be written now. */
+export function words(plan: Plan): string[] {
+  return plan.steps.filter(({ state }) => state === "Act").flatMap(({ writes }) => writes.map((write) => write.words));
+}
+
+/** The labels of what a Flux object looks after. */
+export function inFlux(kind: "kustomize" | "helm", name: string): { labels: Record<string, string> } {
+  return { labels: { [`${kind}.toolkit.fluxcd.io/name`]: name, [`${kind}.toolkit.fluxcd.io/namespace`]: "shop" } };
+}
 
 /** A site with one of everything, running as the primary. */
 export function shop(spec: Partial<FailoverPolicy["spec"]> = {}): SpecimenRun {
