@@ -60,7 +60,7 @@ interface Course {
   awaited?: { readonly written: readonly Written[]; readonly since: number } | undefined;
   /** What the last writes met with. */
   refused: readonly PolicyFailure[];
-  peer?: { readonly view: PeerView; readonly at: number } | undefined;
+  peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
   /** How often in a row something had changed under our hands. */
   overtaken: number;
 }
@@ -241,11 +241,13 @@ export class PolicyController implements Runnable {
 
   /** What is decided live rests on an answer that came after everything else was read. */
   async #askPeer(policy: FailoverPolicy, course: Course, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
-    const ageMs = performance.now() - (course.peer?.at ?? -Infinity);
+    const { generation } = policy.metadata;
+    // Something else may be wanted there too by now.
+    const ageMs = course.peer?.generation === generation ? performance.now() - (course.peer?.at ?? -Infinity) : Infinity;
     const oldestMs = policy.status?.transition?.completionTime === undefined ? PEER_MS : PEER_AT_REST_MS;
     if (course.peer && !isLive && ageMs < oldestMs) return course.peer.view;
     const view = await this.#options.peers.ask(policy, signal);
-    course.peer = { view, at: performance.now() };
+    course.peer = { view, at: performance.now(), generation };
     return view;
   }
 
