@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
-import { type Ended, plumbline } from "../support/command-line.ts";
+import { type Ended, LAUNCHER, plumbline } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
@@ -180,6 +182,27 @@ To see how it goes: plumbline failover switch web -n shop --to secondary --wait
         "plumbline: FailoverPolicy shop/slow is not secondary yet: no controller has taken it up; is plumbline controller running?",
       ),
     });
+  });
+
+  test("who stops watching stops nothing else", async () => {
+    await policy("watched");
+    const args = ["failover", "switch", "watched", "-n", namespace, "--to", "secondary", "--wait"];
+    const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
+    const said = { stdout: "", stderr: "" };
+    child.stdout.on("data", (text: Buffer) => {
+      said.stdout += text.toString();
+      // It says so a moment before it watches.
+      if (said.stdout.includes("is asked to be secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+    });
+    child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    expect({ code, stderr: said.stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(
+        "plumbline: Stopped watching; the switch goes on. To see it again: plumbline failover switch watched -n shop --to secondary --wait\n",
+      ),
+    });
+    expect((await get("watched")).spec.desiredState).toBe("secondary");
   });
 
   test("a policy that is refused is not changed, and one that the controller refuses is not waited for", async () => {

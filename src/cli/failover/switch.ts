@@ -61,8 +61,8 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
     const asked = await ask(client, policy, options.to, force, signal);
     const { generation = 0 } = asked.metadata;
     if (options.wait)
-      tellEnding(await follow(client, asked, { to: options.to, generation }, timeout * 1000), { to: options.to, generation });
-    else process.stdout.write(`To see how it goes: ${watchLine(asked)}\n`);
+      tellEnding(await follow(client, asked, { to: options.to, generation }, timeout * 1000), { to: options.to, generation }, options);
+    else process.stdout.write(`To see how it goes: ${watchLine(asked, options)}\n`);
   } finally {
     client.close();
   }
@@ -141,7 +141,7 @@ async function ask(
   }
 }
 
-function tellEnding({ is, message = "", policy }: Ending, asked: Asked): void {
+function tellEnding({ is, message = "", policy }: Ending, asked: Asked, options: SwitchOptions): void {
   const title = `FailoverPolicy ${titleOf(policy)}`;
   if (is === "complete") process.stdout.write(`${title} is ${asked.to}${figures(policy)}\n`);
   else if (is === "refused") failWith(`${title} is refused: ${message}`, EXIT.no);
@@ -149,10 +149,10 @@ function tellEnding({ is, message = "", policy }: Ending, asked: Asked): void {
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);
   else if (is === "timeout")
     failWith(
-      `${title} is not ${asked.to} yet: ${heldUpBy(policy, asked, Date.now())}. The switch goes on; to see it again: ${watchLine(policy)}`,
+      `${title} is not ${asked.to} yet: ${heldUpBy(policy, asked, Date.now())}. The switch goes on; to see it again: ${watchLine(policy, options)}`,
       EXIT.no,
     );
-  else failWith(`Stopped watching; the switch goes on. To see it again: ${watchLine(policy)}`, EXIT.unknown);
+  else failWith(`Stopped watching; the switch goes on. To see it again: ${watchLine(policy, options)}`, EXIT.unknown);
 }
 
 /** `, after 34s; the last copy was 12s old when writes stopped` */
@@ -162,6 +162,9 @@ function figures(policy: FailoverPolicy): string {
   return `${took}${made?.lossSeconds === undefined ? "" : `; the last copy was ${humanDuration(made.lossSeconds * 1000)} old when writes stopped`}`;
 }
 
-function watchLine({ metadata: { name, namespace = "" }, spec }: FailoverPolicy): string {
-  return `plumbline failover switch ${name} -n ${namespace} --to ${spec.desiredState} --wait`;
+function watchLine({ metadata: { name, namespace = "" }, spec }: FailoverPolicy, { dir, kubeconfig, context }: SwitchOptions): string {
+  const where = Object.entries({ dir, kubeconfig, context }).flatMap(([flag, value]) =>
+    value === undefined ? [] : [` --${flag} ${value}`],
+  );
+  return `plumbline failover switch ${name} -n ${namespace} --to ${spec.desiredState} --wait${where.join("")}`;
 }
