@@ -172,7 +172,8 @@ function explore(modes: Modes, perils: Perils = ALL, protocol: Partial<Protocol>
   ]);
   return new Exploring({ ...PROTOCOL, ...protocol }).explore(beginnings, perils, {
     always: perils.forces > 0 ? () => undefined : twoWriters,
-    atLast: (left, right) => twoWriters(left, right) ?? notAsWanted(left, right),
+    atLast: (left, right) =>
+      twoWriters(left, right) ?? notAsWanted(left, right) ?? (perils.flips > 0 ? undefined : notAsForced(left, right)),
   });
 }
 
@@ -192,6 +193,11 @@ function notAsWanted(left: Site, right: Site): string | undefined {
   return wrong && "It came to rest, and not as it was wanted";
 }
 
+function notAsForced(left: Site, right: Site): string | undefined {
+  const forced = [left, right].find(({ policy: { force } }) => force !== undefined);
+  return forced && !forced.workloads.on ? "The site that was forced does not write" : undefined;
+}
+
 test.for<Modes>([SAFE, ["unsafe", "unsafe"], ["safe", "unsafe"]])(
   "whatever crashes, is cut off or is wanted, never do two sites write, and at last it is as wanted (%s and %s)",
   { timeout: PATIENCE_MS },
@@ -203,13 +209,26 @@ test.for<Modes>([SAFE, ["unsafe", "unsafe"], ["safe", "unsafe"]])(
   },
 );
 
-test("after a person has forced it, at most one site writes at last", { timeout: PATIENCE_MS }, () => {
-  const { states, violation } = explore(SAFE, { flips: 1, crashes: 1, partitions: 1, forces: 1, cut: false });
+const took = (token: FailoverToken) => ({ ...nothing, take: token });
+const FORCED: Perils = { flips: 0, crashes: 1, partitions: 1, forces: 1, cut: false };
+
+test("after a person has forced a site it writes at last, and no other does", { timeout: PATIENCE_MS }, () => {
+  expect(explore(SAFE, FORCED).violation).toBeUndefined();
+  const { states, violation } = explore(SAFE, { ...FORCED, flips: 1 });
   console.log(`with force: ${states} states explored`);
   expect(violation).toBeUndefined();
 });
 
-const took = (token: FailoverToken) => ({ ...nothing, take: token });
+test("a protocol in which force takes the next epoch only is found out", { timeout: PATIENCE_MS }, () => {
+  const { violation } = explore(SAFE, FORCED, {
+    decide: (sight) => {
+      const decision = decideToken(sight);
+      return decision.forced === undefined ? decision : took(held((sight.policy.status?.token?.epoch ?? 0) + 1));
+    },
+  });
+  expect(violation).toMatch(/^The site that was forced does not write:\n/);
+});
+
 const wantsMore = ({ policy: { spec, status } }: TokenSight): boolean => spec.desiredState === "primary" && status?.token?.state !== "Held";
 
 test.for<[what: string, protocol: Partial<Protocol>]>([
