@@ -24,8 +24,25 @@ const TIMES = { promoteMs: 1_500, demoteMs: 1_500, settleMs: 1_500, pollMs: 1_00
 const SYNC_MS = 2_000;
 const GRACE_SECONDS = 5;
 
+/** What two sites are sites of. */
+export interface SitesApplication {
+  readonly namespace: string;
+  readonly policy: string;
+  readonly spec: Omit<FailoverPolicy["spec"], "desiredState" | "peer" | "force">;
+  /** Makes it where its namespace is, and waits until it runs. */
+  create(site: Site, role: Role, signal: AbortSignal): Promise<void>;
+}
+
+const OWN: SitesApplication = {
+  ...APPLICATION,
+  spec: { managedResources: MANAGED } as FailoverPolicy["spec"],
+  create: (site, role, signal) => createApplication(site, { namespace: APPLICATION.namespace, role, graceSeconds: GRACE_SECONDS }, signal),
+};
+
 export interface TwoSitesOptions {
   progress: Progress;
+  /** The lab's own, unless another is given. */
+  application?: SitesApplication;
   /** The command that runs our controller on the cluster of a kubeconfig. */
   controller: (kubeconfig: string) => readonly [string, ...string[]];
   signal: AbortSignal;
@@ -41,7 +58,7 @@ export interface TwoSites {
 }
 
 /** Two clusters as two sites of one application: the first is primary, the second follows. */
-export async function startTwoSites({ progress, controller, signal }: TwoSitesOptions): Promise<TwoSites> {
+export async function startTwoSites({ progress, controller, signal, application = OWN }: TwoSitesOptions): Promise<TwoSites> {
   const binaries = await kubeBinaries(progress);
   const memory = await memoryDirectory("sites");
   const directory = memory.path;
@@ -64,9 +81,9 @@ export async function startTwoSites({ progress, controller, signal }: TwoSitesOp
     signal.throwIfAborted();
 
     progress.step("Starting the application at both sites");
-    await inBoth((name) => startApplication(sites[name], name === "east" ? "primary" : "secondary", signal));
-    await introduce(sites, directory, signal);
-    await inBoth((name) => createPolicy(sites[name], name === "east" ? "primary" : "secondary", signal));
+    await inBoth((name) => startApplication(sites[name], application, name === "east" ? "primary" : "secondary", signal));
+    await introduce(sites, application, directory, signal);
+    await inBoth((name) => createPolicy(sites[name], application, name === "east" ? "primary" : "secondary", signal));
 
     progress.step("Starting a controller at each");
     const controllers = await inBoth(async (name) => {
@@ -82,12 +99,12 @@ export async function startTwoSites({ progress, controller, signal }: TwoSitesOp
         () => {
           for (const child of controllers)
             if (!child.running) throw new LabError("NotStarted", `${child.name} ended while starting:\n${child.logTail()}`);
-          return isComplete(sites[name], signal);
+          return isComplete(sites[name], application, signal);
         },
         signal,
       ),
     );
-    const kubeconfig = await writeKubeconfig(sites, directory);
+    const kubeconfig = await writeKubeconfig(sites, application, directory);
     progress.done();
     return { kubeconfig, directory, sites, storage, stop: () => ending.disposeAsync() };
   } catch (error) {
@@ -104,16 +121,19 @@ async function inBoth<R>(work: (name: SiteName) => Promise<R>): Promise<[R, R]> 
   return [east.value, west.value];
 }
 
-async function startApplication(site: Site, role: Role, signal: AbortSignal): Promise<void> {
-  const { namespace } = APPLICATION;
+async function startApplication(site: Site, application: SitesApplication, role: Role, signal: AbortSignal): Promise<void> {
   await Promise.all(OURS.map((name) => site.client.resource(Namespace).create({ metadata: { name } }, { signal })));
-  await createNamespace(site.client, namespace, signal);
-  await createApplication(site, { namespace, role, graceSeconds: GRACE_SECONDS }, signal);
+  await createNamespace(site.client, application.namespace, signal);
+  await application.create(site, role, signal);
 }
 
 /** Tells each site how to read the other's policy. */
-async function introduce(sites: Readonly<Record<SiteName, Site>>, directory: string, signal: AbortSignal): Promise<void> {
-  const { namespace } = APPLICATION;
+async function introduce(
+  sites: Readonly<Record<SiteName, Site>>,
+  { namespace }: SitesApplication,
+  directory: string,
+  signal: AbortSignal,
+): Promise<void> {
   await inBoth(async (name) => {
     const kubeconfig = await peerKubeconfig(sites[name === "east" ? "west" : "east"], namespace, signal);
     await writeFile(peerFile(directory, name), kubeconfig, { mode: 0o600 });
@@ -121,20 +141,23 @@ async function introduce(sites: Readonly<Record<SiteName, Site>>, directory: str
   });
 }
 
-async function createPolicy({ client }: Site, desiredState: Role, signal: AbortSignal): Promise<void> {
-  const { namespace, policy: name } = APPLICATION;
+async function createPolicy({ client }: Site, application: SitesApplication, desiredState: Role, signal: AbortSignal): Promise<void> {
+  const { namespace, policy: name } = application;
   const peer = { kubeconfigSecret: { name: PEER_SECRET, key: "kubeconfig" } };
-  const spec = { desiredState, managedResources: MANAGED, peer } as FailoverPolicy["spec"];
+  const spec: FailoverPolicy["spec"] = { ...application.spec, desiredState, peer };
   await client.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 }
 
-async function isComplete({ client }: Site, signal: AbortSignal): Promise<boolean> {
-  const { namespace, policy } = APPLICATION;
+async function isComplete({ client }: Site, { namespace, policy }: SitesApplication, signal: AbortSignal): Promise<boolean> {
   const { status } = await client.resource(FailoverPolicy).get(policy, { namespace, signal });
   return status?.conditions?.some(({ type, status }) => type === "Complete" && status === "True") ?? false;
 }
 
-async function writeKubeconfig(sites: Readonly<Record<SiteName, Site>>, directory: string): Promise<string> {
+async function writeKubeconfig(
+  sites: Readonly<Record<SiteName, Site>>,
+  { namespace }: SitesApplication,
+  directory: string,
+): Promise<string> {
   const path = join(directory, "kubeconfig");
   const each = SITES.map((name) => ({ name, server: sites[name].server }));
   const text = stringify({
@@ -145,7 +168,7 @@ async function writeKubeconfig(sites: Readonly<Record<SiteName, Site>>, director
       cluster: { server: server.url, "certificate-authority-data": Buffer.from(server.caPem).toString("base64") },
     })),
     users: each.map(({ name, server }) => ({ name, user: { token: server.token("admin") } })),
-    contexts: each.map(({ name }) => ({ name, context: { cluster: name, user: name, namespace: APPLICATION.namespace } })),
+    contexts: each.map(({ name }) => ({ name, context: { cluster: name, user: name, namespace } })),
     "current-context": SITES[0],
   });
   await writeFile(path, text, { mode: 0o600 });
