@@ -13,6 +13,18 @@ const patches = (site: SpecimenSite, desiredState: Role = "secondary") =>
   planned(site, desiredState).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
 const zero = { replicas: 0, readyReplicas: 0, availableReplicas: 0, updatedReplicas: 0 };
 
+const withSet = (desiredState: Role) => policy({ desiredState, managedResources: named("StatefulSet db", "Deployment web") });
+const down = (status: object, metadata = {}) => ({
+  ...deployment("web", { replicas: 0 }, metadata),
+  status: { observedGeneration: 1, ...zero, ...status },
+});
+const stopped = (metadata = {}) => deployment("web", { replicas: 0 }, { annotations: prior({ replicas: 3 }), ...metadata });
+const withFlux = (mode = "on") =>
+  policy({ desiredState: "primary", mode, managedResources: named("Deployment web", "Kustomization apps") });
+const inFluxWith = () => ({ ...inFlux("kustomize", "apps"), annotations: prior({ replicas: 3 }) });
+
+const owned = () => new SpecimenSite().put("Deployment", stopped(inFluxWith()));
+
 describe("a workload that is scaled down", () => {
   test("has its count remembered in the same write", () => {
     expect(patches(new SpecimenSite().put("Deployment", deployment("web", { replicas: 3 })))).toEqual([
@@ -36,24 +48,18 @@ describe("a workload that is scaled down", () => {
   test("is refused where that would delete its claims", () => {
     const db = statefulSet("db", { replicas: 2, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" } });
     const site = new SpecimenSite().put("StatefulSet", db).put("Deployment", deployment("web", { replicas: 1 }));
-    const both = (desiredState: Role) => policy({ desiredState, managedResources: named("StatefulSet db", "Deployment web") });
-    const result = plan(site.observe(both("secondary")));
+    const result = plan(site.observe(withSet("secondary")));
     expect(result.refusals.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
       "Refused: StatefulSet db deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain",
     ]);
     expect(words(result)).toEqual([]);
     expect(result.complete).toBe(false);
     // On the way up it harms nothing.
-    expect(plan(site.observe(both("primary"))).refusals).toEqual([]);
+    expect(plan(site.observe(withSet("primary"))).refusals).toEqual([]);
   });
 });
 
 describe("a workload is over", () => {
-  const down = (status: object, metadata = {}) => ({
-    ...deployment("web", { replicas: 0 }, metadata),
-    status: { observedGeneration: 1, ...zero, ...status },
-  });
-
   test.each([
     ["replicas", { replicas: 2 }, "2/0/0/0"],
     ["available", { availableReplicas: 1 }, "0/1/0/0"],
@@ -179,8 +185,6 @@ describe("autoscalers", () => {
 });
 
 describe("a workload that comes back", () => {
-  const stopped = (metadata = {}) => deployment("web", { replicas: 0 }, { annotations: prior({ replicas: 3 }), ...metadata });
-
   test("has the count that it had, and the memory goes with it", () => {
     expect(patches(new SpecimenSite().put("Deployment", stopped()), "primary")).toEqual([
       { metadata: { annotations: { [PRIOR]: null } }, spec: { replicas: 3 } },
@@ -212,16 +216,12 @@ describe("a workload that comes back", () => {
   );
 
   describe("and that Flux looks after", () => {
-    const both = (mode = "on") =>
-      policy({ desiredState: "primary", mode, managedResources: named("Deployment web", "Kustomization apps") });
     const asked = { annotations: { "reconcile.fluxcd.io/requestedAt": "t1" } };
-    const owned = () => new SpecimenSite().put("Deployment", stopped(inFluxWith()));
-    const inFluxWith = () => ({ ...inFlux("kustomize", "apps"), annotations: prior({ replicas: 3 }) });
 
     test("waits until Flux has done what it was asked for", () => {
       const site = owned().put("Kustomization", flux("apps", {}, asked));
-      expect(words(plan(site.observe(both())))).toEqual([]);
-      expect(plan(site.observe(both())).steps.find(({ name }) => name === "RestoreWorkloads")?.waits).toEqual([
+      expect(words(plan(site.observe(withFlux())))).toEqual([]);
+      expect(plan(site.observe(withFlux())).steps.find(({ name }) => name === "RestoreWorkloads")?.waits).toEqual([
         {
           kind: "Kustomization",
           namespace: "shop",
@@ -229,26 +229,28 @@ describe("a workload that comes back", () => {
           message: "Deployment shop/web is brought back by Kustomization apps, which is not through yet",
         },
       ]);
-      expect(words(plan(site.observe(both("off"))))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(words(plan(site.observe(withFlux("off"))))).toEqual(["scale Deployment shop/web from 0 to 3"]);
     });
 
     test("gets its count if Flux did not bring it back, and only forgets it if Flux did", () => {
       const handled = { ...flux("apps", {}, asked), status: { lastHandledReconcileAt: "t1" } };
       const site = owned().put("Kustomization", handled);
-      expect(words(plan(site.observe(both())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(words(plan(site.observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
       site.put("Deployment", deployment("web", { replicas: 2 }, inFluxWith()));
-      expect(words(plan(site.observe(both())))).toEqual(["forget what Deployment shop/web had before, as it runs again"]);
+      expect(words(plan(site.observe(withFlux())))).toEqual(["forget what Deployment shop/web had before, as it runs again"]);
     });
 
     test("does not wait for a Flux object that is gone, that nobody asked, or that a person suspended", () => {
-      expect(words(plan(owned().observe(both())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
-      expect(words(plan(owned().put("Kustomization", flux("apps")).observe(both())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(words(plan(owned().observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
+      expect(words(plan(owned().put("Kustomization", flux("apps")).observe(withFlux())))).toEqual([
+        "scale Deployment shop/web from 0 to 3",
+      ]);
       expect(
         words(
           plan(
             owned()
               .put("Kustomization", flux("apps", { suspend: true }, asked))
-              .observe(both()),
+              .observe(withFlux()),
           ),
         ),
       ).toEqual(["scale Deployment shop/web from 0 to 3"]);
@@ -257,7 +259,7 @@ describe("a workload that comes back", () => {
     test("waits for one that cannot be looked at", () => {
       const site = owned();
       site.errors.add("Kustomization shop/apps");
-      expect(words(plan(site.observe(both())))).toEqual([]);
+      expect(words(plan(site.observe(withFlux())))).toEqual([]);
     });
   });
 });
