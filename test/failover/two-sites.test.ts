@@ -9,7 +9,8 @@ import { silent } from "../../lab/progress.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
-import { accessFromText } from "../../src/kube/client/access.ts";
+import { builtinKind } from "../../src/api/kind.ts";
+import { accessFromText, fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { FailoverPair } from "../support/failover-pair.ts";
@@ -182,41 +183,67 @@ async function asWritten({ server }: FailoverSite["site"], namespace: string): P
   }
 }
 
-test("with what deploy/rbac/failover-peer.yaml says, the other site may read that one policy, and nothing else", async ({
+/** What becomes of each attempt: the code of its refusal, or that there was none. */
+async function outcomes(tries: Record<string, () => Promise<unknown>>): Promise<Record<string, unknown>> {
+  const came: Record<string, unknown> = {};
+  for (const [what, attempt] of Object.entries(tries)) {
+    came[what] = await attempt().then(
+      () => "allowed",
+      (refusal: unknown) => (isKubeError(refusal) ? refusal.code : refusal),
+    );
+  }
+  return came;
+}
+
+test("deploy/rbac/failover-peer.yaml lets the other site read one policy, and the controller one Secret, and no more", async ({
   onTestFinished,
 }) => {
-  const { client: admin, site } = sites[0];
+  const { client: admin, site, access } = sites[0];
   const namespace = "peer-rights";
-  await createNamespace(admin, namespace, signal);
+  await Promise.all([namespace, "plumbline-system"].map((name) => createNamespace(admin, name, signal)));
   const spec = { desiredState: "secondary" as const };
   for (const name of ["site", "other"]) await admin.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 
   const kubeconfig = await asWritten(site, namespace);
   const stored = await admin.resource(Secret).get("failover-other-site", { namespace, signal });
   expect(Buffer.from(stored.data?.["kubeconfig"] ?? "", "base64").toString()).toBe(kubeconfig);
-  const client = new KubeClient(await accessFromText(kubeconfig, "the Secret"), { retries: 0 });
-  onTestFinished(() => client.close());
-  const policies = client.resource(FailoverPolicy);
+  const peer = new KubeClient(await accessFromText(kubeconfig, "the Secret"), { retries: 0 });
+  onTestFinished(() => peer.close());
+  const policies = peer.resource(FailoverPolicy);
   const mine = { name: "site", namespace };
-  expect(await policies.get("site", { namespace, signal })).toMatchObject({ spec });
-
-  const tries: Record<string, () => Promise<unknown>> = {
+  const ofPeer = await outcomes({
+    "read it": () => policies.get("site", { namespace, signal }),
     "change it": () => policies.patch(mine, { spec: { desiredState: "primary" } }, { signal }),
     "write its token": () => policies.patchStatus(mine, { status: { token: { epoch: 9, state: "Held" } } }, { signal }),
     "delete it": () => policies.delete(mine, { signal }),
     "list policies": () => policies.list({ namespace, signal }),
     "read another": () => policies.get("other", { namespace, signal }),
-    "read secrets": () => client.resource(Secret).list({ namespace, signal }),
-  };
-  const outcomes: Record<string, unknown> = {};
-  for (const [what, attempt] of Object.entries(tries)) {
-    outcomes[what] = await attempt().then(
-      () => "nothing refused it",
-      (refusal: unknown) => (isKubeError(refusal) ? refusal.code : refusal),
-    );
-  }
-  expect(outcomes).toEqual(Object.fromEntries(Object.keys(tries).map((what) => [what, "Forbidden"])));
+    "read a secret": () => peer.resource(Secret).get("failover-other-site", { namespace, signal }),
+  });
+  expect(ofPeer).toEqual({ ...Object.fromEntries(Object.keys(ofPeer).map((what) => [what, "Forbidden"])), "read it": "allowed" });
+
+  const { ca } = await access.identity();
+  const user = { ca, token: await tokenOf(admin, "plumbline-system", "plumbline-controller") };
+  const controller = new KubeClient(fixedAccess(site.server.url, user), { retries: 0 });
+  onTestFinished(() => controller.close());
+  const secrets = controller.resource(Secret);
+  const ofController = await outcomes({
+    "read it": () => secrets.get("failover-other-site", { namespace, signal }),
+    "read another": () => secrets.get("failover-peer", { namespace, signal }),
+    "list them": () => secrets.list({ namespace, signal }),
+    "change it": () => secrets.patch({ name: "failover-other-site", namespace }, { data: {} }, { signal }),
+  });
+  expect(ofController).toEqual({ "read it": "allowed", "read another": "Forbidden", "list them": "Forbidden", "change it": "Forbidden" });
 });
+
+const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
+
+async function tokenOf(admin: KubeClient, namespace: string, name: string): Promise<string> {
+  await admin.resource(ServiceAccount).create({ metadata: { name, namespace } }, { signal });
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+  return (await admin.request<{ status: { token: string } }>("POST", path, { body, signal })).status.token;
+}
 
 test("clocks that are hours apart make no difference", async (context) => {
   vi.useFakeTimers({ toFake: ["Date"] });
