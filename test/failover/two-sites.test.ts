@@ -37,7 +37,7 @@ const isWaiting = ({ status, metadata }: FailoverPolicy) =>
   status?.observedGeneration === metadata.generation && status?.transition?.steps[0]?.name === "TakeToken" && waitsFor(status) !== "";
 const token = (write: SentWrite) => (write.body as { status?: { token?: { state: string } } }).status?.token?.state;
 
-describe.concurrent("two sites", () => {
+describe.concurrent("two sites", { timeout: 240_000 }, () => {
   test("a planned switch hands the token over, and back when both are asked at once", async (context) => {
     const pair = await twoSites(context);
     const { east, west } = pair;

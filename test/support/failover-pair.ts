@@ -12,7 +12,7 @@ import { TestController, type TestControllerOptions } from "./failover-controlle
 import type { FailoverSite } from "./failover-site.ts";
 
 const { signal } = new AbortController();
-const PATIENCE = { timeout: 60_000, interval: 100 };
+const PATIENCE = { timeout: 90_000, interval: 100 };
 
 type Spec = Partial<FailoverPolicy["spec"]>;
 
