@@ -14,7 +14,7 @@ let site: FailoverSite;
 let policies: PolicyWatch;
 
 beforeAll(async () => {
-  site = await failoverSite("failover-kill");
+  site = await failoverSite("failover-kill", { times: { pollMs: 1_000 } });
   policies = new PolicyWatch(site.client);
 });
 afterAll(async () => {
@@ -106,4 +106,4 @@ test("killed after any single write, in either mode and direction, the next cont
   console.info(`killed at ${points.length} points, both ways`);
   expect(new Set(grounds.flatMap(({ verbs }) => [...verbs]))).toEqual(new Set(["patch", "patchStatus"]));
   for (const ground of grounds) await ground.stop();
-});
+}, 300_000);

@@ -167,11 +167,16 @@ export class PolicyWatch {
     this.#cache.start(this.#stop.signal);
   }
 
-  /** Until the policy `site` of the namespace is as it should be. `look` sees what it says on the way. */
-  async until(namespace: string, isSo: (policy: FailoverPolicy) => boolean, look: (status: FailoverStatus) => void = () => {}) {
+  /** Until the policy of the namespace is as it should be. `look` sees what it says on the way. */
+  async until(
+    namespace: string,
+    isSo: (policy: FailoverPolicy) => boolean,
+    look: (status: FailoverStatus) => void = () => {},
+    name = "site",
+  ): Promise<FailoverPolicy> {
     const found = Promise.withResolvers<FailoverPolicy>();
     const unsubscribe = this.#cache.subscribe(({ type, object }) => {
-      if (type === "deleted" || object.metadata.namespace !== namespace || object.metadata.name !== "site") return;
+      if (type === "deleted" || object.metadata.namespace !== namespace || object.metadata.name !== name) return;
       if (object.status) look(object.status);
       if (isSo(object)) found.resolve(object);
     });
@@ -186,6 +191,15 @@ export class PolicyWatch {
   async complete(namespace: string, generation: number, look?: (status: FailoverStatus) => void): Promise<FailoverStatus> {
     const { status = {} } = await this.until(namespace, (policy) => isComplete(policy, generation), look);
     return status;
+  }
+
+  async gone(namespace: string): Promise<void> {
+    const gone = Promise.withResolvers<void>();
+    const unsubscribe = this.#cache.subscribe(({ type, object }) => {
+      if (type === "deleted" && object.metadata.namespace === namespace) gone.resolve();
+    });
+    await gone.promise;
+    unsubscribe();
   }
 
   stop(): void {
