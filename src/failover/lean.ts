@@ -48,7 +48,7 @@ const LEAN = {
     metadata,
     spec: {
       selector: spec.selector,
-      ...only(spec, "replicas", "persistentVolumeClaimRetentionPolicy"),
+      ...only(spec, "replicas", "podManagementPolicy", "persistentVolumeClaimRetentionPolicy"),
       ...(spec.volumeClaimTemplates && {
         volumeClaimTemplates: spec.volumeClaimTemplates.map(({ metadata: { name } }) => ({ metadata: { name } })),
       }),

@@ -55,7 +55,9 @@ describe("a workload that is scaled down", () => {
     expect(words(result)).toEqual([]);
     expect(result.complete).toBe(false);
     // On the way up it harms nothing.
-    expect(plan(site.observe(withSet("primary"))).refusals).toEqual([]);
+    const up = plan(site.observe(withSet("primary")));
+    expect(up.refusals).toEqual([]);
+    expect(up.resources[0]?.message).toBe("The next switch to secondary will be refused: whenScaled is Delete");
   });
 });
 
@@ -116,6 +118,22 @@ describe("a workload is over", () => {
     expect(steps(result)).toContain("AwaitTermination Wait");
     expect(result.complete).toBe(false);
   });
+
+  test.each([
+    ["OrderedReady", undefined, ", which stops none while only 0 of 2 are ready,"],
+    ["OrderedReady", "2026-11-16T12:00:30Z", ""],
+    ["Parallel", undefined, ""],
+  ] as const)(
+    "a StatefulSet that stops its pods %s, one ending %s, says if it cannot go on",
+    (podManagementPolicy, deletionTimestamp, stall) => {
+      const db = { ...statefulSet("db", { replicas: 0, podManagementPolicy }), status: { observedGeneration: 1, ...zero, replicas: 2 } };
+      const site = new SpecimenSite()
+        .put("StatefulSet", db)
+        .put("Pod", pod("db-0"), pod("db-1", deletionTimestamp ? { deletionTimestamp } : {}));
+      const { steps: all } = plan(site.observe(policy({ managedResources: named("StatefulSet db") })));
+      expect(all.flatMap(({ waits }) => waits)[0]?.message).toBe(`Pod shop/db-0 belongs to StatefulSet db${stall} and runs on node n1`);
+    },
+  );
 
   test("a StatefulSet says so in its own name", () => {
     const db = { ...statefulSet("db", { replicas: 0 }), status: { observedGeneration: 1, ...zero, replicas: 1 } };

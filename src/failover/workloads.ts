@@ -39,7 +39,8 @@ export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: nu
 export function unterminated(observed: Observed): Wait[] {
   return found(observed, KINDS).flatMap(({ resource, object }) => {
     const { items: pods, waits } = podsOf(observed, resource, object);
-    const left = pods.map((pod) => podWait(pod, `belongs to ${resource.kind} ${resource.name}`, observed.now));
+    const why = `belongs to ${resource.kind} ${resource.name}${stallOf(object, pods)}`;
+    const left = pods.map((pod) => podWait(pod, why, observed.now));
     if (waits.length > 0 || left.length > 0) return waits.concat(left);
     return isDown(object) ? [] : [waitFor(resource, counts(resource.kind, object))];
   });
@@ -93,12 +94,17 @@ function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>,
   const memory = recall(object, "replicas");
   const replicas = object.spec.replicas ?? 1;
   const fate = to === "primary" ? onTheWayUp(object, memory.is) : undefined;
-  if (replicas > 0) return { resource, state: "Active", ...owned };
-  if (!isRunning(observed, resource, object)) return { resource, state: "Scaled Down", ...(fate && { message: fate }), ...owned };
-  const pods = podsOf(observed, resource, object).items.map(({ metadata }) => metadata.name);
-  const message =
-    pods.length > 0 ? `${pods.length === 1 ? "Pod" : "Pods"} ${pods.join(", ")} not gone yet` : "Its status is of an earlier generation";
-  return { resource, state: "Scaling Down", error: counts(resource.kind, object), message, ...owned };
+  const rest = { ...(fate !== undefined && { message: fate }), ...owned };
+  if (replicas > 0) return { resource, state: "Active", ...rest };
+  if (!isRunning(observed, resource, object)) return { resource, state: "Scaled Down", ...rest };
+  const message = whatIsLeft(podsOf(observed, resource, object).items, object);
+  return { resource, state: "Scaling Down", error: counts(resource.kind, object), ...(message !== undefined && { message }), ...owned };
+}
+
+function whatIsLeft(pods: readonly Pod[], object: Deployment | StatefulSet): string | undefined {
+  const names = pods.map(({ metadata }) => metadata.name);
+  if (names.length > 0) return `${names.length === 1 ? "Pod" : "Pods"} ${names.join(", ")} not gone yet`;
+  return isCurrent(object) ? undefined : "Its status is of an earlier generation";
 }
 
 function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {
@@ -115,11 +121,25 @@ function podsOf(
   return { items: items.filter((pod) => mayWrite(pod) && selects(spec.selector, pod.metadata.labels ?? {})), waits };
 }
 
+/** A StatefulSet that stops its pods in order stops none while another is not ready. */
+function stallOf({ spec, status = {} }: Deployment | StatefulSet, pods: readonly Pod[]): string {
+  const { readyReplicas = 0, replicas = 0 } = status;
+  const isOrdered = "podManagementPolicy" in spec && spec.podManagementPolicy === "OrderedReady";
+  const isMoving = pods.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  return isOrdered && !isMoving && readyReplicas < replicas
+    ? `, which stops none while only ${readyReplicas} of ${replicas} are ready,`
+    : "";
+}
+
 /** The spec's own check, at the current generation. */
-function isDown({ metadata, spec, status = {} }: Deployment | StatefulSet): boolean {
-  const { replicas = 0, availableReplicas = 0, readyReplicas = 0, updatedReplicas = 0, observedGeneration = 0 } = status;
-  const counted = replicas + availableReplicas + readyReplicas + updatedReplicas;
-  return spec.replicas === 0 && counted === 0 && observedGeneration >= (metadata.generation ?? 0);
+function isDown(object: Deployment | StatefulSet): boolean {
+  const { spec, status = {} } = object;
+  const { replicas = 0, availableReplicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
+  return spec.replicas === 0 && replicas + availableReplicas + readyReplicas + updatedReplicas === 0 && isCurrent(object);
+}
+
+function isCurrent({ metadata, status }: Deployment | StatefulSet): boolean {
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }
 
 function counts(kind: WorkloadKind, { status = {} }: Deployment | StatefulSet): string {
