@@ -1,5 +1,6 @@
 import { Job } from "../api/core/job.ts";
-import { called, change, found, listed, namespacesOf, sightings, unfoundState, unseen, type Finding } from "./looking.ts";
+import type { Role } from "../api/failover/failover-policy.ts";
+import { called, change, found, listed, namespacesOf, sightings, suspendState, unfoundState, unseen, type Finding } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Observed } from "./observed.ts";
 import { mayWrite, podWait } from "./pods.ts";
@@ -63,12 +64,8 @@ export function runningJobs(observed: Observed): Wait[] {
   return [...waits, ...pods];
 }
 
-export function cronJobStates(observed: Observed): ResourceState[] {
-  return sightings(observed, KIND).map((sighting) => {
-    const { resource, look } = sighting;
-    const suspended = "found" in look && look.found.spec.suspend === true;
-    return unfoundState(sighting) ?? { resource, state: suspended ? "Suspended" : "Active" };
-  });
+export function cronJobStates(observed: Observed, to: Role): ResourceState[] {
+  return sightings(observed, KIND).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
 }
 
 function cronJobs({ managed }: Observed) {

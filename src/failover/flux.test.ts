@@ -28,7 +28,12 @@ describe("suspending Flux", () => {
       .put("Kustomization", flux("apps", { suspend: true }));
     expect(patches(site, "secondary")).toEqual([]);
     expect(patches(site, "primary")).toEqual([]);
-    expect(plan(site.observe(both("primary"))).complete).toBe(true);
+    const up = plan(site.observe(both("primary")));
+    expect(up.complete).toBe(true);
+    expect(up.resources.map(({ state, message }) => `${state}: ${message}`)).toEqual([
+      "Suspended: Left suspended: it was so before",
+      "Suspended: Left suspended: it was so before",
+    ]);
   });
 
   test("is done again when a parent has taken it back, with what was remembered first", () => {
@@ -36,6 +41,10 @@ describe("suspending Flux", () => {
       .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }));
     expect(patches(site, "secondary")).toEqual([{ spec: { suspend: true } }]);
+    expect(plan(site.observe(both())).resources[0]).toMatchObject({
+      state: "Active",
+      message: "Somebody else resumed it; it is suspended again",
+    });
   });
 
   test.each([

@@ -1,6 +1,7 @@
+import type { Role } from "../api/failover/failover-policy.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { FluxObject } from "./external.ts";
-import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
+import { called, change, found, sightings, suspendState, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Observed } from "./observed.ts";
 import type { ResourceState, Wait } from "./step.ts";
@@ -66,13 +67,8 @@ export function isThrough({ look }: Sighting<FluxKind>): boolean {
   return recall(look.found, "suspend").is !== "there" && (look.found.spec.suspend === true || hasAnswered(look.found));
 }
 
-export function fluxStates(observed: Observed): ResourceState[] {
-  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? stateOf(sighting));
-}
-
-function stateOf({ resource, look }: Sighting<FluxKind>): ResourceState {
-  const suspended = "found" in look && look.found.spec.suspend === true;
-  return { resource, state: suspended ? "Suspended" : "Active" };
+export function fluxStates(observed: Observed, to: Role): ResourceState[] {
+  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
 }
 
 function hasAnswered(object: FluxObject): boolean {
@@ -80,9 +76,8 @@ function hasAnswered(object: FluxObject): boolean {
   return asked === undefined || (object.status?.lastHandledReconcileAt === asked && !isBusy(object));
 }
 
-/** One that only waits for its next try, or for what it depends on, keeps the condition too; its reason, or Ready, tells it apart. */
+/** One that waits for its next try, or for what it depends on, keeps the condition too, but is not Ready. */
 function isBusy({ status }: FluxObject): boolean {
-  const conditions = new Map((status?.conditions ?? []).map((condition) => [condition.type, condition]));
-  const reconciling = conditions.get("Reconciling");
-  return reconciling?.status === "True" && reconciling.reason !== "ProgressingWithRetry" && conditions.get("Ready")?.status !== "False";
+  const valueOf = (type: string) => status?.conditions?.find((condition) => condition.type === type)?.status;
+  return valueOf("Reconciling") === "True" && valueOf("Ready") !== "False";
 }

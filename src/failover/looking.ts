@@ -1,5 +1,6 @@
-import type { ManagedKind } from "../api/failover/failover-policy.ts";
+import type { ManagedKind, Role } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
+import { PRIOR } from "./memory.ts";
 import type { Look, Managed, ManagedObjects, Observed } from "./observed.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
 
@@ -86,6 +87,20 @@ export function lookFailure({ resource, look }: Sighting<ManagedKind>): PolicyFa
   return look.absent === "kind"
     ? { ...failure, reason: "KindNotInstalled", message: `This cluster does not know the kind ${kind}` }
     : { ...failure, reason: "NotFound", message: `${kind} does not exist` };
+}
+
+/** What the status says of what can be suspended. */
+export function suspendState({ resource, look }: Sighting<"CronJob" | "HelmRelease" | "Kustomization">, to: Role): ResourceState {
+  const object = "found" in look ? look.found : undefined;
+  const isRemembered = object?.metadata.annotations?.[PRIOR] !== undefined;
+  if (object?.spec.suspend === true) {
+    return { resource, state: "Suspended", ...(to === "primary" && !isRemembered && { message: "Left suspended: it was so before" }) };
+  }
+  return {
+    resource,
+    state: "Active",
+    ...(to === "secondary" && isRemembered && { message: "Somebody else resumed it; it is suspended again" }),
+  };
 }
 
 /** What the status says of a resource that was not found. */

@@ -116,8 +116,8 @@ function statesOf(observed: Observed, to: Plan["to"]): ResourceState[] {
   const states = [
     ...volumeStates(observed, to),
     ...workloadStates(observed, to),
-    ...cronJobStates(observed),
-    ...fluxStates(observed),
+    ...cronJobStates(observed, to),
+    ...fluxStates(observed, to),
     ...dnsStates(observed),
   ];
   const byResource = new Map(states.map((state) => [state.resource, state]));

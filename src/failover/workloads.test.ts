@@ -34,7 +34,9 @@ describe("a workload that is scaled down", () => {
 
   test("keeps what was remembered first, however often it is scaled up meanwhile", () => {
     const lifted = deployment("web", { replicas: 1 }, { annotations: prior({ replicas: 5 }) });
-    expect(patches(new SpecimenSite().put("Deployment", lifted))).toEqual([{ spec: { replicas: 0 } }]);
+    const site = new SpecimenSite().put("Deployment", lifted);
+    expect(patches(site)).toEqual([{ spec: { replicas: 0 } }]);
+    expect(planned(site).resources[0]).toMatchObject({ state: "Active", message: "Somebody else scaled it up; it is scaled down again" });
   });
 
   test("at 0 already is left alone, and there is nothing to remember", () => {

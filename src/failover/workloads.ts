@@ -93,7 +93,7 @@ function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>,
   const owned = ownersInFlux(observed, object).length > 0 ? { fluxOwned: true as const } : {};
   const memory = recall(object, "replicas");
   const replicas = object.spec.replicas ?? 1;
-  const fate = to === "primary" ? onTheWayUp(object, memory.is) : undefined;
+  const fate = to === "primary" ? onTheWayUp(object, memory.is) : onTheWayDown(replicas, memory.is);
   const rest = { ...(fate !== undefined && { message: fate }), ...owned };
   if (replicas > 0) return { resource, state: "Active", ...rest };
   if (!isRunning(observed, resource, object)) return { resource, state: "Scaled Down", ...rest };
@@ -105,6 +105,10 @@ function whatIsLeft(pods: readonly Pod[], object: Deployment | StatefulSet): str
   const names = pods.map(({ metadata }) => metadata.name);
   if (names.length > 0) return `${names.length === 1 ? "Pod" : "Pods"} ${names.join(", ")} not gone yet`;
   return isCurrent(object) ? undefined : "Its status is of an earlier generation";
+}
+
+function onTheWayDown(replicas: number, memory: "none" | "unreadable" | "there"): string | undefined {
+  return replicas > 0 && memory !== "none" ? "Somebody else scaled it up; it is scaled down again" : undefined;
 }
 
 function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {
