@@ -7,7 +7,7 @@ const KIND = ["VirtualService"] as const;
 const VALUE: Record<Role, string> = { primary: "dns-controller", secondary: "ignore" };
 
 /** The key while nothing else is configured. external-dns from 0.22 on has another prefix by default. */
-export const DNS_ANNOTATION = "external-dns.alpha.kubernetes.io/controller";
+const DNS_ANNOTATION = "external-dns.alpha.kubernetes.io/controller";
 
 /** Names lead to the primary site only: external-dns leaves alone what carries any other value than its own. */
 export function updateDns(observed: Observed, to: Role): Finding {

@@ -5,7 +5,7 @@ import { keyOf, type KubeObject } from "../api/kind.ts";
 export const PRIOR = "plumbline.dev/failover-prior";
 
 /** The epoch under which an object was last stopped. See `fence` of a token decision. */
-export const EPOCH = "plumbline.dev/failover-epoch";
+const EPOCH = "plumbline.dev/failover-epoch";
 
 /** What is remembered, by its name in the annotation. Null: the field was not there, and is restored by removing it. */
 interface Priors {

@@ -4,7 +4,7 @@ import type { Condition } from "../api/kind.ts";
 import { plan, tokenFacts } from "./plan.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import { steps, words } from "./specimen-run.ts";
-import { condition, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
+import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
 
 type Overrides = NonNullable<Parameters<typeof volume>[2]>;
 
@@ -178,6 +178,17 @@ describe("before a volume is demoted", () => {
     ]);
     expect(words(result)).toEqual([]);
   });
+});
+
+test("two of three that are primary bring nothing back", () => {
+  const site = new SpecimenSite()
+    .put("VolumeReplication", volume("a", "primary"), volume("b", "primary"), volume("c", "primary", { status: { state: "Secondary" } }))
+    .put("Deployment", deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } }));
+  const resources = named("VolumeReplication a", "VolumeReplication b", "VolumeReplication c", "Deployment web");
+  const result = plan(site.observe(policy({ desiredState: "primary", managedResources: resources })));
+  expect(words(result)).toEqual([]);
+  expect(steps(result)).toContain("RestoreWorkloads Pending");
+  expect(result.requeueAfterMs).toBe(5_000);
 });
 
 describe("a volume that somebody else moved", () => {
