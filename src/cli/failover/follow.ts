@@ -26,7 +26,12 @@ const TICK_MS = 1_000;
 const UNSEEN_MS = 15_000;
 
 /** Shows how a switch goes until it is over, or somebody has seen enough; the switch does not mind. */
-export async function follow(client: KubeClient, policy: FailoverPolicy, asked: Asked, timeoutMs: number): Promise<Ending> {
+export async function follow(
+  client: KubeClient,
+  policy: FailoverPolicy,
+  asked: Asked,
+  { timeoutMs, onSeen }: { timeoutMs: number; onSeen?: (policy: FailoverPolicy) => void },
+): Promise<Ending> {
   const began = Date.now();
   const ending = Promise.withResolvers<Ending>();
   const over = new AbortController();
@@ -36,6 +41,7 @@ export async function follow(client: KubeClient, policy: FailoverPolicy, asked: 
   const look = (seen: FailoverPolicy) => {
     latest = seen;
     view.show(seen);
+    onSeen?.(seen);
     const standing = standingOf(seen, asked);
     if (standing.is !== "unseen" && standing.is !== "running") end(standing.is, "message" in standing ? standing.message : undefined);
   };

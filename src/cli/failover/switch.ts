@@ -61,7 +61,11 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
     const asked = await ask(client, policy, options.to, force, signal);
     const { generation = 0 } = asked.metadata;
     if (options.wait)
-      tellEnding(await follow(client, asked, { to: options.to, generation }, timeout * 1000), { to: options.to, generation }, options);
+      tellEnding(
+        await follow(client, asked, { to: options.to, generation }, { timeoutMs: timeout * 1000 }),
+        { to: options.to, generation },
+        options,
+      );
     else process.stdout.write(`To see how it goes: ${watchLine(asked, options)}\n`);
   } finally {
     client.close();

@@ -55,7 +55,7 @@ async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promis
   await whileUp(lab, asked);
 }
 
-function controllerOn(kubeconfig: string): readonly [string, ...string[]] {
+export function controllerOn(kubeconfig: string): readonly [string, ...string[]] {
   const program = [...process.execArgv, process.argv[1] ?? "", "controller"];
   return [process.execPath, ...program, "--kubeconfig", kubeconfig, "--webhook-mode", "disabled", "--health-address", "127.0.0.1:0"];
 }
