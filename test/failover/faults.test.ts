@@ -9,7 +9,6 @@ import { Namespace } from "../../src/api/core/namespace.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { crdOf } from "../../src/api/crd.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
-import type { KubeObject } from "../../src/api/kind.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer } from "../support/api-server.ts";
 import { comparable, PolicyWatch, type SentWrite, TestController, want } from "../support/failover-controller.ts";
@@ -228,7 +227,7 @@ test("kinds that the cluster does not have are failures of their resources, and 
 
   await applyCrds(client, await externalCrds(silent), signal);
   const hosts = { spec: { hosts: ["web.example.org"], http: [{ route: [{ destination: { host: "web" } }] }] } };
-  await client.resource(VirtualService).create({ metadata: { name: "web", namespace: "shop" }, ...hosts } as KubeObject, { signal });
+  await client.resource(VirtualService).create({ metadata: { name: "web", namespace: "shop" }, ...hosts }, { signal });
   await watch.complete("shop", 1);
   expect(controller.changes).toEqual(["VirtualService web"]);
   watch.stop();

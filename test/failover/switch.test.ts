@@ -21,14 +21,11 @@ afterAll(async () => {
 const DNS = "external-dns.alpha.kubernetes.io/controller";
 const PRIOR = "plumbline.dev/failover-prior";
 const DOWN = ["Deployment web", "Deployment api", "Deployment cache", "StatefulSet db"];
-const TO_SECONDARY = [
-  ...["Kustomization site", "HelmRelease cache", "VirtualService web", "CronJob report", "Job report-1"],
-  ...[...DOWN, "VolumeReplication data-db-0", "VolumeReplication files"],
-];
-const TO_PRIMARY = [
-  ...["VolumeReplication data-db-0", "VolumeReplication files", "VirtualService web", "CronJob report", "Job report-1"],
-  ...["Kustomization site", "HelmRelease cache", "Deployment web", "StatefulSet db"],
-];
+const VOLUMES = ["VolumeReplication data-db-0", "VolumeReplication files"];
+const FLUX = ["Kustomization site", "HelmRelease cache"];
+const JOBS = ["CronJob report", "Job report-1"];
+const TO_SECONDARY = [...FLUX, "VirtualService web", ...JOBS, ...DOWN, ...VOLUMES];
+const TO_PRIMARY = [...VOLUMES, "VirtualService web", ...JOBS, ...FLUX, "Deployment web", "StatefulSet db"];
 const STEPS = {
   secondary: ["SuspendFlux", "UpdateDNS", "SuspendCronJobs", "ScaleDown", "AwaitTermination", "DemoteVolumes", "AwaitVolumes"],
   primary: ["PromoteVolumes", "UpdateDNS", "ResumeCronJobs", "AwaitVolumes", "ResumeJobs", "ResumeFlux", "RestoreWorkloads"],

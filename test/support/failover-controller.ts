@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ReadObject } from "../../lab/sites/application.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";

@@ -54,7 +54,7 @@ export class NamespacedCaches<T extends KubeObject> {
     if (!followed || followed.cache.synced) return;
     const left = followed.since + patienceMs - performance.now();
     if (left <= 0) return;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(left)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(left))]);
     await followed.cache.waitForSync(limit).catch(() => signal.throwIfAborted());
   }
 
