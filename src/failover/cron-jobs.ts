@@ -3,7 +3,7 @@ import type { Role } from "../api/failover/failover-policy.ts";
 import { called, change, found, listed, namespacesOf, sightings, suspendState, unfoundState, unseen, type Finding } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Observed } from "./observed.ts";
-import { mayWrite, podWait } from "./pods.ts";
+import { allWriters, podWait } from "./pods.ts";
 import type { ResourceState, Wait } from "./step.ts";
 
 const KIND = ["CronJob"] as const;
@@ -54,8 +54,8 @@ export function runningJobs(observed: Observed): Wait[] {
   const { items, waits } = jobsOf(observed);
   const names = new Set(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
   const pods = namespacesOf(cronJobs(observed)).flatMap((namespace) => {
-    const { items: all, waits: unknown } = listed(observed.pods(namespace), "Pod", namespace);
-    const running = all.filter(mayWrite).flatMap((pod) => {
+    const { items: all, waits: unknown } = allWriters(observed, namespace);
+    const running = all.flatMap((pod) => {
       const job = pod.metadata.ownerReferences?.find(({ kind }) => kind === "Job")?.name;
       return job !== undefined && names.has(`${namespace}/${job}`) ? [podWait(pod, `belongs to Job ${job}`, observed.now)] : [];
     });

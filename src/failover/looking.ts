@@ -47,6 +47,31 @@ export function listed<T>(look: Look<readonly T[]>, kind: string, namespace?: st
   return { items: [], waits: [{ kind, ...place, name: "*", message: `${kind} objects cannot be listed: ${look.error}` }] };
 }
 
+/** Sorted once for as long as what was observed lasts: a plan asks for the same from many sides. */
+export function perObserved<T>(make: (observed: Observed, namespace: string) => T): (observed: Observed, namespace: string) => T {
+  const made = new WeakMap<Observed, Map<string, T>>();
+  return (observed, namespace) => {
+    const places = made.get(observed) ?? new Map<string, T>();
+    made.set(observed, places);
+    const known = places.get(namespace) ?? make(observed, namespace);
+    places.set(namespace, known);
+    return known;
+  };
+}
+
+/** Each item under all of its keys, once each. */
+export function grouped<T>(items: readonly T[], keysOf: (item: T) => readonly string[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    for (const key of new Set(keysOf(item))) {
+      const group = groups.get(key);
+      if (group) group.push(item);
+      else groups.set(key, [item]);
+    }
+  }
+  return groups;
+}
+
 export function namespacesOf(resources: readonly { readonly namespace: string }[]): string[] {
   return [...new Set(resources.map(({ namespace }) => namespace))];
 }

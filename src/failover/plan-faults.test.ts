@@ -41,11 +41,14 @@ describe("something that is missing", () => {
     expect(plan(site.observe(data("secondary"))).complete).toBe(true);
   });
 
-  test("a VolumeReplication holds up no demotion of others, and no workload comes back without it", () => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary")).put("CronJob", cronJob("nightly"));
+  test("a VolumeReplication holds up no demotion of others, and without it nobody is led here and nothing comes back", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "primary"))
+      .put("CronJob", cronJob("nightly", { suspend: true }, { annotations: { "plumbline.dev/failover-prior": '{"suspend":false}' } }))
+      .put("VirtualService", { metadata: { name: "web", namespace: "shop" } });
     expect(words(plan(site.observe(data("secondary", "VolumeReplication gone"))))).toEqual(["demote VolumeReplication shop/data"]);
     site.put("VolumeReplication", volume("data", "secondary"));
-    const up = plan(site.observe(data("primary", "VolumeReplication gone", "CronJob nightly")));
+    const up = plan(site.observe(data("primary", "VolumeReplication gone", "CronJob nightly", "VirtualService web")));
     expect(words(up)).toEqual(["promote VolumeReplication shop/data"]);
     expect(up.steps.find(({ name }) => name === "AwaitVolumes")?.waits.map(({ message }) => message)).toContain(
       "VolumeReplication gone does not exist",

@@ -1,20 +1,57 @@
+import { type LabelSelector, selects } from "../api/core/label-selector.ts";
 import type { Pod } from "../api/core/pod.ts";
 import { keyOf } from "../api/kind.ts";
+import { grouped, listed, perObserved } from "./looking.ts";
+import type { Observed } from "./observed.ts";
 import type { Wait } from "./step.ts";
 
 /**
  * Whether a pod may still write. One that ran to its end may not, and it stays where nobody removes it: whoever waited for that would wait for ever.
  * One that is being deleted may, whatever its phase, until it is gone: only then are its volumes unmounted.
  */
-export function mayWrite({ metadata, status }: Pod): boolean {
+function mayWrite({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined || (status?.phase !== "Succeeded" && status?.phase !== "Failed");
 }
 
-export function mounts(pod: Pod, claim: string): boolean {
-  return (pod.spec.volumes ?? []).some(
-    ({ name, persistentVolumeClaim, ephemeral }) =>
-      persistentVolumeClaim?.claimName === claim || (ephemeral !== undefined && `${pod.metadata.name}-${name}` === claim),
-  );
+/** The pods of a namespace that may write, by the claims that they mount and by their labels. */
+const writers = perObserved((observed: Observed, namespace: string) => {
+  const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
+  const all = items.filter(mayWrite);
+  return {
+    waits,
+    all,
+    byClaim: grouped(all, claimsOf),
+    byLabel: grouped(all, ({ metadata: { labels = {} } }) => Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
+  };
+});
+
+interface Writers {
+  readonly items: readonly Pod[];
+  readonly waits: readonly Wait[];
+}
+
+export function allWriters(observed: Observed, namespace: string): Writers {
+  const { all, waits } = writers(observed, namespace);
+  return { items: all, waits };
+}
+
+export function writersOn(observed: Observed, namespace: string, claim: string): Writers {
+  const { byClaim, waits } = writers(observed, namespace);
+  return { items: byClaim.get(claim) ?? [], waits };
+}
+
+export function writersOf(observed: Observed, namespace: string, selector: LabelSelector): Writers {
+  const { all, byLabel, waits } = writers(observed, namespace);
+  const [label] = Object.entries(selector.matchLabels ?? {});
+  const candidates = label ? (byLabel.get(`${label[0]}=${label[1]}`) ?? []) : all;
+  return { items: candidates.filter(({ metadata }) => selects(selector, metadata.labels ?? {})), waits };
+}
+
+function claimsOf({ metadata, spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim) return [persistentVolumeClaim.claimName];
+    return ephemeral ? [`${metadata.name}-${name}`] : [];
+  });
 }
 
 /** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */

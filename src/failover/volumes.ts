@@ -1,10 +1,10 @@
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import type { VolumeReplication } from "./external.ts";
-import { called, change, found, listed, sightings, unfoundState, unseen, waitFor, type Finding } from "./looking.ts";
+import { called, change, found, grouped, listed, perObserved, sightings, unfoundState, unseen, waitFor, type Finding } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Managed, Observed } from "./observed.ts";
-import { mayWrite, mounts, podWait } from "./pods.ts";
+import { podWait, writersOn } from "./pods.ts";
 import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
 
 const KIND = ["VolumeReplication"] as const;
@@ -39,25 +39,31 @@ export function volumesInUse(observed: Observed): Wait[] {
 }
 
 function mountedBy(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
-  const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
   const claim = spec.dataSource.name;
-  const pods = items.filter((pod) => mayWrite(pod) && mounts(pod, claim));
-  return [...waits, ...pods.map((pod) => podWait(pod, `mounts claim ${claim} of VolumeReplication ${name}`, observed.now))];
+  const { items, waits } = writersOn(observed, namespace, claim);
+  return [...waits, ...items.map((pod) => podWait(pod, `mounts claim ${claim} of VolumeReplication ${name}`, observed.now))];
 }
 
+const claims = perObserved((observed: Observed, namespace: string) => {
+  const { items, waits } = listed(observed.claims(namespace), "PersistentVolumeClaim", namespace);
+  return { volumeOf: new Map(items.map(({ metadata, spec }) => [metadata.name, spec.volumeName])), waits };
+});
+
+const attachments = perObserved((observed: Observed) => {
+  const { items, waits } = listed(observed.attachments(), "VolumeAttachment");
+  return { ofVolume: grouped(items, ({ spec: { source } }) => [source.persistentVolumeName ?? ""]), waits };
+});
+
 function attachedTo(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
-  const claims = listed(observed.claims(namespace), "PersistentVolumeClaim", namespace);
-  const attachments = listed(observed.attachments(), "VolumeAttachment");
-  const volume = claims.items.find(({ metadata }) => metadata.name === spec.dataSource.name)?.spec.volumeName;
-  const left = volume === undefined ? [] : attachments.items.filter(({ spec: { source } }) => source.persistentVolumeName === volume);
+  const { volumeOf, waits: unknown } = claims(observed, namespace);
+  const { ofVolume, waits } = attachments(observed, "");
+  const volume = volumeOf.get(spec.dataSource.name);
+  const left = volume === undefined ? [] : (ofVolume.get(volume) ?? []);
+  const message = (node: string) => `Volume ${volume} of VolumeReplication ${namespace}/${name} is still attached to node ${node}`;
   return [
-    ...claims.waits,
-    ...attachments.waits,
-    ...left.map((attachment) => ({
-      kind: "VolumeAttachment",
-      name: attachment.metadata.name,
-      message: `Volume ${volume} of VolumeReplication ${namespace}/${name} is still attached to node ${attachment.spec.nodeName}`,
-    })),
+    ...unknown,
+    ...waits,
+    ...left.map((attachment) => ({ kind: "VolumeAttachment", name: attachment.metadata.name, message: message(attachment.spec.nodeName) })),
   ];
 }
 

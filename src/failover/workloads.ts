@@ -1,14 +1,13 @@
 import type { Deployment } from "../api/core/deployment.ts";
-import { selects } from "../api/core/label-selector.ts";
 import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { Role } from "../api/failover/failover-policy.ts";
 import { pauseAutoscalers, resumeAutoscalers } from "./autoscalers.ts";
 import { isThrough, ownersInFlux } from "./flux.ts";
-import { called, change, found, listed, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
+import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Managed, Observed } from "./observed.ts";
-import { mayWrite, podWait } from "./pods.ts";
+import { podWait, writersOf } from "./pods.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
 
 const KINDS = ["Deployment", "StatefulSet"] as const;
@@ -38,7 +37,7 @@ export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: nu
  */
 export function unterminated(observed: Observed): Wait[] {
   return found(observed, KINDS).flatMap(({ resource, object }) => {
-    const { items: pods, waits } = podsOf(observed, resource, object);
+    const { items: pods, waits } = writersOf(observed, resource.namespace, object.spec.selector);
     const why = `belongs to ${resource.kind} ${resource.name}${stallOf(object, pods)}`;
     const left = pods.map((pod) => podWait(pod, why, observed.now));
     if (waits.length > 0 || left.length > 0) return waits.concat(left);
@@ -85,7 +84,9 @@ export function workloadStates(observed: Observed, to: Role): ResourceState[] {
 
 /** Whether the workload runs, for all that is known. */
 export function isRunning(observed: Observed, resource: Managed & { kind: WorkloadKind }, object: Deployment | StatefulSet): boolean {
-  return (object.spec.replicas ?? 1) > 0 || !isDown(object) || podsOf(observed, resource, object).items.length > 0;
+  return (
+    (object.spec.replicas ?? 1) > 0 || !isDown(object) || writersOf(observed, resource.namespace, object.spec.selector).items.length > 0
+  );
 }
 
 function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>, to: Role): ResourceState {
@@ -97,7 +98,7 @@ function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>,
   const rest = { ...(fate !== undefined && { message: fate }), ...owned };
   if (replicas > 0) return { resource, state: "Active", ...rest };
   if (!isRunning(observed, resource, object)) return { resource, state: "Scaled Down", ...rest };
-  const message = whatIsLeft(podsOf(observed, resource, object).items, object);
+  const message = whatIsLeft(writersOf(observed, resource.namespace, object.spec.selector).items, object);
   return { resource, state: "Scaling Down", error: counts(resource.kind, object), ...(message !== undefined && { message }), ...owned };
 }
 
@@ -114,15 +115,6 @@ function onTheWayDown(replicas: number, memory: "none" | "unreadable" | "there")
 function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {
   if (memory === "none" && object.spec.replicas === 0) return "Left at 0 replicas: it was at 0 before";
   return deletesClaims(object) ? "The next switch to secondary will be refused: whenScaled is Delete" : undefined;
-}
-
-function podsOf(
-  observed: Observed,
-  { namespace }: Managed,
-  { spec }: Deployment | StatefulSet,
-): { items: readonly Pod[]; waits: readonly Wait[] } {
-  const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
-  return { items: items.filter((pod) => mayWrite(pod) && selects(spec.selector, pod.metadata.labels ?? {})), waits };
 }
 
 /** A StatefulSet that stops its pods in order stops none while another is not ready. */
