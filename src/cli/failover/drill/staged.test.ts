@@ -51,10 +51,11 @@ test("a StatefulSet makes its claims itself, and volumes are there for them", ()
   expect(replications).toMatchObject([{ metadata: { name: "v" }, spec: volume }]);
 });
 
+const annotations = (prior: object) => ({
+  annotations: { "plumbline.dev/failover-prior": JSON.stringify({ policy: "shop/shop", ...prior }) },
+});
+
 test("a site that is secondary at present is copied as it would be as the primary", () => {
-  const annotations = (prior: object) => ({
-    annotations: { "plumbline.dev/failover-prior": JSON.stringify({ policy: "shop/shop", ...prior }) },
-  });
   const { objects } = staged([
     original("Deployment", "web", { replicas: 0, selector, template: template("web") }, annotations({ replicas: 4 })),
     original("CronJob", "report", { schedule: "0 3 * * *", suspend: true }, annotations({ suspend: null })),
