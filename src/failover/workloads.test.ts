@@ -108,6 +108,17 @@ describe("a workload is over", () => {
     expect(planned(site).complete).toBe(true);
   });
 
+  test.each([
+    ["two labels", { matchLabels: { app: "web", tier: "front" } }],
+    ["an expression", { matchExpressions: [{ key: "tier", operator: "In", values: ["front"] }] }],
+  ])("by all of its selector: %s", (_, selector) => {
+    const site = new SpecimenSite().put("Deployment", { ...down({}), spec: { replicas: 0, selector } });
+    site.put("Pod", pod("web-1", { labels: { app: "web", tier: "back" } }));
+    expect(planned(site).complete).toBe(true);
+    site.put("Pod", pod("web-2", { labels: { app: "web", tier: "front" } }));
+    expect(planned(site).resources[0]?.message).toBe("Pod web-2 not gone yet");
+  });
+
   test("though a pod that ran to its end or was evicted is still listed: nobody would ever remove it", () => {
     const site = new SpecimenSite().put("Deployment", down({})).put("Pod", pod("web-1", {}, "Failed"), pod("web-2", {}, "Succeeded"));
     expect(planned(site).complete).toBe(true);
