@@ -56,7 +56,7 @@ export async function createApplication(site: Site, options: ApplicationOptions,
   await Promise.all([
     ...claims.map((claim) => create(VolumeReplication, volumeReplication(claim, role))),
     create(Deployment, deployment("web", { replicas: 2, graceSeconds, claim: "files" })),
-    create(StatefulSet, statefulSet("db", graceSeconds)),
+    create(StatefulSet, database(graceSeconds)),
     create(VirtualService, { metadata: { name: "web" }, spec: { hosts: ["web.example.org"], http: [{ route: [destination("web")] }] } }),
     create(CronJob, cronJob("report", graceSeconds)).then((owner) => create(Job, runOf(owner, graceSeconds))),
   ]);
@@ -131,26 +131,22 @@ function podTemplate(app: string, { graceSeconds, claim }: PodOptions) {
   };
 }
 
-export function deployment(name: string, { replicas, ...pod }: PodOptions & { replicas: number }) {
+function deployment(name: string, { replicas, ...pod }: PodOptions & { replicas: number }) {
   return { metadata: { name }, spec: { replicas, selector: { matchLabels: { app: name } }, template: podTemplate(name, pod) } };
 }
 
-function statefulSet(name: string, graceSeconds: number) {
-  const template = podTemplate(name, { graceSeconds });
-  const [main] = template.spec.containers;
-  return {
-    metadata: { name },
-    spec: {
-      replicas: 1,
-      serviceName: name,
-      selector: { matchLabels: { app: name } },
-      template: {
-        ...template,
-        spec: { ...template.spec, containers: [{ ...main, volumeMounts: [{ name: "data", mountPath: "/data" }] }] },
-      },
-      volumeClaimTemplates: [{ metadata: { name: "data" }, spec: claimSpec() }],
-    },
-  };
+export function statefulSet(name: string, options: PodOptions & { replicas: number }) {
+  const { metadata, spec } = deployment(name, options);
+  return { metadata, spec: { ...spec, serviceName: name } };
+}
+
+/** Its claim is made for it, `data-db-0`. */
+function database(graceSeconds: number) {
+  const { metadata, spec } = statefulSet("db", { replicas: 1, graceSeconds });
+  const [main] = spec.template.spec.containers;
+  const containers = [{ ...main, volumeMounts: [{ name: "data", mountPath: "/data" }] }];
+  const template = { ...spec.template, spec: { ...spec.template.spec, containers } };
+  return { metadata, spec: { ...spec, template, volumeClaimTemplates: [{ metadata: { name: "data" }, spec: claimSpec() }] } };
 }
 
 /** It is never due: its one Job is started by hand. */

@@ -13,15 +13,7 @@ export const VolumeReplication = served(external.VolumeReplication);
 export const HelmRelease = served(external.HelmRelease);
 export const Kustomization = served(external.Kustomization);
 export const VirtualService = served(external.VirtualService);
-export const ScaledObject = served(external.ScaledObject);
-
-export const VolumeReplicationClass: Kind = {
-  group: "replication.storage.openshift.io",
-  version: "v1alpha1",
-  kind: "VolumeReplicationClass",
-  plural: "volumereplicationclasses",
-  scope: "Cluster",
-};
+const ScaledObject = served(external.ScaledObject);
 
 export const PersistentVolume = builtinKind({
   group: "",

@@ -40,6 +40,10 @@ export interface SiteOptions {
   times?: Partial<CsiAddonsTimes>;
   /** Those of our kinds that it knows; the policy alone unless told otherwise. */
   kinds?: readonly CustomKind[];
+  /** How long pods take to end, whatever their grace period; without it they take all of that. */
+  podsEndMs?: number;
+  /** Whether volumes have to be attached to nodes; they do unless told otherwise. */
+  attaches?: boolean;
   /** Whether demotions record who still has the volume; they do unless told otherwise. */
   inspects?: boolean;
 }
@@ -68,7 +72,9 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     storage = new ReplicatedStorage(),
     times = {},
     kinds = [FailoverPolicy],
+    attaches = true,
     inspects = true,
+    podsEndMs,
   } = options;
   const { signal } = new AbortController();
   const parts: Child[] = [];
@@ -83,8 +89,8 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
-    parts.push(...(await startControllers(binaries, server, { stages: await sitesStages(binaries) })));
-    await createGround(client, signal);
+    parts.push(...(await startControllers(binaries, server, { stages: await sitesStages(binaries, podsEndMs) })));
+    await createGround(client, attaches, signal);
     const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
     const attacher = new ExternalAttacher({ client, log });
     const flux = new Flux({ client, log });
@@ -98,7 +104,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
 }
 
 /** kwok's own stages, but for what a kubelet does that matters here: a pod has its grace period, and a Job's runs until it is told otherwise. */
-async function sitesStages(binaries: KubeBinaries): Promise<string> {
+async function sitesStages(binaries: KubeBinaries, podsEndMs: number | undefined): Promise<string> {
   interface Stage extends KubeObject {
     spec: { selector: { matchExpressions: object[] }; delay?: object };
   }
@@ -106,18 +112,19 @@ async function sitesStages(binaries: KubeBinaries): Promise<string> {
   const kept = stages.filter((stage): stage is Stage => stage !== null && stage.metadata.name !== "pod-complete");
   for (const { metadata, spec } of kept) {
     if (metadata.name !== "pod-delete") continue;
-    spec.delay = { durationMilliseconds: 0, durationFrom: { expressionFrom: ".metadata.deletionTimestamp" } };
+    const grace = { durationMilliseconds: 0, durationFrom: { expressionFrom: ".metadata.deletionTimestamp" } };
+    spec.delay = podsEndMs === undefined ? grace : { durationMilliseconds: podsEndMs };
     spec.selector.matchExpressions.push({ key: `.metadata.labels["${REFUSES_TO_DIE}"]`, operator: "DoesNotExist" });
   }
   return kept.map((stage) => stringify(stage)).join("---\n");
 }
 
-async function createGround(client: KubeClient, signal: AbortSignal): Promise<void> {
+async function createGround(client: KubeClient, attachRequired: boolean, signal: AbortSignal): Promise<void> {
   // What a kubelet says of itself: attaching is kube-controller-manager's business.
   const annotations = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
   await Promise.all([
     ...NODES.map((name) => client.resource(Node).create({ metadata: { name, annotations } }, { signal })),
-    client.resource(CSIDriver).create({ metadata: { name: DRIVER }, spec: { attachRequired: true } } as KubeObject, { signal }),
+    client.resource(CSIDriver).create({ metadata: { name: DRIVER }, spec: { attachRequired } } as KubeObject, { signal }),
   ]);
 }
 

@@ -6,7 +6,7 @@ import { Pod } from "../../api/core/pod.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
 /** What a fault of a site is done to. */
-export interface SiteGround {
+interface SiteGround {
   readonly site: SiteName;
   readonly client: KubeClient;
   /** Of the lab. */
