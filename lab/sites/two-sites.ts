@@ -25,7 +25,7 @@ const SYNC_MS = 2_000;
 const GRACE_SECONDS = 5;
 
 /** What two sites are sites of. */
-export interface SitesApplication {
+interface SitesApplication {
   readonly namespace: string;
   readonly policy: string;
   readonly spec: Omit<FailoverPolicy["spec"], "desiredState" | "peer" | "force">;
