@@ -40,7 +40,11 @@ export class CachedSight implements Sight {
   follow(all: Iterable<Needs>): void {
     const wanted = new Map<NeededKind, Set<string>>();
     for (const needs of all) {
-      for (const [kind, places] of needs) wanted.set(kind, (wanted.get(kind) ?? new Set()).union(new Set(places.keys())));
+      for (const [kind, places] of needs) {
+        const namespaces = wanted.get(kind) ?? new Set();
+        wanted.set(kind, namespaces);
+        for (const namespace of places.keys()) namespaces.add(namespace);
+      }
     }
     for (const [kind, { caches }] of this.#caches) if (!wanted.has(kind)) caches.keep(new Set());
     for (const [kind, namespaces] of wanted) this.#cachesOf(kind)?.keep(namespaces);

@@ -260,11 +260,15 @@ export class PolicyController implements Runnable {
     return undefined;
   }
 
-  #rest(course: Course, { policy, plan }: Pass): Result {
+  #rest(course: Course, { policy, plan, isLive }: Pass): Result {
     course.overtaken = 0;
     course.refused = [];
+    // Whatever the watches have not shown by now, the server has told.
+    course.awaited = undefined;
     const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : ANOTHER_LOOK_MS);
-    const requeueAfter = Math.min(plan.requeueAfterMs ?? Infinity, peerMs ?? Infinity, plan.complete ? Infinity : ANOTHER_LOOK_MS);
+    // What the watches ask for, the server may know to be done.
+    const againMs = isLive && !plan.complete ? ANOTHER_LOOK_MS : Infinity;
+    const requeueAfter = Math.min(plan.requeueAfterMs ?? Infinity, peerMs ?? Infinity, againMs);
     return Number.isFinite(requeueAfter) ? { requeueAfter } : undefined;
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { externalCrds } from "../../lab/sites/external-crds.ts";
 import { VirtualService, VolumeReplication } from "../../lab/sites/kinds.ts";
@@ -11,7 +12,14 @@ import { crdOf } from "../../src/api/crd.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer } from "../support/api-server.ts";
-import { comparable, PolicyWatch, type SentWrite, TestController, want } from "../support/failover-controller.ts";
+import {
+  comparable,
+  PolicyWatch,
+  type SentWrite,
+  TestController,
+  type TestControllerOptions,
+  want,
+} from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
 
 const { signal } = new AbortController();
@@ -28,11 +36,11 @@ afterAll(async () => {
 });
 
 /** An application at rest as primary, with a controller and the state it was in. */
-async function atRest(options: { onWrite?: (write: SentWrite) => Promise<void>; graceSeconds?: number } = {}) {
-  const { onWrite, graceSeconds } = options;
+async function atRest(options: Pick<TestControllerOptions, "onWrite" | "onWritten"> & { graceSeconds?: number } = {}) {
+  const { graceSeconds, ...hooks } = options;
   const app = await site.application(graceSeconds === undefined ? {} : { graceSeconds });
   const { namespace } = app;
-  const controller = new TestController({ access: site.access, namespace, ...(onWrite && { onWrite }) });
+  const controller = new TestController({ access: site.access, namespace, ...hooks });
   await app.policy({ desiredState: "primary" });
   await policies.complete(namespace, 1);
   controller.writes.length = 0;
@@ -149,6 +157,29 @@ test.concurrent("what a person changes under our hands is kept, and comes back a
   expect((await state())["Deployment/web"]).toMatchObject({ spec: { replicas: 0 }, annotations: { mine: "yes" } });
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
   expect((await state())["Deployment/web"]).toMatchObject({ spec: { replicas: 3 }, annotations: { mine: "yes" } });
+  await controller.stop();
+});
+
+test.concurrent("an object that is deleted as it is written is not asked for again and again", async () => {
+  let remove: (() => Promise<unknown>) | undefined;
+  const { namespace, controller } = await atRest({
+    async onWritten({ kind, name }) {
+      if (!remove || kind !== "Deployment" || name !== "cache") return;
+      await remove();
+      // The watch has shown it by then.
+      await sleep(300);
+    },
+  });
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  // No watch will ever show that it was written.
+  remove = () => site.client.resource(Deployment).delete({ name: "cache", namespace }, { signal });
+  await site.client.resource(Deployment).patch({ name: "cache", namespace }, { spec: { replicas: 1 } }, { signal });
+  await policies.until(namespace, ({ status }) => condition(status, "Error") === "True NotFound");
+  await sleep(2_500);
+  controller.reads.length = 0;
+  await site.client.resource(FailoverPolicy).patch({ name: "site", namespace }, { metadata: { annotations: { seen: "" } } }, { signal });
+  await sleep(500);
+  expect(controller.reads).toEqual([]);
   await controller.stop();
 });
 

@@ -27,6 +27,8 @@ export interface TestControllerOptions {
   namespace: string;
   /** Called before a write is sent. */
   onWrite?: (write: SentWrite) => Promise<void>;
+  /** Called when a write has been carried out, before the controller hears of it. */
+  onWritten?: (write: SentWrite) => Promise<void>;
   absentMs?: number;
 }
 
@@ -148,6 +150,7 @@ export class TestController {
     await this.#options.onWrite?.(write);
     if (this.#isDead) throw new KubeError("Fenced", "dead");
     const answer = await send();
+    await this.#options.onWritten?.(write);
     this.writes.push(write);
     this.#writesLeft -= 1;
     if (this.#writesLeft > 0) return answer;
