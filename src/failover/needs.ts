@@ -2,7 +2,7 @@ import type { ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Managed } from "./observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
-export type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
+type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
 export type NeededKind = ManagedKind | SurroundingKind;
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */

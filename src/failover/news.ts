@@ -4,7 +4,7 @@ import type { EventText } from "../kube/event-correlator.ts";
 type Transition = NonNullable<FailoverStatus["transition"]>;
 
 /** A step that is done, and how long it took. */
-export interface StepDone {
+interface StepDone {
   readonly name: string;
   readonly seconds: number;
 }
