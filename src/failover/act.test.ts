@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../api/core/deployment.ts";
+import { StatefulSet } from "../api/core/stateful-set.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -37,9 +38,9 @@ function server(refuses: Record<string, KubeErrorCode> = {}) {
   return { client: client as unknown as KubeClient, writes, most: () => most };
 }
 
-function step(name: StepName, names: readonly string[], changes: Partial<Step> = {}): Step {
+function step(name: StepName, names: readonly string[], changes: Partial<Step> = {}, kind: Kind = Deployment): Step {
   const writes = names.map((each) => ({
-    kind: Deployment as Kind,
+    kind,
     object: { metadata: { name: each, namespace: "shop", resourceVersion: "3" } },
     patch: {},
     words: `scale ${each}`,
@@ -61,16 +62,28 @@ function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
   };
 }
 
-test("in safe mode one write follows another in the order of the steps, each with the version that was looked at", async () => {
-  const { client, writes, most } = server();
+test("in safe mode step follows step, each write with the version that was looked at", async () => {
+  const { client, writes } = server();
   const steps = [step("SuspendFlux", ["a", "b"]), step("ScaleDown", ["c"]), step("DemoteVolumes", ["d"], { state: "Pending" })];
   const outcome = await act(plan("safe", ...steps), held, { client, log }, signal);
   expect(writes).toEqual(["Deployment a@3 {}", "Deployment b@3 {}", "Deployment c@3 {}"]);
-  expect(most()).toBe(1);
   expect(outcome).toMatchObject({ failures: [], again: false });
   expect(outcome.written).toEqual(
     ["a", "b", "c"].map((name, at) => ({ kind: "Deployment", namespace: "shop", name, resourceVersion: String(101 + at) })),
   );
+});
+
+test("in safe mode only objects of one kind in one step are written at once", async () => {
+  const down = [...step("ScaleDown", ["a", "b", "c"]).writes, ...step("ScaleDown", ["d", "e"], {}, StatefulSet).writes];
+  const { client, writes, most } = server();
+  await act(plan("safe", step("UpdateDNS", ["x"]), step("ScaleDown", [], { writes: down })), held, { client, log }, signal);
+  expect(writes.map((write) => write.split("@")[0])).toEqual([
+    "Deployment x",
+    ...["a", "b", "c"].map((name) => `Deployment ${name}`),
+    "StatefulSet d",
+    "StatefulSet e",
+  ]);
+  expect(most()).toBe(3);
 });
 
 test("in unsafe mode they go out at once", async () => {
@@ -132,6 +145,8 @@ test("nothing is scaled down while Flux could not be suspended: it would scale u
 
 test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fault and ends the pass", async (code) => {
   const { client, writes } = server({ a: code });
-  await expect(act(plan("safe", step("UpdateDNS", ["a", "b"])), held, { client, log }, signal)).rejects.toMatchObject({ code });
-  expect(writes).toEqual([]);
+  const steps = plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"]));
+  await expect(act(steps, held, { client, log }, signal)).rejects.toMatchObject({ code });
+  // What was under way has arrived before it is told, and nothing comes after.
+  expect(writes).toEqual(["Deployment b@3 {}"]);
 });

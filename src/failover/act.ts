@@ -23,8 +23,7 @@ export interface Hands {
 }
 
 /**
- * Makes the writes of a plan, each only if its object is still the one that was looked at: in safe mode one after the other, in unsafe mode at once.
- * A write that is refused costs only its own resource, but for one of Flux, which would undo what comes after.
+ * Makes the writes of a plan, each only if its object is still the one that was looked at: in safe mode step after step, in unsafe mode at once. A write that is refused costs only its own resource, but for one of Flux, which would undo what comes after.
  */
 export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
   const steps = plan.steps.filter(({ state }) => state === "Act");
@@ -51,13 +50,22 @@ export async function letGo(policy: FailoverPolicy, hands: Hands, signal: AbortS
 async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
   for (const step of steps) {
     if (step.name === "ScaleDown" && course.fluxGoesOn) continue;
-    for (const write of step.writes) await course.write(step, write);
+    // One kind may depend on the one before it, as HelmReleases on Kustomizations; objects of the same kind do not.
+    for (const writes of Map.groupBy(step.writes, ({ kind }) => kind.kind).values()) {
+      await allOf(writes.map((write) => course.write(step, write)));
+    }
     if (course.again) return;
   }
 }
 
 async function atOnce(steps: readonly Step[], course: Course): Promise<void> {
-  await Promise.all(steps.flatMap((step) => step.writes.map((write) => course.write(step, write))));
+  await allOf(steps.flatMap((step) => step.writes.map((write) => course.write(step, write))));
+}
+
+/** No write outlives its pass, also if another one fails. */
+async function allOf(writes: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(writes);
+  await Promise.all(writes);
 }
 
 /** The writes of one pass and what became of them. */

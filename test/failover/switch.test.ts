@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const DNS = "external-dns.alpha.kubernetes.io/controller";
 const PRIOR = "plumbline.dev/failover-prior";
-const DOWN = ["Deployment web", "Deployment api", "Deployment cache", "StatefulSet db"];
+const DOWN = ["Deployment api", "Deployment cache", "Deployment web", "StatefulSet db"];
 const VOLUMES = ["VolumeReplication data-db-0", "VolumeReplication files"];
 const FLUX = ["Kustomization site", "HelmRelease cache"];
 const JOBS = ["CronJob report", "Job report-1"];
@@ -90,7 +90,10 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
   expect(down.transition?.steps.map(({ name, state }) => `${name} ${state}`)).toEqual(STEPS.secondary.map((name) => `${name} Done`));
   expect(down.volumeReplicationStatuses?.map(({ name, state }) => `${name} ${state}`)).toEqual(["data-db-0 Secondary", "files Secondary"]);
   expect(down.workloadStatuses?.map(({ kind, name, state }) => `${kind} ${name} ${state}`)).toEqual([
-    ...DOWN.map((workload) => `${workload} Scaled Down`),
+    "Deployment web Scaled Down",
+    "Deployment api Scaled Down",
+    "Deployment cache Scaled Down",
+    "StatefulSet db Scaled Down",
     "CronJob report Suspended",
     "VirtualService web Ignored",
     "HelmRelease cache Suspended",

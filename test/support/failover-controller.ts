@@ -107,9 +107,15 @@ export class TestController {
     this.#death.resolve();
   }
 
-  /** Those to other objects than policies, as `Kind name`. */
+  /** Those to other objects than policies, as `Kind name`, in their order; those of one kind that follow on one another by name. */
   get changes(): string[] {
-    return this.writes.filter(({ kind }) => kind !== "FailoverPolicy").map(({ kind, name }) => `${kind} ${name}`);
+    const runs: { kind: string; names: string[] }[] = [];
+    for (const { kind, name } of this.writes) {
+      if (kind === "FailoverPolicy") continue;
+      if (runs.at(-1)?.kind !== kind) runs.push({ kind, names: [] });
+      runs.at(-1)?.names.push(name);
+    }
+    return runs.flatMap(({ kind, names }) => names.toSorted().map((name) => `${kind} ${name}`));
   }
 
   #observed(client: KubeClient): KubeClient {
