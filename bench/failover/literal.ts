@@ -1,22 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
-import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
-import type { KubeObject } from "../../src/api/kind.ts";
+import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
 import type { VolumeReplication as Replication } from "../../src/failover/external.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 const { signal } = new AbortController();
 const [WAIT_MS, REST_MS] = [5_000, 20_000];
 
-interface Seen {
-  readonly statefulSets: readonly StatefulSet[];
-  readonly volumes: readonly Replication[];
-}
-
 /**
- * The flow of the spec to the letter, for StatefulSets and VolumeReplications: read each object, write what differs, one after the other, look again
- * in 5 s while something is waited for and in 20 s at rest. It keeps no memory of anything, and has no gates but the spec's.
+ * The flow of the spec to the letter, for StatefulSets and VolumeReplications: a pass reads each object, writes what differs, one after the other,
+ * and goes by what it has read; the next one is due in 5 s while something is waited for, and in 20 s otherwise. It keeps no memory of anything, and
+ * has no gates but the spec's.
  */
 export class LiteralPolling {
   readonly #client: KubeClient;
@@ -38,75 +33,69 @@ export class LiteralPolling {
     }
   }
 
-  /** A reconcile of a policy that is where it should be, and whose status is written only if it says something new. */
-  async look(): Promise<void> {
-    const { spec } = await this.#client.resource(FailoverPolicy).get(this.#policy, { namespace: this.#namespace, signal });
-    for (const { kind, name } of spec.managedResources ?? [])
-      await this.#client
-        .resource<KubeObject>(kind === "StatefulSet" ? StatefulSet : VolumeReplication)
-        .get(name, { namespace: this.#namespace, signal });
-  }
-
-  /** One reconcile. Returns when the next one would be due, or nothing when all is as it should be. */
+  /** One reconcile. Returns when the next one is due, or nothing when all was as it should be. */
   async pass(): Promise<number | undefined> {
-    const { spec } = await this.#client.resource(FailoverPolicy).get(this.#policy, { namespace: this.#namespace, signal });
+    const { spec, status } = await this.#client.resource(FailoverPolicy).get(this.#policy, { namespace: this.#namespace, signal });
     const named = (kind: string) => (spec.managedResources ?? []).filter((one) => one.kind === kind).map(({ name }) => name);
-    const [statefulSets, volumes] = [named("StatefulSet"), named("VolumeReplication")];
-    if (spec.desiredState === "secondary") {
-      for (const name of statefulSets) await this.#scaleDown(name);
-      const seen = await this.#look(statefulSets, volumes);
-      await this.#tell(seen, false);
-      if (!seen.statefulSets.every(isScaledDown)) return WAIT_MS;
+    const toSecondary = spec.desiredState === "secondary";
+    const statefulSets: StatefulSet[] = [];
+    for (const name of toSecondary ? named("StatefulSet") : []) statefulSets.push(await this.#scaledDown(name));
+    if (!statefulSets.every(isScaledDown)) {
+      await this.#tell(status, statefulSets, []);
+      return WAIT_MS;
     }
-    for (const name of volumes) await this.#set(name, spec.desiredState);
-    const seen = await this.#look(statefulSets, volumes);
-    const complete = seen.volumes.every(({ status }) => status?.state?.toLowerCase() === spec.desiredState);
-    await this.#tell(seen, complete);
-    return complete ? undefined : spec.desiredState === "secondary" ? REST_MS : WAIT_MS;
+    const volumes: Replication[] = [];
+    for (const name of named("VolumeReplication")) volumes.push(await this.#set(name, spec.desiredState));
+    const complete = volumes.every(({ status }) => status?.state?.toLowerCase() === spec.desiredState);
+    await this.#tell(status, statefulSets, volumes);
+    return complete ? undefined : toSecondary ? REST_MS : WAIT_MS;
   }
 
-  async #scaleDown(name: string): Promise<void> {
-    const statefulSets = this.#client.resource(StatefulSet);
-    const { spec } = await statefulSets.get(name, { namespace: this.#namespace, signal });
-    if (spec.replicas !== 0) await statefulSets.patch({ name, namespace: this.#namespace }, { spec: { replicas: 0 } }, { signal });
+  /** As it was read. */
+  async #scaledDown(name: string): Promise<StatefulSet> {
+    const all = this.#client.resource(StatefulSet);
+    const read = await all.get(name, { namespace: this.#namespace, signal });
+    if (read.spec.replicas !== 0) await all.patch({ name, namespace: this.#namespace }, { spec: { replicas: 0 } }, { signal });
+    return read;
   }
 
-  async #set(name: string, replicationState: "primary" | "secondary"): Promise<void> {
-    const { spec } = await readVolume(this.#client, this.#namespace, name);
-    if (spec.replicationState === replicationState) return;
-    await this.#client.resource(VolumeReplication).patch({ name, namespace: this.#namespace }, { spec: { replicationState } }, { signal });
+  /** As it was read. */
+  async #set(name: string, replicationState: Role): Promise<Replication> {
+    const all = this.#client.resource(VolumeReplication);
+    const read = await all.get(name, { namespace: this.#namespace, signal });
+    if (read.spec.replicationState !== replicationState)
+      await all.patch({ name, namespace: this.#namespace }, { spec: { replicationState } }, { signal });
+    return read;
   }
 
-  async #look(statefulSets: readonly string[], volumes: readonly string[]): Promise<Seen> {
-    const seen: { statefulSets: StatefulSet[]; volumes: Replication[] } = { statefulSets: [], volumes: [] };
-    for (const name of statefulSets)
-      seen.statefulSets.push(await this.#client.resource(StatefulSet).get(name, { namespace: this.#namespace, signal }));
-    for (const name of volumes) seen.volumes.push(await readVolume(this.#client, this.#namespace, name));
-    return seen;
-  }
-
-  async #tell({ statefulSets, volumes }: Seen, complete: boolean): Promise<void> {
-    const now = new Date().toISOString();
+  /** Only what is new is written. */
+  async #tell(held: FailoverStatus | undefined, statefulSets: readonly StatefulSet[], volumes: readonly Replication[]): Promise<void> {
     const status = {
       workloadStatuses: statefulSets.map((one) => ({
         kind: "StatefulSet" as const,
         name: one.metadata.name,
         state: isScaledDown(one) ? "Scaled Down" : "Scaling Down",
-        lastUpdateTime: now,
       })),
-      volumeReplicationStatuses: volumes.map(({ metadata, status }) => ({
-        name: metadata.name,
-        state: status?.state ?? "",
-        lastUpdateTime: now,
-      })),
-      workloadStatus: complete ? "complete" : "in progress",
+      volumeReplicationStatuses: volumes.map(({ metadata, status }) => ({ name: metadata.name, state: status?.state ?? "" })),
     };
-    await this.#client.resource(FailoverPolicy).patchStatus({ name: this.#policy, namespace: this.#namespace }, { status }, { signal });
+    if (
+      isTold(held?.workloadStatuses, status.workloadStatuses) &&
+      isTold(held?.volumeReplicationStatuses, status.volumeReplicationStatuses)
+    )
+      return;
+    const policies = this.#client.resource(FailoverPolicy);
+    await policies.patchStatus({ name: this.#policy, namespace: this.#namespace }, { status }, { signal });
   }
 }
 
-function readVolume(client: KubeClient, namespace: string, name: string) {
-  return client.resource(VolumeReplication).get(name, { namespace, signal });
+interface Named {
+  readonly name: string;
+  readonly state?: string;
+}
+
+function isTold(held: readonly Named[] = [], now: readonly Named[]): boolean {
+  const states = new Map(held.map(({ name, state }) => [name, state]));
+  return now.every(({ name, state }) => states.get(name) === state);
 }
 
 function isScaledDown({ spec, status }: StatefulSet): boolean {
