@@ -146,6 +146,28 @@ test("in unsafe mode everything is written before anything is waited for, and ev
   await controller.stop();
 });
 
+test("what cannot be taken back is decided on what the server says, not on what watches have shown", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const looks: string[][] = [];
+  const controller = new TestController({
+    access: site.access,
+    namespace,
+    async onWrite({ kind }) {
+      if (kind === "FailoverPolicy") return;
+      const reads = controller.reads.splice(0);
+      if (kind === "VolumeReplication") looks.push(reads);
+    },
+  });
+  await app.policy({ desiredState: "secondary" });
+  await policies.complete(namespace, 1);
+  expect(looks[0]).toEqual(
+    expect.arrayContaining(["list VolumeReplication", "list Pod", "list VolumeAttachment", "get StatefulSet", "list Deployment"]),
+  );
+  expect(looks).toHaveLength(2);
+  await controller.stop();
+});
+
 test.each(["primary", "secondary"] as const)("at rest as %s a pass makes no request, and a new controller writes nothing", async (role) => {
   const app = await site.application();
   const { namespace } = app;
