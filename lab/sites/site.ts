@@ -89,13 +89,14 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
-    parts.push(...(await startControllers(binaries, server, { stages: await sitesStages(binaries, podsEndMs) })));
+    parts.push(...(await startControllers(binaries, server, { nodeLifecycle: false, stages: await sitesStages(binaries, podsEndMs) })));
     await createGround(client, attaches, signal);
     const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
     const attacher = new ExternalAttacher({ client, log });
     const flux = new Flux({ client, log });
     end = await runStandIns([csiAddons, attacher, flux]);
     await until("every node is ready", () => nodesReady(client, signal), signal);
+    await admitPods(client, signal);
     return { name, server, client, storage, csiAddons, attacher, flux, stop };
   } catch (error) {
     await stop();
@@ -130,9 +131,15 @@ async function createGround(client: KubeClient, attachRequired: boolean, signal:
 
 async function nodesReady(client: KubeClient, signal: AbortSignal): Promise<boolean> {
   const { items } = await client.resource(Node).list({ signal });
-  return items.every(
-    ({ spec, status }) => !spec.taints?.length && status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
-  );
+  return items.every(({ status }) => status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"));
+}
+
+/**
+ * Takes off the taint that a new node is given. Whoever does that otherwise also takes nodes for lost that kwok, on a busy machine, is late to speak
+ * for, and their pods would never be ready again.
+ */
+async function admitPods(client: KubeClient, signal: AbortSignal): Promise<void> {
+  await Promise.all(NODES.map((name) => client.resource(Node).patch({ name }, { spec: { taints: null } }, { signal })));
 }
 
 const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
