@@ -1,4 +1,4 @@
-import { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { FailoverPolicy, type FailoverToken } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../kube/client/error.ts";
@@ -31,7 +31,7 @@ export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, sign
   const held = isHeld(policy) ? policy : await course.hold(policy);
   // A token comes before everything that it allows.
   const token = steps.find((step) => step.token)?.token;
-  if (token && !course.again) await course.writeToken(held, token);
+  if (token && !course.again) await course.writeToken(held, token, plan.forced);
   if (!course.again) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
   return course;
 }
@@ -117,10 +117,12 @@ class Course implements Outcome {
     );
   }
 
-  async writeToken(policy: FailoverPolicy, token: NonNullable<Step["token"]>): Promise<void> {
+  /** The reason of a forced one in the same write: who dies right after it leaves no takeover behind that nobody can explain. */
+  async writeToken(policy: FailoverPolicy, token: FailoverToken, forced: string | undefined): Promise<void> {
     const { resourceVersion = "" } = policy.metadata;
+    const patch = { status: { token: { ...token, forced: forced ?? null } } };
     await this.#onPolicy(policy, () =>
-      this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, { status: { token } }, { resourceVersion, signal: this.#signal }),
+      this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
     );
     if (!this.again) this.#log.info({ key: keyOf(policy), ...token }, "failover token written");
   }

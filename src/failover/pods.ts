@@ -54,6 +54,9 @@ function claimsOf({ metadata, spec }: Pod): string[] {
   });
 }
 
+/** A kubelet takes a moment to tell of an end. */
+const LATE_MS = 5_000;
+
 /** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */
 export function podWait(pod: Pod, why: string, now: Date): Wait {
   const { namespace, name } = pod.metadata;
@@ -68,7 +71,7 @@ export function podWait(pod: Pod, why: string, now: Date): Wait {
 function lives({ metadata: { deletionTimestamp, finalizers = [] }, spec: { nodeName }, status }: Pod, now: Date): string {
   const where = nodeName === undefined ? "" : ` on node ${nodeName}`;
   if (deletionTimestamp === undefined) return nodeName === undefined ? "may start at any moment" : `runs${where}`;
-  if (Date.parse(deletionTimestamp) > now.getTime()) return `is terminating${where}, by ${deletionTimestamp} at the latest`;
+  if (Date.parse(deletionTimestamp) + LATE_MS > now.getTime()) return `is terminating${where}, by ${deletionTimestamp} at the latest`;
   if (status?.phase === "Succeeded" || status?.phase === "Failed") {
     return `has ended${where}, but is not gone${finalizers.length > 0 ? `: finalizer ${finalizers.join(", ")} holds it` : ""}`;
   }

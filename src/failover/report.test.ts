@@ -162,6 +162,13 @@ describe("transitions", () => {
     const next = plan(run.site.observe(run.policy), { mayWrite: true, mustDemote: false, waits: [] });
     expect(report(taken, run.policy, next, { failures: [] }, NOW).transition?.forced).toBe("it burnt down");
   });
+
+  test("a forced one has its reason from the token where whoever took it could not say so any more", () => {
+    const run = shop({ peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
+    const policy = { ...run.policy, status: { token: { epoch: 2, state: "Held" as const, forced: "it burnt down" } } };
+    const next = plan(run.site.observe(policy), { mayWrite: true, mustDemote: false, waits: [] });
+    expect(report(policy.status, policy, next, { failures: [] }, NOW).transition?.forced).toBe("it burnt down");
+  });
 });
 
 describe("what is wrong", () => {

@@ -27,7 +27,7 @@ export function transitions(
   const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
   const past = transition && !before ? [overWith(transition), ...history].slice(0, HISTORY) : history;
   return {
-    transition: continued(before, plan, completed, generation, now),
+    transition: continued(before, plan, { completed, generation, forced: forcedBy(policy, plan) }, now),
     ...(past.length > 0 && { history: past }),
   };
 }
@@ -38,9 +38,19 @@ function isContinued(transition: Transition, plan: Plan, completed: boolean, gen
   return transition.generation === generation || (transition.completionTime !== undefined && completed);
 }
 
-function continued(before: Transition | undefined, plan: Plan, completed: boolean, generation: number, now: Date): Transition {
+/** The token keeps the reason too: the one who forced it may have died before it could say so here. */
+function forcedBy({ status }: FailoverPolicy, plan: Plan): string | undefined {
+  return plan.forced ?? (plan.to === "primary" && status?.token?.state === "Held" ? status.token.forced : undefined);
+}
+
+function continued(
+  before: Transition | undefined,
+  plan: Plan,
+  { completed, generation, ...policy }: { completed: boolean; generation: number; forced: string | undefined },
+  now: Date,
+): Transition {
   const time = metaTime(now);
-  const forced = plan.forced ?? before?.forced;
+  const forced = policy.forced ?? before?.forced;
   const completionTime = before?.completionTime ?? (completed ? time : undefined);
   const lastSyncTime = plan.to === "secondary" ? (furthestBehind(plan) ?? before?.lastSyncTime) : undefined;
   const isStopped = plan.to === "secondary" && (plan.writesStopped || before?.completionTime !== undefined);

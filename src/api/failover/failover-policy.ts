@@ -38,6 +38,7 @@ const token = (doc: string) =>
       state: s.enum(["Held", "Released"], {
         doc: "Held: writers may run here. Released: they may not, until a higher epoch is taken; a release is never taken back.",
       }),
+      forced: s.optional(text("The reason that was given for taking it without the other site's release.")),
     },
     { doc },
   );
@@ -114,7 +115,7 @@ export const FailoverPolicy = defineKind({
       desiredState: role("What this site should be."),
       mode: s.optional(
         s.string({
-          doc: "on or safe: every step waits for what it depends on. off or unsafe: everything is done at once, at the risk of the data. Any case; on by default.",
+          doc: "Whether every step waits for what it depends on: on or safe, the default; off or unsafe does everything at once, at the risk of the data. In any case.",
           maxLength: 6,
           pattern: "^([oO][nN]|[oO][fF][fF]|[sS][aA][fF][eE]|[uU][nN][sS][aA][fF][eE])$",
         }),
