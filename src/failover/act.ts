@@ -3,8 +3,8 @@ import { keyOf } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import type { Written } from "./cached-sight.ts";
-import type { NeededKind } from "./needs.ts";
+import type { Written } from "./sight/cached-sight.ts";
+import type { NeededKind } from "./sight/needs.ts";
 import type { Plan, PolicyFailure, Step, Write } from "./step.ts";
 
 /** Held on a policy while a switch is under way, so that it cannot vanish half-way. */

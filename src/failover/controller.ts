@@ -5,7 +5,7 @@ import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
-import { Peers } from "./peers.ts";
+import { Peers } from "./token/peers.ts";
 import { PolicyController } from "./policy-controller.ts";
 
 export interface FailoverOptions {

@@ -1,5 +1,5 @@
 import type { Role } from "../api/failover/failover-policy.ts";
-import { called, change, found, sightings, unfoundState, unseen, type Finding } from "./looking.ts";
+import { called, change, found, sightings, unfoundState, unseen, type Finding } from "./planning/looking.ts";
 import type { Observed } from "./observed.ts";
 import type { ResourceState } from "./step.ts";
 

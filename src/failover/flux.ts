@@ -1,8 +1,19 @@
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { FluxObject } from "./external.ts";
-import { called, change, found, sightings, suspendState, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import {
+  called,
+  change,
+  found,
+  sightings,
+  suspendState,
+  unfoundState,
+  unseen,
+  waitFor,
+  type Finding,
+  type Sighting,
+} from "./planning/looking.ts";
+import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { ResourceState, Wait } from "./step.ts";
 

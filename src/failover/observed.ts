@@ -9,7 +9,7 @@ import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
 import type { FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
-import type { PeerView } from "./token.ts";
+import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
 export interface Managed {

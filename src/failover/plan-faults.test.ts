@@ -4,7 +4,7 @@ import { plan } from "./plan.ts";
 import { shop, steps, words } from "./specimen-run.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import { cronJob, deployment, flux, named, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
-import type { TokenDecision } from "./token.ts";
+import type { TokenDecision } from "./token/token.ts";
 
 const KINDS: ManagedKind[] = ["Deployment", "StatefulSet", "CronJob", "VirtualService", "HelmRelease", "Kustomization"];
 

@@ -1,17 +1,17 @@
 import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import { cronJobStates } from "./cron-jobs.ts";
-import { currentState } from "./current-state.ts";
+import { cronJobStates } from "./planning/cron-jobs.ts";
+import { currentState } from "./planning/current-state.ts";
 import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
-import { found, lookFailure, sightings } from "./looking.ts";
+import { found, lookFailure, sightings } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
-import { PRIOR, recall } from "./memory.ts";
+import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
-import { toPrimary } from "./to-primary.ts";
-import { toSecondary, writesStopped } from "./to-secondary.ts";
-import { fenceOf, type TokenDecision, type TokenSight } from "./token.ts";
+import { toPrimary } from "./planning/to-primary.ts";
+import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
+import { fenceOf, type TokenDecision, type TokenSight } from "./token/token.ts";
 import { areDemoted, degradedVolumes, driftedVolumes, failedVolumes, groupVolumes, volumeStates } from "./volumes.ts";
 import { deletingStatefulSets, workloadStates } from "./workloads.ts";
 

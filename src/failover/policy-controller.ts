@@ -13,21 +13,21 @@ import type { WriteBudget } from "../kube/status/budget.ts";
 import type { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
 import { act, isHeld, letGo, type Outcome } from "./act.ts";
-import { CachedSight, type Written } from "./cached-sight.ts";
+import { CachedSight, type Written } from "./sight/cached-sight.ts";
 import { ClaimBook } from "./claims.ts";
-import { lookLive } from "./live-sight.ts";
+import { lookLive } from "./sight/live-sight.ts";
 import { managedBy, modeOf } from "./managed.ts";
-import { countedOut, counted } from "./measures.ts";
-import { concerns, type NeededKind, type Needs, needsOf } from "./needs.ts";
-import { newsOf } from "./news.ts";
+import { countedOut, counted } from "./telling/measures.ts";
+import { concerns, type NeededKind, type Needs, needsOf } from "./sight/needs.ts";
+import { newsOf } from "./telling/news.ts";
 import type { Managed } from "./observed.ts";
-import type { Peers } from "./peers.ts";
+import type { Peers } from "./token/peers.ts";
 import { plan as planOf, tokenFacts } from "./plan.ts";
 import { report } from "./report.ts";
-import { isExternal, ServedKinds } from "./served.ts";
-import { observedThrough, type Sight } from "./sight.ts";
+import { isExternal, ServedKinds } from "./sight/served.ts";
+import { observedThrough, type Sight } from "./sight/sight.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
-import { decideToken, type PeerView } from "./token.ts";
+import { decideToken, type PeerView } from "./token/token.ts";
 
 export interface PolicyControllerOptions {
   /** Fenced: only the leader switches. */

@@ -2,8 +2,8 @@ import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-po
 import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
-import type { PeerView } from "./token.ts";
-import { transitions } from "./transition.ts";
+import type { PeerView } from "./token/token.ts";
+import { transitions } from "./telling/transition.ts";
 
 interface Outcome {
   /** What acting met with. */

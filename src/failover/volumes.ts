@@ -1,10 +1,22 @@
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import type { VolumeReplication } from "./external.ts";
-import { called, change, found, grouped, listed, perObserved, sightings, unfoundState, unseen, waitFor, type Finding } from "./looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import {
+  called,
+  change,
+  found,
+  grouped,
+  listed,
+  perObserved,
+  sightings,
+  unfoundState,
+  unseen,
+  waitFor,
+  type Finding,
+} from "./planning/looking.ts";
+import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
-import { podWait, writersOn } from "./pods.ts";
+import { podWait, writersOn } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
 
 const KIND = ["VolumeReplication"] as const;

@@ -2,12 +2,12 @@ import type { Deployment } from "../api/core/deployment.ts";
 import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { Role } from "../api/failover/failover-policy.ts";
-import { pauseAutoscalers, resumeAutoscalers } from "./autoscalers.ts";
+import { pauseAutoscalers, resumeAutoscalers } from "./planning/autoscalers.ts";
 import { isThrough, ownersInFlux } from "./flux.ts";
-import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./planning/looking.ts";
+import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
-import { podWait, writersOf } from "./pods.ts";
+import { podWait, writersOf } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
 
 const KINDS = ["Deployment", "StatefulSet"] as const;

@@ -1,7 +1,7 @@
 import type { ReadObject } from "../../lab/sites/application.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
-import { Peers } from "../../src/failover/peers.ts";
+import { Peers } from "../../src/failover/token/peers.ts";
 import { PolicyController } from "../../src/failover/policy-controller.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";

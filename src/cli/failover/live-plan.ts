@@ -1,14 +1,14 @@
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ClaimBook } from "../../failover/claims.ts";
-import { lookLive } from "../../failover/live-sight.ts";
+import { lookLive } from "../../failover/sight/live-sight.ts";
 import { managedBy, modeOf } from "../../failover/managed.ts";
-import { needsOf } from "../../failover/needs.ts";
-import { Peers } from "../../failover/peers.ts";
+import { needsOf } from "../../failover/sight/needs.ts";
+import { Peers } from "../../failover/token/peers.ts";
 import { plan, tokenFacts } from "../../failover/plan.ts";
-import { ServedKinds } from "../../failover/served.ts";
-import { observedThrough } from "../../failover/sight.ts";
+import { ServedKinds } from "../../failover/sight/served.ts";
+import { observedThrough } from "../../failover/sight/sight.ts";
 import type { Plan } from "../../failover/step.ts";
-import { decideToken } from "../../failover/token.ts";
+import { decideToken } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 

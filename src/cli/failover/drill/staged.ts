@@ -5,7 +5,7 @@ import { Deployment } from "../../../api/core/deployment.ts";
 import type { LabelSelector } from "../../../api/core/label-selector.ts";
 import { StatefulSet } from "../../../api/core/stateful-set.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../../api/kind.ts";
-import { recall } from "../../../failover/memory.ts";
+import { recall } from "../../../failover/planning/memory.ts";
 import type { Managed } from "../../../failover/observed.ts";
 
 /** An application as it is put on the stage: everything that a switch is about, and nothing else of it. */
