@@ -56,22 +56,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     });
 
     progress.step("Starting controller-manager and scheduler");
-    const api = server;
-    const start = async (part: Part, identity: Identity, flags: string[]) => {
-      const kubeconfig = await api.kubeconfig(identity);
-      parts.push(startPart(binaries, part, [`--kubeconfig=${kubeconfig}`, ...flags], join(directory, `${part}.log`)));
-    };
-    await start("kube-controller-manager", "controller-manager", [
-      ...FAST_CLIENT,
-      "--use-service-account-credentials",
-      `--service-account-private-key-file=${join(api.directory, "service-account.pem")}`,
-      `--root-ca-file=${await api.writeCa()}`,
-      "--leader-elect=false",
-      "--secure-port=0",
-      ...(options.nodeLifecycle === false ? ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"] : []),
-    ]);
-    await start("kube-scheduler", "scheduler", [...FAST_CLIENT, "--leader-elect=false", "--secure-port=0"]);
-    if (options.kwok) await start("kwok", "admin", ["--manage-all-nodes=true", `--config=${await writeStages(binaries, directory)}`]);
+    const { kwok, nodeLifecycle } = options;
+    parts.push(...(await startControllers(binaries, server, { nodeLifecycle, ...(kwok ? { stages: await kwokStages(binaries) } : {}) })));
     progress.done();
     return { binaries, server, kubeconfig: await server.kubeconfig("admin"), directory, parts, stop };
   } catch (error) {
@@ -80,12 +66,43 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
+interface ControllersOptions {
+  nodeLifecycle?: boolean | undefined;
+  /** What kwok does with nodes and pods; without them there is no kwok. */
+  stages?: string;
+}
+
+/** What makes a bare API server a cluster: kube-controller-manager, kube-scheduler, and kwok in the place of every kubelet. */
+export async function startControllers(binaries: KubeBinaries, server: ApiServer, options: ControllersOptions): Promise<Child[]> {
+  const parts: Child[] = [];
+  const start = async (part: Part, identity: Identity, flags: string[]) => {
+    const kubeconfig = await server.kubeconfig(identity);
+    parts.push(startPart(binaries, part, [`--kubeconfig=${kubeconfig}`, ...flags], join(server.directory, `${part}.log`)));
+  };
+  await start("kube-controller-manager", "controller-manager", [
+    ...FAST_CLIENT,
+    "--use-service-account-credentials",
+    `--service-account-private-key-file=${join(server.directory, "service-account.pem")}`,
+    `--root-ca-file=${await server.writeCa()}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    // A claim whose binding met a conflict is looked at again only then, after 15 s by default.
+    "--pvclaimbinder-sync-period=1s",
+    ...(options.nodeLifecycle === false ? ["--controllers=*,-node-lifecycle-controller,-taint-eviction-controller"] : []),
+  ]);
+  await start("kube-scheduler", "scheduler", [...FAST_CLIENT, "--leader-elect=false", "--secure-port=0"]);
+  if (options.stages !== undefined) {
+    const stages = join(server.directory, "stages.yaml");
+    await writeFile(stages, options.stages);
+    await start("kwok", "admin", ["--manage-all-nodes=true", `--config=${stages}`]);
+  }
+  return parts;
+}
+
 /** kwok does nothing without stages; our binary prints those that kwok brings. */
-async function writeStages(binaries: KubeBinaries, directory: string): Promise<string> {
+export async function kwokStages(binaries: KubeBinaries): Promise<string> {
   const command = binaries.command("kwok-stages");
   if (!command) throw new LabError("NoBinaries", "The binaries in KUBEBUILDER_ASSETS bring no kwok; unset it to use our own build");
   const [program, ...args] = command;
-  const path = join(directory, "stages.yaml");
-  await writeFile(path, (await promisify(execFile)(program, args)).stdout);
-  return path;
+  return (await promisify(execFile)(program, args)).stdout;
 }

@@ -3,11 +3,16 @@ import { CustomResourceDefinition, crdOf } from "../../src/api/crd.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
-/** Applies the definitions of these kinds and returns when the server serves them. */
-export async function installCrds(client: KubeClient, kinds: readonly CustomKind[], signal: AbortSignal): Promise<void> {
+/** Applies the definitions of these kinds of ours and returns when the server serves them. */
+export function installCrds(client: KubeClient, kinds: readonly CustomKind[], signal: AbortSignal): Promise<void> {
+  return applyCrds(client, kinds.map(crdOf), signal);
+}
+
+/** Applies definitions and returns when the server serves them. */
+export async function applyCrds(client: KubeClient, definitions: readonly CustomResourceDefinition[], signal: AbortSignal): Promise<void> {
   const crds = client.resource(CustomResourceDefinition);
   const names = await Promise.all(
-    kinds.map(async (kind) => (await crds.apply(crdOf(kind), { fieldManager: "plumbline-lab", force: true, signal })).metadata.name),
+    definitions.map(async (crd) => (await crds.apply(crd, { fieldManager: "plumbline-lab", force: true, signal })).metadata.name),
   );
   for (const name of names) {
     while (!(await isServed(client, name, signal))) await sleep(50, undefined, { signal });

@@ -1,6 +1,7 @@
 import { ConnectivityMesh } from "./connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "./connectivity/pod-network-connectivity-check.ts";
 import type { CustomKind } from "./define-kind.ts";
+import { FailoverPolicy } from "./failover/failover-policy.ts";
 import { BFDProfile } from "./metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "./metallb/bgp-advertisement.ts";
 import { BGPPeer } from "./metallb/bgp-peer.ts";
@@ -40,4 +41,5 @@ export const CUSTOM_KINDS: readonly CustomKind[] = [
   ServiceL2Status,
   PodNetworkConnectivityCheck,
   ConnectivityMesh,
+  FailoverPolicy,
 ];

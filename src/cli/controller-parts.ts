@@ -12,6 +12,7 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import { addConnectivity } from "../connectivity/controller.ts";
+import { addFailover } from "../failover/controller.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -40,6 +41,8 @@ export interface ControllerPartsOptions {
   routerNamespace: string;
   /** The load balancer's configuration and which Services are its own; without it there is none. */
   loadBalancer?: { namespace: string; lbClass?: string; ignoreExcludeLb?: boolean };
+  /** The annotation by which external-dns is told which names are its own. */
+  dnsAnnotation?: string;
   /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
   agents?: string;
   /** Returns when no write of an earlier leader can arrive any more. */
@@ -106,6 +109,14 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
+  addFailover({
+    manager,
+    client,
+    log,
+    events,
+    budget,
+    ...(options.dnsAnnotation !== undefined && { dnsAnnotation: options.dnsAnnotation }),
+  });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 

@@ -18,6 +18,7 @@ interface ControllerOptions extends ClusterOptions {
   lbClass?: string;
   ignoreExcludeLb?: boolean;
   agents?: string;
+  dnsAnnotation: string;
   healthAddress: string;
   webhookMode: WebhookMode;
   webhookAddress: { host?: string; port: number };
@@ -37,6 +38,11 @@ export function configure(command: Command): void {
     .option("--lb-class <class>", "serve the Services of this loadBalancerClass; left out, those without one")
     .option("--ignore-exclude-lb", "the agents run with this option, so nodes labelled to be left out announce Services")
     .option("--agents <daemonset>", "the DaemonSet of the agents; leave out where agents are no Pods")
+    .option(
+      "--dns-annotation <key>",
+      "the annotation of VirtualServices that tells external-dns which names are its own",
+      "external-dns.alpha.kubernetes.io/controller",
+    )
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
     .option(
       "--webhook-mode <mode>",
@@ -78,6 +84,7 @@ async function run(options: ControllerOptions): Promise<void> {
         ...(options.ignoreExcludeLb && { ignoreExcludeLb: true }),
       },
       ...(options.agents === undefined ? {} : { agents: options.agents }),
+      dnsAnnotation: options.dnsAnnotation,
       settle: (signal) => leader.settle(signal),
     });
   }

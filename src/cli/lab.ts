@@ -1,9 +1,12 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { NODES, type NodeName } from "../../lab/net/topology.ts";
-import { EXIT } from "./exit.ts";
+import { SITES, type SiteName } from "../../lab/sites/names.ts";
+import { CliError, EXIT } from "./exit.ts";
 import { type Fault, FAULTS } from "./lab/faults.ts";
 import { kubeCommand } from "./lab/kube.ts";
 import { background, hostIn, runningLab } from "./lab/running.ts";
+import { SITE_FAULTS, type SiteFault } from "./lab/site-faults.ts";
+import { siteClient, siteLines, sitesInBackground, sitesTable } from "./lab/running-sites.ts";
 import { labClient, labLines, statusTable } from "./lab/status.ts";
 import { printItems } from "./printing/items.ts";
 
@@ -11,6 +14,7 @@ interface UpOptions {
   foreground?: boolean;
   held?: boolean;
   kube?: boolean;
+  sites?: 2;
 }
 
 const ANSWER_WITHIN_MS = 15_000;
@@ -25,8 +29,13 @@ export function configure(lab: Command): void {
     .description("Start a tor, three nodes and a client with real FRR and real agents, and print the kubeconfig of their API.")
     .option("--foreground", "stay in front until Ctrl-C, with a live table")
     .option("--kube", "on a real API server instead of the embedded one; the first time it is built, which takes about eight minutes")
+    .addOption(
+      new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2").argParser(
+        twoSites,
+      ),
+    )
     .addOption(new Option("--held").hideHelp())
-    .addHelpText("after", "\nExample:\n  plumbline lab up --foreground\n")
+    .addHelpText("after", "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --sites 2\n")
     .action(up);
   lab
     .command("down")
@@ -46,21 +55,26 @@ export function configure(lab: Command): void {
     .argument("<command...>", "what, after --")
     .addHelpText("after", "\nExample:\n  plumbline lab exec tor -- vtysh -c 'show bgp l2vpn evpn summary'\n")
     .action(exec);
-  const faults = Object.entries(FAULTS).map(([name, { about }]) => `  ${name.padEnd(17)}${about}`);
+  const faults = listed(FAULTS);
   lab
     .command("break")
     .description("Break something in the lab.")
     .addArgument(faultName())
     .addOption(nodeOption())
-    .addHelpText("after", `\nFaults:\n${faults.join("\n")}\n\nExample:\n  plumbline lab break link-down --node node2\n`)
-    .action((fault: NamedFault, { node }: { node: NodeName }) => breakOrMend(fault, node, "break"));
+    .addOption(siteOption())
+    .addHelpText(
+      "after",
+      `\nFaults:\n${faults}\n\nOf two sites:\n${listed(SITE_FAULTS)}\n\nExamples:\n  plumbline lab break link-down --node node2\n  plumbline lab break peer-unreachable --site west\n`,
+    )
+    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "break"));
   lab
     .command("mend")
     .description("Mend what was broken.")
     .addArgument(faultName())
     .addOption(nodeOption())
+    .addOption(siteOption())
     .addHelpText("after", "\nExample:\n  plumbline lab mend link-down --node node2\n")
-    .action((fault: NamedFault, { node }: { node: NodeName }) => breakOrMend(fault, node, "mend"));
+    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "mend"));
   lab.addCommand(kubeCommand());
 }
 
@@ -72,24 +86,44 @@ function nodeOption(): Option {
   return new Option("--node <name>", "on which node").argParser(aNode).default("node1");
 }
 
+function siteOption(): Option {
+  return new Option("--site <name>", "at which of two sites").argParser(aSite).default("east");
+}
+
+function listed(faults: Readonly<Record<string, { about: string }>>): string {
+  return Object.entries(faults)
+    .map(([name, { about }]) => `  ${name.padEnd(22)}${about}`)
+    .join("\n");
+}
+
 async function up(options: UpOptions): Promise<void> {
+  if (options.sites) {
+    const sites = await import("./lab/sites.ts");
+    return (options.held ? sites.holdSitesForOthers : options.foreground ? sites.holdSitesInFront : sites.bringUpSites)();
+  }
   // Only who holds the lab needs what it is made of.
   const { bringUp, holdForOthers, holdInFront } = await import("./lab/up.ts");
   await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)(options);
 }
 
 async function down(): Promise<void> {
-  const running = await background.find();
+  const [running, sites] = [await background.find(), await sitesInBackground.find()];
   if (running) await background.stop(running);
-  say(running ? "The lab is down." : "No lab is running.");
+  if (sites) await sitesInBackground.stop(sites);
+  say(running || sites ? "The lab is down." : "No lab is running.");
 }
 
 async function status(options: { output?: string }): Promise<void> {
-  const running = await background.find();
-  if (!running) process.exitCode = EXIT.no;
-  const lines = running && (await labLines(running, AbortSignal.timeout(ANSWER_WITHIN_MS)));
-  if (options.output === "json") printItems("LabNode", lines?.nodes ?? []);
-  else say(lines ? statusTable(running, lines) : "No lab is running; start one with: plumbline lab up");
+  const [running, sites] = [await background.find(), await sitesInBackground.find()];
+  if (!running && !sites) process.exitCode = EXIT.no;
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const lines = running && (await labLines(running, signal));
+  const siteStates = sites && (await siteLines(sites, signal));
+  if (options.output === "json") {
+    return siteStates && !lines ? printItems("LabSite", siteStates) : printItems("LabNode", lines?.nodes ?? []);
+  }
+  const tables = [...(lines ? [statusTable(running, lines)] : []), ...(siteStates ? [sitesTable(sites, siteStates)] : [])];
+  say(tables.length > 0 ? tables.join("\n\n") : "No lab is running; start one with: plumbline lab up");
 }
 
 async function exec(name: string, command: string[]): Promise<void> {
@@ -97,27 +131,61 @@ async function exec(name: string, command: string[]): Promise<void> {
   process.exitCode = await execOn(hostIn(await runningLab(), name), command);
 }
 
-type NamedFault = Fault & { readonly name: string };
+type NamedFault = { readonly name: string } & (
+  | { readonly of: "nodes"; readonly fault: Fault }
+  | { readonly of: "sites"; readonly fault: SiteFault }
+);
+interface Where {
+  readonly node: NodeName;
+  readonly site: SiteName;
+}
 
-async function breakOrMend(fault: NamedFault, node: NodeName, how: "break" | "mend"): Promise<void> {
+async function breakOrMend(named: NamedFault, { node, site }: Where, how: "break" | "mend"): Promise<void> {
+  if (named.of === "sites") return breakOrMendSite(named.name, named.fault, site, how);
+  const { name, fault } = named;
   const lab = await runningLab();
-  if (how === "mend" && !fault.mend) return say(`${fault.name} is mended by Plumbline itself; look at: plumbline lab status`);
+  if (how === "mend" && !fault.mend) return say(`${name} is mended by Plumbline itself; look at: plumbline lab status`);
   const client = await labClient(lab);
   try {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
     const ground = { node, client, host: (name: string) => hostIn(lab, name), signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
-    if (how === "mend") return say(`${node}: ${fault.name} is mended.`);
-    say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${fault.name} --node ${node}` : "Plumbline mends it."}`);
+    if (how === "mend") return say(`${node}: ${name} is mended.`);
+    say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${name} --node ${node}` : "Plumbline mends it."}`);
+  } finally {
+    client.close();
+  }
+}
+
+async function breakOrMendSite(name: string, fault: SiteFault, site: SiteName, how: "break" | "mend"): Promise<void> {
+  const lab = await sitesInBackground.find();
+  if (!lab) throw new CliError("No lab of two sites is running; start one with: plumbline lab up --sites 2", EXIT.no);
+  const client = await siteClient(lab, site);
+  try {
+    await fault[how]({ site, client, directory: lab.directory, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    if (how === "mend") return say(`${site}: ${name} is mended.`);
+    say(`${site}: ${fault.about}. Mend it with: plumbline lab mend ${name} --site ${site}`);
   } finally {
     client.close();
   }
 }
 
 function aFault(name: string): NamedFault {
-  const fault = FAULTS[name];
-  if (!fault) throw new InvalidArgumentError(`It is one of ${Object.keys(FAULTS).join(", ")}.`);
-  return { name, ...fault };
+  const [fault, siteFault] = [FAULTS[name], SITE_FAULTS[name]];
+  if (fault) return { name, of: "nodes", fault };
+  if (siteFault) return { name, of: "sites", fault: siteFault };
+  throw new InvalidArgumentError(`It is one of ${[...Object.keys(FAULTS), ...Object.keys(SITE_FAULTS)].join(", ")}.`);
+}
+
+function twoSites(count: string): 2 {
+  if (count !== "2") throw new InvalidArgumentError("There are 2.");
+  return 2;
+}
+
+function aSite(name: string): SiteName {
+  const site = SITES.find((site) => site === name);
+  if (!site) throw new InvalidArgumentError(`It is one of ${SITES.join(", ")}.`);
+  return site;
 }
 
 function aNode(name: string): NodeName {

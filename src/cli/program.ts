@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   tree: { about: "Show what stands on what in the router of each node, and in which state.", load: () => import("./tree.ts") },
   connectivity: { about: "Show who reaches what, and what failures have in common.", load: () => import("./connectivity.ts") },
   outages: { about: "Show when something was not reached, from where and for how long.", load: () => import("./outages.ts") },
+  failover: { about: "Switch sites: what would be done, doing it, what was done.", load: () => import("./failover.ts") },
   controller: {
     about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
     load: () => import("./controller.ts"),

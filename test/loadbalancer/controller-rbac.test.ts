@@ -21,7 +21,11 @@ let restricted: () => KubeClient;
 
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-controller-rbac");
-  await applyRights(cluster.client, ["router-controller", "loadbalancer-controller", "connectivity-controller"], signal);
+  await applyRights(
+    cluster.client,
+    ["router-controller", "loadbalancer-controller", "connectivity-controller", "failover-controller"],
+    signal,
+  );
   const path = `/api/v1/namespaces/${own}/serviceaccounts/plumbline-controller/token`;
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });

@@ -39,7 +39,11 @@ beforeAll(async () => {
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
   for (const name of [own, routers, metallb, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
-  await applyRights(admin, ["router-agent", "router-controller", "loadbalancer-controller", "connectivity-controller"], signal);
+  await applyRights(
+    admin,
+    ["router-agent", "router-controller", "loadbalancer-controller", "connectivity-controller", "failover-controller"],
+    signal,
+  );
   await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
 });

@@ -28,6 +28,8 @@ test.for<[string[], Place]>([
   [["get", "--namespace", ""], { is: "namespace" }],
   [["get", "l3vni", ""], { is: "name", kind: "l3vni", taken: [] }],
   [["get", "l3vni", "-n", "x", "red", "bl"], { is: "name", kind: "l3vni", taken: ["red"] }],
+  [["failover", "plan", "-n", "x", ""], { is: "name", kind: "failoverpolicies", taken: [] }],
+  [["failover", "history", "web", ""], { is: "other" }],
   [["crds", "l3vni", ""], { is: "kind" }],
   [["apply", "-f", ""], { is: "other" }],
   [["apply", "-f", "a.yaml", ""], { is: "other" }],
@@ -41,6 +43,7 @@ test.for<[string[], Place]>([
 
 test("choices are completed", () => {
   expect(textsAt("get", "-o", "")).toEqual(["table", "wide", "yaml", "json", "name"]);
+  expect(textsAt("failover", "switch", "web", "--to", "")).toEqual(["primary", "secondary"]);
   expect(textsAt("completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 

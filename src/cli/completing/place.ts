@@ -59,6 +59,7 @@ function placeOf(command: Command, open: Option | undefined, positional: readonl
   if (!argument || (positional.length >= declared.length && !argument.variadic)) return { is: "other" };
   if (argument.argChoices) return { is: "one of", candidates: argument.argChoices.map((text) => ({ text })) };
   if (argument.name() === "kind" || argument.name() === "kinds") return { is: "kind" };
+  if (argument.name() === "policy") return { is: "name", kind: "failoverpolicies", taken: [] };
   const [kind = "", ...taken] = positional;
   return argument.name() === "names" ? { is: "name", kind, taken } : { is: "other" };
 }

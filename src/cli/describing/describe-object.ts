@@ -6,6 +6,7 @@ import { ageOf } from "../../embedded/http/table/age.ts";
 import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import { type Paint, statusColour } from "../printing/paint.ts";
 import { checkSections } from "./check-sections.ts";
+import { failoverSections } from "./failover-sections.ts";
 
 export interface Described {
   readonly object: KubeObject;
@@ -32,7 +33,7 @@ export function describeObject({ object, events, declared }: Described, options:
     ...Object.entries(content)
       .filter(([name, value]) => name !== "status" && isObject(value))
       .flatMap(([name, value]) => section(name, value, options)),
-    ...(checkSections(object, options) ?? section("status", status, options)),
+    ...(checkSections(object, options) ?? failoverSections(object, options) ?? section("status", status, options)),
     ...conditionTable(Array.isArray(conditions) ? (conditions as Partial<Condition>[]) : [], options),
     eventTable(events, options),
   ];

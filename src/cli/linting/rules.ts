@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../api/kind.ts";
 import { connectivityRule, connectivityWarnings } from "./connectivity-rule.ts";
+import { failoverRule } from "./failover-rule.ts";
 import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
 import { routerRule } from "./router-rule.ts";
 
@@ -35,5 +36,5 @@ export type LintWarning = Pick<Failure, "kind" | "name" | "namespace" | "field" 
 export type LintWarner = (objects: readonly KubeObject[], context: LintContext) => readonly LintWarning[];
 
 /** The rules of every domain. */
-export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule, connectivityRule];
+export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule, connectivityRule, failoverRule];
 export const LINT_WARNERS: readonly LintWarner[] = [loadBalancerWarnings, connectivityWarnings];

@@ -1,3 +1,4 @@
+import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { glance } from "./glance.ts";
 import { didYouMean } from "./nearest.ts";
@@ -15,7 +16,7 @@ export async function nothingFound(client: KubeClient, { resource, namespace, se
 /** Why an object may be missing: it is elsewhere, or has a name much like this one. */
 export async function missing(
   client: KubeClient,
-  { resource, namespace }: Pick<Selection, "resource" | "namespace">,
+  { resource, namespace }: { readonly resource: Kind; readonly namespace: string | undefined },
   name: string,
   signal: AbortSignal,
 ): Promise<string> {

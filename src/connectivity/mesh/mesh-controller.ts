@@ -6,6 +6,7 @@ import { Pod } from "../../api/core/pod.ts";
 import { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
+import { NamespacedCaches } from "../../kube/cache/namespaced-caches.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
 import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
@@ -17,7 +18,7 @@ import { checkpointMark } from "../marks.ts";
 import { act, type Refusal } from "./act.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
 import { leanPod, leanService, leanSlice } from "./lean.ts";
-import { NamespacedCaches } from "./namespaced-caches.ts";
+
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
 import { isAlive, type MeshView, planMesh } from "./plan.ts";
 import { RefusedSteps } from "./refused-steps.ts";

@@ -57,5 +57,5 @@ export async function findAccess(options: { kubeconfig?: string; context?: strin
   }
 }
 
-export { accessFromKubeconfig } from "./kubeconfig.ts";
+export { accessFromKubeconfig, accessFromText } from "./kubeconfig.ts";
 export { accessInCluster } from "./in-cluster.ts";

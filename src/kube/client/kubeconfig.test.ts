@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { accessFromKubeconfig, accessInCluster, findAccess } from "./access.ts";
+import { accessFromKubeconfig, accessFromText, accessInCluster, findAccess } from "./access.ts";
 
 let home: string;
 
@@ -218,4 +218,49 @@ test("in a pod, token and authority are those of the service account and rotate 
   await file("account/token", "three\n");
   vi.advanceTimersByTime(60_000);
   expect(await access.identity()).toEqual({ token: "three", ca: "CA two" });
+});
+
+const origin = "Secret shop/other-site key kubeconfig";
+
+test("a kubeconfig that is no file gives access as one that is", async () => {
+  const text = JSON.stringify(config({ "certificate-authority-data": base64("CA") }, { token: "t" }));
+  const access = await accessFromText(text, origin);
+  expect(access).toMatchObject({ server: "https://lab:6443", user: "ann", describe: `context lab of ${origin}` });
+  expect(await access.identity()).toEqual({ ca: "CA", token: "t" });
+});
+
+test.for<[words: string, content: unknown]>([
+  [
+    "users[0].user.exec in %s is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate",
+    config({}, { exec: { command: "steal" } }),
+  ],
+  [
+    "users[0].user.tokenFile in %s is set, but no file is read for a kubeconfig that is none; use token",
+    config({}, { tokenFile: "/var/run/secrets/token" }),
+  ],
+  [
+    "users[0].user.client-certificate in %s is set, but no file is read for a kubeconfig that is none; use client-certificate-data",
+    config({}, { "client-certificate": "/a" }),
+  ],
+  [
+    "users[0].user.client-key in %s is set, but no file is read for a kubeconfig that is none; use client-key-data",
+    config({}, { "client-key": "/a" }),
+  ],
+  [
+    "clusters[0].cluster.certificate-authority in %s is set, but no file is read for a kubeconfig that is none; use certificate-authority-data",
+    config({ "certificate-authority": "/a" }),
+  ],
+  ["clusters[0].cluster.server in %s is a unix socket; give an https:// address", config({ server: "unix:/run/docker.sock" })],
+  ["current-context in %s is missing", { ...config(), "current-context": undefined }],
+  ["Context lab is not in %s; the contexts there: none", { ...config(), contexts: [] }],
+  ["%s must be a mapping", "nonsense"],
+])("a kubeconfig that is no file is refused: %s", async ([words, content]) => {
+  const text = JSON.stringify(content);
+  await expect(accessFromText(text, origin)).rejects.toMatchObject({ code: "BadKubeconfig", message: words.replace("%s", origin) });
+});
+
+test("what cannot be read of a kubeconfig that is no file is not repeated", async () => {
+  const error: unknown = await accessFromText('users:\n- user: {token: "s3cret\n', origin).catch((refusal: unknown) => refusal);
+  expect(error).toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(`^${origin} line \\d is not YAML$`) });
+  expect((error as Error).cause).toBeUndefined();
 });

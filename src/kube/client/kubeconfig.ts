@@ -22,11 +22,41 @@ type Piece = (refused: Identity | undefined) => Promise<Identity>;
 
 export async function accessFromKubeconfig(options: { path?: string; context?: string } = {}): Promise<ClusterAccess> {
   const config = await load(options.path);
-  const files = config.files.join(" and ");
   const name = options.context ?? config.currentContext;
   if (name === undefined) {
-    throw new KubeError("BadKubeconfig", `current-context is not set in ${files}; name a context with --context`);
+    throw new KubeError("BadKubeconfig", `current-context is not set in ${config.files.join(" and ")}; name a context with --context`);
   }
+  return accessOf(config, name);
+}
+
+/**
+ * The current context of a kubeconfig that is no file, such as one in a Secret; `origin` says what it is. Whoever wrote it need not be trusted with
+ * this machine, so it must hold everything itself: it runs no program, reads no file and reaches no socket here, and no error repeats any of it.
+ */
+export async function accessFromText(text: string, origin: string): Promise<ClusterAccess> {
+  const root = await parse(text, origin, { quoting: false });
+  const config = merge([root]);
+  if (config.currentContext === undefined) throw root.bad("current-context", "is missing");
+  for (const cluster of config.clusters.values()) {
+    if (cluster.text("server")?.startsWith("unix:")) throw cluster.bad("server", "is a unix socket; give an https:// address");
+    mustBeWhole(cluster, "certificate-authority");
+  }
+  for (const user of config.users.values()) {
+    if (user.has("exec"))
+      throw user.bad("exec", "is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate");
+    if (user.has("tokenFile")) throw user.bad("tokenFile", "is set, but no file is read for a kubeconfig that is none; use token");
+    mustBeWhole(user, "client-certificate");
+    mustBeWhole(user, "client-key");
+  }
+  return accessOf(config, config.currentContext);
+}
+
+function mustBeWhole(stanza: Stanza, field: string): void {
+  if (stanza.has(field)) throw stanza.bad(field, `is set, but no file is read for a kubeconfig that is none; use ${field}-data`);
+}
+
+function accessOf(config: Kubeconfig, name: string): ClusterAccess {
+  const files = config.files.join(" and ");
   const context = config.contexts.get(name);
   if (!context) {
     const known = [...config.contexts.keys()].join(", ") || "none";
@@ -64,20 +94,27 @@ async function load(explicit: string | undefined): Promise<Kubeconfig> {
   const fromEnvironment = process.env["KUBECONFIG"]?.split(delimiter).filter((path) => path !== "") ?? [];
   const paths = explicit !== undefined ? [explicit] : fromEnvironment.length > 0 ? fromEnvironment : [defaultKubeconfig()];
 
-  const config: Kubeconfig = { files: [], currentContext: undefined, contexts: new Map(), clusters: new Map(), users: new Map() };
+  const roots: Stanza[] = [];
   for (const path of paths) {
     const root = await readStanza(resolve(path));
-    if (!root) continue;
+    if (root) roots.push(root);
+  }
+  if (roots.length === 0) {
+    const looked = paths.join(", ");
+    const remedy = explicit === undefined ? "name one with --kubeconfig or KUBECONFIG" : "check --kubeconfig";
+    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${remedy}`);
+  }
+  return merge(roots);
+}
+
+function merge(roots: readonly Stanza[]): Kubeconfig {
+  const config: Kubeconfig = { files: [], currentContext: undefined, contexts: new Map(), clusters: new Map(), users: new Map() };
+  for (const root of roots) {
     config.files.push(root.file);
     config.currentContext ??= root.text("current-context") || undefined;
     collect(config.contexts, root, "contexts", "context");
     collect(config.clusters, root, "clusters", "cluster");
     collect(config.users, root, "users", "user");
-  }
-  if (config.files.length === 0) {
-    const looked = paths.join(", ");
-    const remedy = explicit === undefined ? "name one with --kubeconfig or KUBECONFIG" : "check --kubeconfig";
-    throw new KubeError("NoKubeconfig", `No kubeconfig found at ${looked}; ${remedy}`);
   }
   return config;
 }
@@ -91,12 +128,18 @@ async function readStanza(file: string): Promise<Stanza | undefined> {
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new KubeError("BadKubeconfig", `${file} cannot be read (${code ?? String(error)})`, { cause: error });
   }
+  return parse(text, file, { quoting: true });
+}
+
+/** `quoting`: whether an error may repeat what the text says. */
+async function parse(text: string, file: string, { quoting }: { quoting: boolean }): Promise<Stanza> {
   // A pod reads no kubeconfig, and should not pay for a parser.
   const { parseDocument } = await import("yaml");
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) {
     const line = error.linePos?.[0].line;
+    if (!quoting) throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML`);
     const what = error.message.split(/ at line |\n/)[0] ?? error.code;
     throw new KubeError("BadKubeconfig", `${file}${line === undefined ? "" : ` line ${line}`} is not YAML: ${what}`, { cause: error });
   }

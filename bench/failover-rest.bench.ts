@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createNamespace } from "../lab/sites/site.ts";
+import { FailoverPolicy } from "../src/api/failover/failover-policy.ts";
+import { StatefulSet } from "../src/api/core/stateful-set.ts";
+import { KubeClient } from "../src/kube/client/client.ts";
+import { requestsSince } from "./failover/audit.ts";
+import { createPart, createPolicy, type Ground, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/ground.ts";
+import { LiteralPolling } from "./failover/literal.ts";
+import { inParallel } from "./in-parallel.ts";
+import { ALL, compare, interleaved, type Bench } from "./measure.ts";
+
+const POLICIES = 500;
+const NAMESPACES = Array.from({ length: 10 }, (_, n) => `app-${n}`);
+/** Long enough for each policy to be due once. */
+const REST_MS = 22_000;
+const PER_MINUTE = 60_000 / 20_000;
+const { signal } = new AbortController();
+const namespaceOf = (n: number) => NAMESPACES[n % NAMESPACES.length] ?? "";
+
+interface Report {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+export const bench: Bench = {
+  name: "failover-rest",
+  run: (say) =>
+    onSite(async (ground) => {
+      say(`creating ${POLICIES} policies, each with a workload and a volume`);
+      await inParallel(NAMESPACES.length, NAMESPACES.length, (n) => createNamespace(ground.client, NAMESPACES[n] ?? "", signal));
+      await inParallel(8, POLICIES, async (n) => {
+        await createPart(ground, namespaceOf(n), n, { role: "secondary", replicas: 0 });
+        await createPolicy(ground, namespaceOf(n), nameOf(n), "secondary", [n]);
+      });
+      const stop = startOurs(ground);
+      await until(() => areComplete(ground));
+      await untilQuiet(ground);
+
+      const client = new KubeClient(ground.access, { userAgent: PEER });
+      const polling = Array.from({ length: POLICIES }, (_, n) => new LiteralPolling(client, namespaceOf(n), nameOf(n)));
+      const { ours, peer } = await interleaved(
+        {
+          ours: async () => {
+            const since = Date.now();
+            await sleep(REST_MS);
+            const report = perMinute(await requestsSince(ground.auditLog, OURS, since));
+            say(`ours: ${report.reads} reads and ${report.writes} writes in a minute`);
+            return report;
+          },
+          peer: async () => {
+            const since = Date.now();
+            await inParallel(8, POLICIES, (n) => polling[n]?.pass() ?? Promise.resolve());
+            const report = perMinute(await requestsSince(ground.auditLog, PEER, since));
+            say(`each policy every 20 s: ${report.reads} reads and ${report.writes} writes in a minute`);
+            return report;
+          },
+        },
+        3,
+      );
+      client.close();
+      // A controller that sleeps would look just as good.
+      await isAwake(ground);
+      await stop();
+      const about = { bench: "failover-rest", unit: "writes" };
+      return [
+        compare(
+          { ...about, what: `${POLICIES} policies at rest, writes in a minute (the peer: one pass, 3 times)`, goal: ALL },
+          ours.map(writes),
+          peer.map(writes),
+        ),
+        compare({ ...about, what: "reads in a minute (the peer: the same)", goal: 10, unit: "reads" }, ours.map(reads), peer.map(reads)),
+      ];
+    }),
+};
+
+async function areComplete({ client }: Ground): Promise<boolean> {
+  const { items } = await client.resource(FailoverPolicy).list({ signal });
+  await sleep(1_000);
+  return items.every(({ status }) => status?.conditions?.some(({ type, status }) => type === "Complete" && status === "True"));
+}
+
+async function untilQuiet({ auditLog }: Ground): Promise<void> {
+  for (let since = Date.now(); ; since = Date.now()) {
+    await sleep(5_000);
+    const { reads, writes } = await requestsSince(auditLog, OURS, since);
+    if (reads + writes === 0) return;
+  }
+}
+
+/** What a foreign hand starts is stopped again. */
+async function isAwake({ client }: Ground): Promise<void> {
+  const where = { name: nameOf(0), namespace: namespaceOf(0) };
+  const statefulSets = client.resource(StatefulSet);
+  await statefulSets.patch(where, { spec: { replicas: 1 } }, { signal });
+  await until(async () => (await statefulSets.get(where.name, { namespace: where.namespace, signal })).spec.replicas === 0);
+}
+
+const perMinute = ({ reads, writes }: Report): Report => ({ reads: reads * PER_MINUTE, writes: writes * PER_MINUTE });
+const reads = ({ reads }: Report) => reads;
+const writes = ({ writes }: Report) => writes;

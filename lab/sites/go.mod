@@ -1,0 +1,12 @@
+// Nothing of these is built: lab/sites/external-crds.ts takes the custom resource definitions out of them, as they are published.
+module plumbline.dev/lab/sites
+
+go 1.26.0
+
+require (
+	github.com/csi-addons/kubernetes-csi-addons v0.12.0
+	github.com/fluxcd/helm-controller v1.4.0
+	github.com/fluxcd/kustomize-controller v1.7.3
+	github.com/kedacore/keda/v2 v2.17.0
+	istio.io/api v1.31.1
+)

@@ -1,0 +1,44 @@
+import { CronJob } from "../../src/api/core/cron-job.ts";
+import { Deployment } from "../../src/api/core/deployment.ts";
+import { StatefulSet } from "../../src/api/core/stateful-set.ts";
+import { apiVersionOf, builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
+import * as external from "../../src/failover/external.ts";
+
+/** The external kinds in the version that is newest in the sites' definitions. */
+function served<T extends KubeObject>({ versions, ...kind }: external.ExternalKind<T>): Kind<T> {
+  return { ...kind, version: versions[0] ?? "" };
+}
+
+export const VolumeReplication = served(external.VolumeReplication);
+export const HelmRelease = served(external.HelmRelease);
+export const Kustomization = served(external.Kustomization);
+export const VirtualService = served(external.VirtualService);
+const ScaledObject = served(external.ScaledObject);
+
+export const PersistentVolume = builtinKind({
+  group: "",
+  version: "v1",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  scope: "Cluster",
+});
+
+export const CSIDriver = builtinKind({ group: "storage.k8s.io", version: "v1", kind: "CSIDriver", plural: "csidrivers", scope: "Cluster" });
+
+const APPLIED: readonly Kind[] = [
+  Deployment,
+  StatefulSet,
+  CronJob,
+  VirtualService,
+  HelmRelease,
+  Kustomization,
+  VolumeReplication,
+  ScaledObject,
+];
+
+/** The kind of an object that says what it is. */
+export function kindOf(object: KubeObject): Kind {
+  const kind = APPLIED.find((one) => one.kind === object.kind && apiVersionOf(one) === object.apiVersion);
+  if (!kind) throw new TypeError(`the sites of the lab know no ${object.apiVersion} ${object.kind}`);
+  return kind;
+}

@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseAllDocuments, stringify } from "yaml";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { crdOf } from "../../src/api/crd.ts";
+import type { CustomKind } from "../../src/api/define-kind.ts";
+import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
+import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
+import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { createLog } from "../../src/kube/log.ts";
+import type { Child } from "../child.ts";
+import { LabError } from "../error.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { KubeBinaries } from "../kube/binary.ts";
+import { kwokStages, startControllers } from "../kube/control-plane.ts";
+import { applyCrds } from "../kube/install-crds.ts";
+import type { Progress } from "../progress.ts";
+import { CsiAddons, type CsiAddonsTimes } from "./csi-addons.ts";
+import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
+import { externalCrds } from "./external-crds.ts";
+import { Flux } from "./flux.ts";
+import { CSIDriver } from "./kinds.ts";
+import { REFUSES_TO_DIE } from "./names.ts";
+import { ReplicatedStorage } from "./replicated-storage.ts";
+import { runStandIns } from "./stand-in.ts";
+
+const NODES = ["node1", "node2"];
+const SETTLES_WITHIN_MS = 120_000;
+
+export interface SiteOptions {
+  /** Which site of the storage it is. */
+  name: string;
+  binaries: KubeBinaries;
+  server: ApiServer;
+  progress: Progress;
+  /** Shared with the other site, if there is one. */
+  storage?: ReplicatedStorage;
+  times?: Partial<CsiAddonsTimes>;
+  /** Those of our kinds that it knows; the policy alone unless told otherwise. */
+  kinds?: readonly CustomKind[];
+  /** How long pods take to end, whatever their grace period; without it they take all of that. */
+  podsEndMs?: number;
+  /** Whether volumes have to be attached to nodes; they do unless told otherwise. */
+  attaches?: boolean;
+  /** Whether demotions record who still has the volume; they do unless told otherwise. */
+  inspects?: boolean;
+}
+
+/** One cluster of two: a real control plane with kwok for its kubelets, and stand-ins for csi-addons, a CSI driver and Flux. */
+export interface Site {
+  readonly name: string;
+  readonly server: ApiServer;
+  /** As a cluster-admin. */
+  readonly client: KubeClient;
+  readonly storage: ReplicatedStorage;
+  readonly csiAddons: CsiAddons;
+  readonly attacher: ExternalAttacher;
+  readonly flux: Flux;
+  /** Everything but the API server, which is whose it was. */
+  stop(): Promise<void>;
+}
+
+/** Makes a bare API server a site. */
+export async function startSite(options: SiteOptions): Promise<Site> {
+  const {
+    name,
+    binaries,
+    server,
+    progress,
+    storage = new ReplicatedStorage(),
+    times = {},
+    kinds = [FailoverPolicy],
+    attaches = true,
+    inspects = true,
+    podsEndMs,
+  } = options;
+  const { signal } = new AbortController();
+  const parts: Child[] = [];
+  const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
+  const log = createLog({ level: "silent" });
+  let end: (() => Promise<void>) | undefined;
+  const stop = async () => {
+    await end?.();
+    await Promise.all(parts.map((part) => part.kill()));
+    client.close();
+  };
+  try {
+    // Before the controllers: garbage collection would learn of the kinds half a minute later.
+    await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
+    parts.push(...(await startControllers(binaries, server, { nodeLifecycle: false, stages: await sitesStages(binaries, podsEndMs) })));
+    await createGround(client, attaches, signal);
+    const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
+    const attacher = new ExternalAttacher({ client, log });
+    const flux = new Flux({ client, log });
+    end = await runStandIns([csiAddons, attacher, flux]);
+    await until("every node is ready", () => nodesReady(client, signal), signal);
+    await admitPods(client, signal);
+    return { name, server, client, storage, csiAddons, attacher, flux, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** kwok's own stages, but for what a kubelet does that matters here: a pod has its grace period, and a Job's runs until it is told otherwise. */
+async function sitesStages(binaries: KubeBinaries, podsEndMs: number | undefined): Promise<string> {
+  interface Stage extends KubeObject {
+    spec: { selector: { matchExpressions: object[] }; delay?: object };
+  }
+  const stages = parseAllDocuments(await kwokStages(binaries)).map((document) => document.toJS() as Stage | null);
+  const kept = stages.filter((stage): stage is Stage => stage !== null && stage.metadata.name !== "pod-complete");
+  for (const { metadata, spec } of kept) {
+    if (metadata.name !== "pod-delete") continue;
+    const grace = { durationMilliseconds: 0, durationFrom: { expressionFrom: ".metadata.deletionTimestamp" } };
+    spec.delay = podsEndMs === undefined ? grace : { durationMilliseconds: podsEndMs };
+    spec.selector.matchExpressions.push({ key: `.metadata.labels["${REFUSES_TO_DIE}"]`, operator: "DoesNotExist" });
+  }
+  return kept.map((stage) => stringify(stage)).join("---\n");
+}
+
+async function createGround(client: KubeClient, attachRequired: boolean, signal: AbortSignal): Promise<void> {
+  // What a kubelet says of itself: attaching is kube-controller-manager's business.
+  const annotations = { "volumes.kubernetes.io/controller-managed-attach-detach": "true" };
+  await Promise.all([
+    ...NODES.map((name) => client.resource(Node).create({ metadata: { name, annotations } }, { signal })),
+    client.resource(CSIDriver).create({ metadata: { name: DRIVER }, spec: { attachRequired } } as KubeObject, { signal }),
+  ]);
+}
+
+async function nodesReady(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  const { items } = await client.resource(Node).list({ signal });
+  return items.every(({ status }) => status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"));
+}
+
+/**
+ * Takes off the taint that a new node is given. Whoever does that otherwise also takes nodes for lost that kwok, on a busy machine, is late to speak
+ * for, and their pods would never be ready again.
+ */
+async function admitPods(client: KubeClient, signal: AbortSignal): Promise<void> {
+  await Promise.all(NODES.map((name) => client.resource(Node).patch({ name }, { spec: { taints: null } }, { signal })));
+}
+
+const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
+
+/** A namespace in which pods can be made. */
+export async function createNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await until(
+    `${name} has a default ServiceAccount`,
+    async () => {
+      try {
+        return Boolean(await client.resource(ServiceAccount).get("default", { namespace: name, signal }));
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return false;
+        throw error;
+      }
+    },
+    signal,
+  );
+}
+
+/** Looks until it is so. `what` is for whoever waited in vain: `the pods of shop run`. */
+export async function until(what: string, isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new LabError("NotStarted", `It is not so within ${SETTLES_WITHIN_MS / 1000} s that ${what}`);
+    await sleep(50, undefined, { signal });
+  }
+}

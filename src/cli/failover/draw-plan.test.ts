@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { Deployment } from "../../api/core/deployment.ts";
+import type { Plan, PolicyFailure, Step, Write } from "../../failover/step.ts";
+import { plain } from "../printing/paint.ts";
+import { drawPlan, isBlocked } from "./draw-plan.ts";
+
+const write = (words: string): Write => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, words });
+const step = (name: Step["name"], state: Step["state"], more: Partial<Step> = {}): Step => ({
+  name,
+  state,
+  writes: [],
+  waits: [],
+  ...more,
+});
+const db = { kind: "Pod", namespace: "shop", name: "db-0", message: "Pod shop/db-0 belongs to StatefulSet db and runs on node node1" };
+const gone: PolicyFailure = {
+  kind: "VolumeReplication",
+  namespace: "shop",
+  name: "data",
+  reason: "NotFound",
+  message: "It does not exist",
+  class: "Transient",
+};
+
+function plan(steps: readonly Step[], more: Partial<Plan> = {}): Plan {
+  return {
+    to: "secondary",
+    mode: "safe",
+    refusals: [],
+    failures: [],
+    steps,
+    resources: [],
+    currentState: "primary",
+    complete: false,
+    writesStopped: false,
+    ...more,
+  };
+}
+
+test("a plan is its steps in their order, each with its writes and what it waits for", () => {
+  const steps = [
+    step("SuspendFlux", "Done"),
+    step("ScaleDown", "Act", { writes: [write("scale Deployment shop/web from 3 to 0"), write("scale StatefulSet shop/db from 1 to 0")] }),
+    step("AwaitTermination", "Pending", { waits: [db] }),
+    step("ReleaseToken", "Pending", { token: { epoch: 3, state: "Released" } }),
+  ];
+  expect(drawPlan(plan(steps), plain)).toEqual([
+    "#     STEP               WHEN   WHAT",
+    "1     SuspendFlux        done",
+    "2     ScaleDown          now    scale Deployment shop/web from 3 to 0",
+    "                                scale StatefulSet shop/db from 1 to 0",
+    "3     AwaitTermination   then   wait: Pod shop/db-0 belongs to StatefulSet db and runs on node node1",
+    "4     ReleaseToken       then   set the token to Released, epoch 3",
+  ]);
+});
+
+test("what is refused and what is wrong comes before the steps", () => {
+  const invalid: PolicyFailure = {
+    ...gone,
+    kind: "FailoverPolicy",
+    name: "web",
+    reason: "Invalid",
+    field: "spec",
+    message: "It names nothing",
+    class: "Permanent",
+  };
+  expect(drawPlan(plan([], { refusals: [invalid], failures: [gone] }), plain)).toEqual([
+    "Refused, so nothing is written:",
+    "  FailoverPolicy shop/web: Invalid: spec: It names nothing",
+    "",
+    "Wrong:",
+    "  VolumeReplication shop/data: NotFound: It does not exist",
+    "",
+    "#     STEP   WHEN   WHAT",
+  ]);
+});
+
+test("a step with many writes is cut short", () => {
+  const writes = Array.from({ length: 50 }, (_, at) => write(`scale Deployment shop/web${at} from 1 to 0`));
+  const lines = drawPlan(plan([step("ScaleDown", "Act", { writes })]), plain);
+  expect(lines).toHaveLength(22);
+  expect(lines.at(-1)?.trim()).toBe("and 30 more; -o json has all of them");
+});
+
+test("what a step of the plan will bring about does not block it, what nobody here brings about does", () => {
+  const later = step("AwaitTermination", "Pending", { waits: [db] });
+  expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), later]))).toBe(false);
+  expect(isBlocked(plan([step("ScaleDown", "Done"), step("AwaitTermination", "Wait", { waits: [db] })]))).toBe(true);
+  // What comes last may wait for the first all along.
+  expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), step("ReleaseToken", "Wait", { waits: [db] })]))).toBe(
+    false,
+  );
+  expect(isBlocked(plan([later], { failures: [gone] }))).toBe(true);
+  expect(isBlocked(plan([], { refusals: [gone] }))).toBe(true);
+});

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { plain } from "../printing/paint.ts";
+import { drawSteps } from "./draw-steps.ts";
+import { ago, NOW, policy, waiting } from "./specimen.ts";
+import { type Switch, switchesOf } from "./switches.ts";
+
+const drawn = (made: Switch) => drawSteps(made, NOW, plain);
+
+test("steps are told with when they ran within the whole, and with what they wait for", () => {
+  const [made] = switchesOf(policy({}, waiting));
+  expect(made && drawn(made)).toEqual([
+    "STEP               STATE     TOOK   WHEN",
+    "SuspendFlux        Done      0s     =",
+    "ScaleDown          Done      2s     =",
+    "AwaitTermination   Waiting   38s     ===================",
+    "  waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
+    "DemoteVolumes      Pending",
+  ]);
+});
+
+test("a switch that is over is drawn to its own end, and one that took no time at all too", () => {
+  const over: Switch = {
+    to: "primary",
+    mode: "safe",
+    generation: 1,
+    outcome: "Completed",
+    startTime: ago(100),
+    completionTime: ago(80),
+    steps: [],
+    course: [
+      { name: "PromoteVolumes", state: "Done", startTime: ago(100), completionTime: ago(90) },
+      { name: "ResumeFlux", state: "Done", startTime: ago(80), completionTime: ago(80) },
+    ],
+  };
+  expect(drawn(over)).toEqual([
+    "STEP             STATE   TOOK   WHEN",
+    "PromoteVolumes   Done    10s    ==========",
+    "ResumeFlux       Done    0s                        =",
+  ]);
+  const course = [{ name: "ResumeFlux", state: "Done" as const, startTime: ago(80), completionTime: ago(80) }];
+  expect(drawn({ ...over, startTime: ago(80), course })[1]).toBe("ResumeFlux   Done    0s     =");
+});

@@ -1,0 +1,62 @@
+import { humanDuration } from "../../embedded/http/table/age.ts";
+import { type Cell, Columns } from "../printing/columns.ts";
+import type { Colour, Paint } from "../printing/paint.ts";
+import type { Switch, TransitionStep } from "./switches.ts";
+import { waitSentence } from "./wait-sentence.ts";
+
+const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
+  Done: "green",
+  Running: "yellow",
+  Waiting: "yellow",
+  Pending: undefined,
+};
+const WIDTH = 20;
+const HEAD = ["STEP", "STATE", "TOOK", "WHEN"];
+
+/** The steps of one switch: how far each is, when it ran within the whole, and below it what it waits for. */
+export function drawSteps({ course: steps = [], startTime, completionTime }: Switch, now: number, paint: Paint): string[] {
+  const begin = Date.parse(startTime);
+  const end = completionTime === undefined ? Math.max(now, begin) : Date.parse(completionTime);
+  const rows = steps.map((step): Cell[] => {
+    const run = runOf(step, end);
+    return [
+      { text: step.name },
+      { text: step.state, colour: COLOURS[step.state] },
+      { text: run ? humanDuration(run.to - run.from) : "" },
+      { text: run ? bar(run, begin, end) : "" },
+    ];
+  });
+  const [head = "", ...lines] = new Columns(paint).lines([HEAD.map((text) => ({ text })), ...rows]);
+  return [head, ...lines.flatMap((line, at) => [line].concat(waitLines(steps[at], now)))];
+}
+
+interface Run {
+  readonly from: number;
+  readonly to: number;
+}
+
+function runOf({ startTime, completionTime }: TransitionStep, end: number): Run | undefined {
+  if (startTime === undefined) return undefined;
+  const from = Date.parse(startTime);
+  return { from, to: Math.max(from, completionTime === undefined ? end : Date.parse(completionTime)) };
+}
+
+/** `    ====            ` */
+function bar({ from, to }: Run, begin: number, end: number): string {
+  const place = (at: number) => (end === begin ? 0 : Math.min(WIDTH, Math.max(0, Math.round(((at - begin) / (end - begin)) * WIDTH))));
+  const first = Math.min(place(from), WIDTH - 1);
+  return " ".repeat(first) + "=".repeat(Math.max(1, place(to) - first));
+}
+
+function waitLines(step: TransitionStep | undefined, now: number): string[] {
+  return step?.waitingFor ? [`  waits: ${waitText(step, now)}`] : [];
+}
+
+/** `Pod shop/db-0 belongs to StatefulSet db and runs on node n1 (and 2 more), for 34s` */
+export function waitText({ waitingFor }: Pick<TransitionStep, "waitingFor">, now: number): string {
+  if (!waitingFor) return "";
+  const { others = 0, since } = waitingFor;
+  const more = others > 0 ? ` (and ${others} more)` : "";
+  const waited = since === undefined ? 0 : now - Date.parse(since);
+  return `${waitSentence(waitingFor)}${more}${waited < 1000 ? "" : `, for ${humanDuration(waited)}`}`;
+}

@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { DrillOptions } from "./drill/drill.ts";
+import { withPolicy } from "./read-policy.ts";
+
+export function configureDrill(command: Command): void {
+  withPolicy(command)
+    .argument("<policy>", "the FailoverPolicy")
+    .option("-f, --filename <path...>", "from manifests instead of a cluster: files, directories, - for standard input")
+    .option("--timeout <duration>", "how long each half of a move may take", "10m")
+    .addHelpText(
+      "after",
+      `
+Copies the policy and what it manages into two clusters on this machine, moves it to the other one and back, and takes everything away again. Where it
+is copied from, nothing is written. Controllers, scheduler and claims there are real; pods end at the end of their grace period, and storage and Flux
+are stand-ins which take a second or two. Exit 1 when a half is not done.
+
+Examples:
+  plumbline failover drill shop -n shop
+  plumbline failover drill shop -n shop -f manifests
+`,
+    )
+    .action(async (name: string, options: DrillOptions) => {
+      // Only who drills needs what the lab is made of.
+      const { drill } = await import("./drill/drill.ts");
+      await drill(name, options);
+    });
+}

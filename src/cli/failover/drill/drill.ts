@@ -1,0 +1,174 @@
+import { progressOn } from "../../../../lab/progress.ts";
+import type { SiteName } from "../../../../lab/sites/names.ts";
+import { startTwoSites } from "../../../../lab/sites/two-sites.ts";
+import { seconds } from "../../../api/duration.ts";
+import { FailoverPolicy, type Role } from "../../../api/failover/failover-policy.ts";
+import type { KubeObject } from "../../../api/kind.ts";
+import { humanDuration } from "../../../embedded/http/table/age.ts";
+import { lookLive } from "../../../failover/sight/live-sight.ts";
+import { managedBy } from "../../../failover/managed.ts";
+import { needsOf } from "../../../failover/sight/needs.ts";
+import type { Managed } from "../../../failover/observed.ts";
+import { ServedKinds } from "../../../failover/sight/served.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { connect } from "../../connection.ts";
+import { CliError, EXIT } from "../../exit.ts";
+import { controllerOn } from "../../lab/sites.ts";
+import { judge } from "../../linting/schema-rules.ts";
+import { readInputs } from "../../manifests/input.ts";
+import { Columns } from "../../printing/columns.ts";
+import { paintFor } from "../../printing/paint.ts";
+import { untilStopped } from "../../signals.ts";
+import { HoldUps } from "./hold-ups.ts";
+import { type Staged, staged } from "./staged.ts";
+import { stage } from "./stage.ts";
+import { follow } from "../follow.ts";
+import { heldUpBy } from "../progress.ts";
+import { type PolicyOptions, readPolicy, titleOf } from "../read-policy.ts";
+import { switchesOf } from "../switches.ts";
+
+export interface DrillOptions extends PolicyOptions {
+  filename?: string[];
+  timeout: string;
+}
+
+interface Original {
+  readonly policy: FailoverPolicy;
+  readonly objects: readonly { readonly resource: Managed; readonly object: KubeObject }[];
+  readonly missing: readonly Managed[];
+}
+
+/** One half of a move. */
+interface Half {
+  readonly site: SiteName;
+  readonly to: Role;
+}
+
+interface Result extends Half {
+  readonly took: string;
+  readonly longest: string;
+  readonly heldUpBy: string;
+}
+
+const COURSE: readonly Half[] = [
+  { site: "east", to: "secondary" },
+  { site: "west", to: "primary" },
+  { site: "west", to: "secondary" },
+  { site: "east", to: "primary" },
+];
+
+/** Copies a policy and what it manages into the lab's two sites, and moves it there and back. */
+export async function drill(name: string, options: DrillOptions): Promise<void> {
+  const timeout = seconds(options.timeout) ?? 0;
+  if (timeout <= 0) throw new CliError(`--timeout ${options.timeout} is no length of time; write 90s, 30m or 2h`, EXIT.misuse);
+  const original = options.filename ? await fromManifests(name, options.filename, options) : await fromCluster(name, options);
+  const { policy, objects, missing } = original;
+  for (const { kind, namespace, name: called } of missing)
+    process.stderr.write(`Warning: ${kind} ${namespace}/${called} is not there, and left out\n`);
+  if (objects.length === 0) throw new CliError(`Nothing of what FailoverPolicy ${titleOf(policy)} manages is there`, EXIT.no);
+
+  const { namespace = "" } = policy.metadata;
+  const copy: Staged & { home: string } = { ...staged(objects), home: namespace };
+  const managedResources = objects.map(({ resource: { kind, namespace: where, name: called } }) => ({
+    kind,
+    namespace: where,
+    name: called,
+  }));
+  const { mode } = policy.spec;
+  const stopping = new AbortController();
+  void untilStopped().then(() => stopping.abort(new CliError("Stopped. Nothing is left of the drill", EXIT.unknown)));
+  const lab = await startTwoSites({
+    progress: progressOn(process.stderr),
+    controller: controllerOn,
+    signal: stopping.signal,
+    application: {
+      namespace,
+      policy: name,
+      spec: { managedResources, ...(mode !== undefined && { mode }) },
+      create: (site, role, signal) => stage(site, copy, role, signal),
+    },
+  });
+  try {
+    const results: Result[] = [];
+    for (const half of COURSE) {
+      process.stdout.write(`\n${half.site} to ${half.to}:\n`);
+      results.push(await move(lab.sites[half.site].client, { name, namespace }, half, timeout * 1000));
+    }
+    process.stdout.write(["", ...table(results), ""].join("\n"));
+  } finally {
+    await lab.stop();
+  }
+}
+
+async function fromCluster(name: string, options: DrillOptions): Promise<Original> {
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const policy = await readPolicy(client, name, options, signal);
+    const { managed } = managedBy(policy);
+    const sight = await lookLive(client, new ServedKinds(client), needsOf(managed), signal);
+    return gathered(policy, managed, (resource) => {
+      const look = sight.object(resource.kind, resource.namespace, resource.name);
+      if ("error" in look) throw new CliError(`${resource.kind} ${resource.namespace}/${resource.name}: ${look.error}`, EXIT.unknown);
+      return "found" in look ? look.found : undefined;
+    });
+  } finally {
+    client.close();
+  }
+}
+
+async function fromManifests(name: string, paths: readonly string[], { namespace = "default" }: DrillOptions): Promise<Original> {
+  const { inputs, unreadable } = await readInputs(paths);
+  const [bad] = unreadable;
+  if (bad) throw new CliError(`${bad.file}:${bad.line}: ${bad.message}`, EXIT.no);
+  const all = new Map(inputs.map(({ object }) => [`${object.kind} ${placeOf(object)}`, object]));
+  const found = all.get(`${FailoverPolicy.kind} ${namespace}/${name}`);
+  if (!found) throw new CliError(`There is no FailoverPolicy ${namespace}/${name} among the manifests`, EXIT.no);
+  const { admitted, complaints } = judge(found);
+  const [complaint] = complaints;
+  if (!admitted || complaint)
+    throw new CliError(`FailoverPolicy ${namespace}/${name}: ${complaint?.field}: ${complaint?.message}`, EXIT.no);
+  const policy = admitted as FailoverPolicy;
+  return gathered(policy, managedBy(policy).managed, (one) => all.get(`${one.kind} ${one.namespace}/${one.name}`));
+}
+
+function placeOf({ metadata: { namespace = "default", name } }: KubeObject): string {
+  return `${namespace}/${name}`;
+}
+
+function gathered(policy: FailoverPolicy, managed: readonly Managed[], find: (resource: Managed) => KubeObject | undefined): Original {
+  const looked = managed.map((resource) => ({ resource, object: find(resource) }));
+  return {
+    policy,
+    objects: looked.flatMap(({ resource, object }) => (object ? [{ resource, object }] : [])),
+    missing: looked.flatMap(({ resource, object }) => (object ? [] : [resource])),
+  };
+}
+
+async function move(client: KubeClient, ref: { name: string; namespace: string }, half: Half, timeoutMs: number): Promise<Result> {
+  const { signal } = new AbortController();
+  const asked = await client.resource(FailoverPolicy).patch(ref, { spec: { desiredState: half.to } }, { signal });
+  const generation = asked.metadata.generation ?? 0;
+  const holdUps = new HoldUps();
+  const onSeen = ({ status }: FailoverPolicy) => holdUps.see(status?.transition?.steps ?? [], Date.now());
+  const ending = await follow(client, asked, { to: half.to, generation }, { timeoutMs, onSeen });
+  if (ending.is === "stopped") throw new CliError("Stopped. Nothing is left of the drill", EXIT.unknown);
+  if (ending.is !== "complete") {
+    const why = ending.message ?? heldUpBy(ending.policy, { to: half.to, generation }, Date.now());
+    throw new CliError(`${half.site} is not ${half.to}: ${why}`, EXIT.no);
+  }
+  const [made] = switchesOf(ending.policy);
+  const [longest] = (made?.steps ?? []).toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  return {
+    ...half,
+    took: humanDuration((made?.seconds ?? 0) * 1000),
+    longest: longest ? `${longest.name} ${humanDuration((longest.seconds ?? 0) * 1000)}` : "",
+    heldUpBy: longest ? holdUps.of(longest.name) : "",
+  };
+}
+
+function table(results: readonly Result[]): string[] {
+  const head = ["SITE", "TO", "TOOK", "LONGEST STEP", "HELD UP BY"].map((text) => ({ text }));
+  const rows = results.map(({ site, to, took, longest, heldUpBy: by }) => [site, to, took, longest, by].map((text) => ({ text })));
+  return new Columns(paintFor(process.stdout)).lines([head, ...rows]);
+}

@@ -1,0 +1,104 @@
+import { type Command, Option } from "commander";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { Plan, PolicyFailure } from "../../failover/step.ts";
+import { connect } from "../connection.ts";
+import { EXIT } from "../exit.ts";
+import { printItems } from "../printing/items.ts";
+import { type Paint, paintFor } from "../printing/paint.ts";
+import { drawPlan, isBlocked } from "./draw-plan.ts";
+import { livePlan } from "./live-plan.ts";
+import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
+
+interface PlanOptions extends PolicyOptions {
+  to?: Role;
+  dnsAnnotation?: string;
+  output: "text" | "json";
+}
+
+export function configurePlan(command: Command): void {
+  withPolicy(command)
+    .argument("<policy>", "the FailoverPolicy")
+    .addOption(new Option("--to <role>", "the plan of a switch that nobody has asked for yet").choices(["primary", "secondary"]))
+    .option("--dns-annotation <key>", "as the controller was given it, if it was")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+Writes nothing. Looks with your rights, not with the controller's. Exit 1 when something is in the way, 3 when it could not be found out.
+
+Examples:
+  plumbline failover plan web -n shop
+  plumbline failover plan web -n shop --to secondary
+`,
+    )
+    .action(run);
+}
+
+async function run(name: string, options: PlanOptions): Promise<void> {
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const policy = await readPolicy(client, name, options, signal);
+    const { to = policy.spec.desiredState, dnsAnnotation } = options;
+    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, signal });
+    if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
+    else process.stdout.write(textOf(policy, plan, paintFor(process.stdout)).join("\n"));
+    if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;
+  } finally {
+    client.close();
+  }
+}
+
+/** Whether all that is in the way is that we could not look. */
+function unseen({ refusals, failures }: Plan): boolean {
+  return refusals.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "LookFailed");
+}
+
+function textOf(policy: FailoverPolicy, plan: Plan, paint: Paint): string[] {
+  const { to, mode, currentState, steps } = plan;
+  const writes = steps.reduce((sum, step) => sum + step.writes.length + (step.token ? 1 : 0), 0);
+  const head = `FailoverPolicy ${titleOf(policy)} to ${to}, ${mode}; the site is ${currentState} now`;
+  return [paint("bold", head), "", ...drawPlan(plan, paint), "", verdict(policy, plan, writes), ""];
+}
+
+function verdict({ metadata: { name, namespace = "" }, spec }: FailoverPolicy, plan: Plan, writes: number): string {
+  if (plan.complete) return `Nothing is left to do: the site is ${plan.to}`;
+  if (plan.refusals.length > 0) return "It is refused, and nothing would be written";
+  if (isBlocked(plan)) return "Something is in the way";
+  const count = `${writes} ${writes === 1 ? "write" : "writes"}`;
+  if (spec.desiredState === plan.to) return `Nothing is in the way; ${count} to go`;
+  return `Nothing is in the way of ${count}. To do it: plumbline failover switch ${name} -n ${namespace} --to ${plan.to} --wait`;
+}
+
+function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: Plan): object {
+  return {
+    namespace,
+    name,
+    to: plan.to,
+    mode: plan.mode,
+    currentState: plan.currentState,
+    complete: plan.complete,
+    blocked: isBlocked(plan),
+    refusals: plan.refusals.map(failureItem),
+    failures: plan.failures.map(failureItem),
+    steps: plan.steps.map(({ name: step, state, token, writes, waits }) => ({
+      name: step,
+      state,
+      ...(token && { token }),
+      writes: writes.map(({ kind, object, patch, words }) => {
+        return { kind: kind.kind, namespace: object.metadata.namespace, name: object.metadata.name, words, patch };
+      }),
+      waits,
+    })),
+    resources: plan.resources.map(({ resource: { kind, namespace: where, name: called }, ...seen }) => ({
+      kind,
+      namespace: where,
+      name: called,
+      ...seen,
+    })),
+  };
+}
+
+function failureItem({ kind, name, namespace = "", reason, field = "", message, class: how }: PolicyFailure): object {
+  return { kind, name, namespace, reason, field, message, class: how };
+}

@@ -1,0 +1,116 @@
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { Condition } from "../../api/kind.ts";
+import { humanDuration } from "../../embedded/http/table/age.ts";
+import { harmless } from "../printing/columns.ts";
+import type { Paint } from "../printing/paint.ts";
+import { drawSteps, waitText } from "./draw-steps.ts";
+import { titleOf } from "./read-policy.ts";
+import { type Switch, switchesOf, type TransitionStep } from "./switches.ts";
+
+/** A switch that was asked for, with the generation that asks for it. */
+export interface Asked {
+  readonly to: Role;
+  readonly generation: number;
+}
+
+export type Standing =
+  /** No controller has looked at it since it was asked for. */
+  | { readonly is: "unseen" }
+  | { readonly is: "running" }
+  | { readonly is: "complete" }
+  /** The policy cannot be carried out as it is, and nothing was written. */
+  | { readonly is: "refused"; readonly message: string }
+  /** Somebody asks for something else by now. */
+  | { readonly is: "superseded" };
+
+/** The reasons of the condition Error for which nothing is written. */
+const REFUSALS: ReadonlySet<string> = new Set(["Invalid", "Contested", "Refused"]);
+
+export function standingOf({ spec, status }: FailoverPolicy, { to, generation }: Asked): Standing {
+  if (spec.desiredState !== to) return { is: "superseded" };
+  if ((status?.observedGeneration ?? 0) < generation) return { is: "unseen" };
+  const error = condition(status?.conditions, "Error");
+  if (error && REFUSALS.has(error.reason ?? "") && !condition(status?.conditions, "InProgress"))
+    return { is: "refused", message: `${error.reason}: ${error.message ?? ""}` };
+  return { is: condition(status?.conditions, "Complete") ? "complete" : "running" };
+}
+
+/** The condition, if it is true. */
+function condition(conditions: readonly Partial<Condition>[] | undefined, type: string): Partial<Condition> | undefined {
+  return conditions?.find((one) => one.type === type && one.status === "True");
+}
+
+interface ProgressOptions {
+  /** Since when it is watched. */
+  readonly since: number;
+  readonly now: number;
+  readonly paint: Paint;
+}
+
+/** What a terminal shows of a switch. */
+export function drawProgress(policy: FailoverPolicy, asked: Asked, { since, now, paint }: ProgressOptions): string[] {
+  const { spec, status } = policy;
+  const head = paint("bold", `FailoverPolicy ${titleOf(policy)} to ${asked.to}, ${humanDuration(now - since)}`);
+  const made = currentSwitch(policy, asked);
+  if (!made) return [head, "", "No controller has taken it up yet."];
+  const error = condition(status?.conditions, "Error");
+  return [
+    head,
+    "",
+    ...drawSteps(made, now, paint),
+    "",
+    ...(status?.summary === undefined ? [] : [harmless(status.summary)]),
+    ...(error ? [paint("red", harmless(`${error.reason}: ${error.message}`))] : []),
+    ...(spec.peer && status?.peer?.reachable === false
+      ? [paint("red", harmless(`The other site cannot be asked: ${status.peer.message ?? ""}`))]
+      : []),
+  ];
+}
+
+/** What is new about a switch, in a line each, for logs and pipes. */
+export function news(before: FailoverPolicy | undefined, policy: FailoverPolicy, asked: Asked, now: number): string[] {
+  const made = currentSwitch(policy, asked);
+  if (!made) return [];
+  const old = new Map((before && currentSwitch(before, asked)?.course)?.map((step) => [step.name, step]));
+  const steps = (made.course ?? []).flatMap((step) => {
+    const text = stepText(step, now);
+    const known = old.get(step.name);
+    return text === "" || (known && fingerprint(known) === fingerprint(step)) ? [] : [`${step.name} ${text}`];
+  });
+  const [was, is] = [before, policy].map((one) => condition(one?.status?.conditions, "Error"));
+  const error = is && is.message !== was?.message ? [`Error ${is.reason}: ${is.message}`] : was && !is ? ["Error is over"] : [];
+  return [...steps, ...error].map(harmless);
+}
+
+/** The switch that was asked for, once a controller has begun it. */
+function currentSwitch(policy: FailoverPolicy, asked: Asked): Switch | undefined {
+  const seen = (policy.status?.observedGeneration ?? 0) >= asked.generation;
+  const [latest] = switchesOf(policy);
+  return seen && latest?.to === asked.to ? latest : undefined;
+}
+
+function stepText(step: TransitionStep, now: number): string {
+  const { state, startTime, completionTime } = step;
+  // What runs is done or waits a moment later.
+  if (state === "Done") {
+    const took = startTime === undefined || completionTime === undefined ? 0 : Date.parse(completionTime) - Date.parse(startTime);
+    return `done after ${humanDuration(took)}`;
+  }
+  return step.waitingFor ? `waits: ${waitText(step, now)}` : "";
+}
+
+/** Without the times, which move by themselves. */
+function fingerprint({ state, waitingFor }: TransitionStep): string {
+  return JSON.stringify([state, waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
+}
+
+/** `AwaitTermination waits: Pod shop/db-0 ...`, for whoever stops watching. */
+export function heldUpBy(policy: FailoverPolicy, asked: Asked, now: number): string {
+  const made = currentSwitch(policy, asked);
+  if (!made) return "no controller has taken it up; is plumbline controller running?";
+  const step = made.course?.find(({ state }) => state !== "Done");
+  const error = condition(policy.status?.conditions, "Error");
+  if (step?.waitingFor) return `${step.name} waits: ${waitText(step, now)}`;
+  if (error) return harmless(`${error.reason}: ${error.message}`);
+  return step ? `${step.name} is ${step.state.toLowerCase()}` : harmless(policy.status?.summary ?? "it is not complete");
+}

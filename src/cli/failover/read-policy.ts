@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { type ConnectionOptions, withConnection } from "../connection.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { missing } from "../resources/hints.ts";
+import { namespaceOf, withNamespace } from "../resources/selection.ts";
+
+export interface PolicyOptions extends ConnectionOptions {
+  namespace?: string;
+}
+
+export function withPolicy(command: Command): Command {
+  return withConnection(withNamespace(command));
+}
+
+/** The policy of this name, or a sentence that says what there is instead. */
+export async function readPolicy(client: KubeClient, name: string, options: PolicyOptions, signal: AbortSignal): Promise<FailoverPolicy> {
+  const namespace = namespaceOf(client, options);
+  try {
+    return await client.resource(FailoverPolicy).get(name, { namespace, signal });
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+    await listPolicies(client, namespace, signal);
+    throw new CliError(await missing(client, { resource: FailoverPolicy, namespace }, name, signal), EXIT.no, { cause: error });
+  }
+}
+
+/** By namespace and name; all of them where no namespace is given. */
+export async function listPolicies(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
+  try {
+    const { items } = await client.resource(FailoverPolicy).list({ ...(namespace !== undefined && { namespace }), signal });
+    return items.toSorted((one, other) => (titleOf(one) < titleOf(other) ? -1 : 1));
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+    const hint = "install it with: plumbline crds | kubectl apply -f -";
+    throw new CliError(`The server has no kind FailoverPolicy; ${hint}`, EXIT.unknown, { cause: error });
+  }
+}
+
+/** `shop/web` */
+export function titleOf({ metadata: { namespace = "", name } }: FailoverPolicy): string {
+  return `${namespace}/${name}`;
+}

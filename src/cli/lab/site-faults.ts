@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { VolumeReplication } from "../../../lab/sites/kinds.ts";
+import { APPLICATION, peerFile, REFUSES_TO_DIE, type SiteName, VOLUME_FAULT } from "../../../lab/sites/names.ts";
+import { setPeer } from "../../../lab/sites/peer-secret.ts";
+import { Pod } from "../../api/core/pod.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+
+/** What a fault of a site is done to. */
+interface SiteGround {
+  readonly site: SiteName;
+  readonly client: KubeClient;
+  /** Of the lab. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+}
+
+export interface SiteFault {
+  readonly about: string;
+  break(ground: SiteGround): Promise<void>;
+  mend(ground: SiteGround): Promise<void>;
+}
+
+const { namespace } = APPLICATION;
+const VOLUME = { name: "data-db-0", namespace };
+/** Where nobody listens. */
+const NOWHERE = "https://127.0.0.1:1";
+
+/** What `lab break --site` knows, by name. */
+export const SITE_FAULTS: Readonly<Record<string, SiteFault>> = {
+  "volume-never-arrives": {
+    about: "the driver no longer does what the VolumeReplication data-db-0 asks for, and says nothing",
+    break: (ground) => annotateVolume(ground, "NeverArrives"),
+    mend: (ground) => annotateVolume(ground, null),
+  },
+  "volume-refuses": {
+    about: "the driver refuses to demote the volume data-db-0, and says so",
+    break: (ground) => annotateVolume(ground, "FailedToDemote"),
+    mend: (ground) => annotateVolume(ground, null),
+  },
+  "peer-unreachable": {
+    about: "the site no longer reaches the other one",
+    break: async (ground) =>
+      setPeer(ground.client, namespace, (await peerOf(ground)).replace(/server: \S+/, `server: ${NOWHERE}`), ground.signal),
+    mend: async (ground) => setPeer(ground.client, namespace, await peerOf(ground), ground.signal),
+  },
+  "pod-refuses-to-die": {
+    about: "the pods of the StatefulSet db stay when they are deleted, as on a node that nobody hears of",
+    break: (ground) => labelPods(ground, "true"),
+    mend: (ground) => labelPods(ground, null),
+  },
+};
+
+async function annotateVolume({ client, signal }: SiteGround, fault: string | null): Promise<void> {
+  await client.resource(VolumeReplication).patch(VOLUME, { metadata: { annotations: { [VOLUME_FAULT]: fault } } }, { signal });
+}
+
+function peerOf({ directory, site }: SiteGround): Promise<string> {
+  return readFile(peerFile(directory, site), "utf8");
+}
+
+async function labelPods({ client, signal }: SiteGround, value: string | null): Promise<void> {
+  const pods = client.resource(Pod);
+  const { items } = await pods.list({ namespace, labelSelector: "app=db", signal });
+  for (const { metadata } of items)
+    await pods.patch({ name: metadata.name, namespace }, { metadata: { labels: { [REFUSES_TO_DIE]: value } } }, { signal });
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { failoverRule } from "./failover-rule.ts";
+
+const policy = (name: string, spec: object, namespace?: string): KubeObject =>
+  ({
+    apiVersion: "crd.hahomelabs.com/v1alpha1",
+    kind: "FailoverPolicy",
+    metadata: { name, ...(namespace !== undefined && { namespace }) },
+    spec: { desiredState: "primary", ...spec },
+  }) as KubeObject;
+const web = { kind: "Deployment", name: "web" };
+const said = (...objects: KubeObject[]) =>
+  failoverRule(objects).map(({ name, reason, field, message }) => `${name} ${reason} ${field}: ${message}`);
+
+test("what is sound is fine, also where policies of two namespaces name the same name", () => {
+  expect(said(policy("a", { managedResources: [web] }, "shop"), policy("b", { managedResources: [web] }, "stock"))).toEqual([]);
+});
+
+test("a policy that names nothing, or names something twice, is told of as the controller tells of it", () => {
+  expect(said(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: nothing is named that could be switched"]);
+  expect(said(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
+});
+
+test("of two policies that name the same resource the first by name has it, whichever way they name it", () => {
+  const other = policy("a", { deployments: [{ name: "web", namespace: "shop" }] }, "apps");
+  expect(said(policy("b", { managedResources: [{ kind: "CronJob", name: "web" }, web] }, "shop"), other)).toEqual([
+    "b ValidationFailed spec.managedResources[1]: Deployment shop/web belongs to FailoverPolicy apps/a; only one policy can switch it",
+  ]);
+  expect(said(policy("b", { managedResources: [web] }), policy("a", { managedResources: [web] }, "default"))).toEqual([
+    "b ValidationFailed spec.managedResources[0]: Deployment default/web belongs to FailoverPolicy default/a; only one policy can switch it",
+  ]);
+});

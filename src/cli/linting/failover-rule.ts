@@ -1,0 +1,33 @@
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { managedBy } from "../../failover/managed.ts";
+import type { Failure } from "./rules.ts";
+
+/** Policies that could not be carried out, and resources that two of them name: neither is older here, so the first by name has it. */
+export function failoverRule(objects: readonly KubeObject[]): Failure[] {
+  const policies = objects
+    .filter(({ kind, apiVersion = "" }) => kind === FailoverPolicy.kind && apiVersion.startsWith(`${FailoverPolicy.group}/`))
+    .map((object) => object as FailoverPolicy)
+    .toSorted((one, other) => (titleOf(one) < titleOf(other) ? -1 : 1));
+  const holders = new Map<string, string>();
+  return policies.flatMap((policy) => {
+    const { name, namespace = "" } = policy.metadata;
+    const failureIn = (field: string, message: string): Failure => {
+      return { kind: FailoverPolicy.kind, name, namespace, reason: "ValidationFailed", field, message, class: "Permanent" };
+    };
+    const { managed, problems } = managedBy(policy);
+    const contested = managed.flatMap((resource) => {
+      const title = `${resource.kind} ${resource.namespace}/${resource.name}`;
+      const holder = holders.get(title);
+      if (holder === undefined) holders.set(title, titleOf(policy));
+      return holder === undefined
+        ? []
+        : [failureIn(resource.field, `${title} belongs to FailoverPolicy ${holder}; only one policy can switch it`)];
+    });
+    return problems.map(({ field = "", message }) => failureIn(field, message)).concat(contested);
+  });
+}
+
+function titleOf({ metadata: { name, namespace = "default" } }: FailoverPolicy): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,19 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** A line in as many as it takes, broken between words; the further ones are indented as it is, and a little more. A painted line stays as it is. */
+export function folded(line: string, width: number): string[] {
+  if (line.length <= width || stripVTControlCharacters(line) !== line) return [line];
+  const indent = /^ */.exec(line)?.[0] ?? "";
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.trimStart().split(" ")) {
+    const start = lines.length === 0 ? indent : `${indent}  `;
+    const longer = current === "" ? start + word : `${current} ${word}`;
+    if (longer.length <= width || current === "") current = longer;
+    else {
+      lines.push(current);
+      current = `${indent}  ${word}`;
+    }
+  }
+  return [...lines, current];
+}

@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { Deployment } from "../api/core/deployment.ts";
+import { StatefulSet } from "../api/core/stateful-set.ts";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import type { Kind } from "../api/kind.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
+import { createLog } from "../kube/log.ts";
+import { act, letGo } from "./act.ts";
+import type { Plan, Step, StepName } from "./step.ts";
+
+const { signal } = new AbortController();
+const log = createLog({ level: "silent" });
+const held: FailoverPolicy = {
+  metadata: { name: "site", namespace: "shop", resourceVersion: "7", finalizers: ["other", "plumbline.dev/failover"] },
+  spec: { desiredState: "secondary" },
+};
+const fresh: FailoverPolicy = { ...held, metadata: { ...held.metadata, finalizers: ["other"] } };
+
+/** A server that takes every write but those to the names that it refuses. */
+function server(refuses: Record<string, KubeErrorCode> = {}) {
+  const writes: string[] = [];
+  let underWay = 0;
+  let most = 0;
+  let version = 100;
+  const take =
+    (kind: Kind, part: string) =>
+    async (ref: { name: string }, patch: object, { resourceVersion = "" }) => {
+      most = Math.max(most, ++underWay);
+      await Promise.resolve();
+      underWay -= 1;
+      const code = refuses[ref.name];
+      if (code) throw new KubeError(code, `${code} says the server`);
+      writes.push(`${kind.kind}${part} ${ref.name}@${resourceVersion} ${JSON.stringify(patch)}`);
+      return { metadata: { ...held.metadata, name: ref.name, resourceVersion: String(++version) } };
+    };
+  const client = { resource: (kind: Kind) => ({ patch: take(kind, ""), patchStatus: take(kind, "/status") }) };
+  return { client: client as unknown as KubeClient, writes, most: () => most };
+}
+
+function step(name: StepName, names: readonly string[], changes: Partial<Step> = {}, kind: Kind = Deployment): Step {
+  const writes = names.map((each) => ({
+    kind,
+    object: { metadata: { name: each, namespace: "shop", resourceVersion: "3" } },
+    patch: {},
+    words: `scale ${each}`,
+  }));
+  return { name, state: "Act", writes, waits: [], ...changes };
+}
+
+function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
+  return {
+    to: "secondary",
+    mode,
+    refusals: [],
+    failures: [],
+    steps,
+    resources: [],
+    currentState: "primary",
+    complete: false,
+    writesStopped: false,
+  };
+}
+
+test("in safe mode step follows step, each write with the version that was looked at", async () => {
+  const { client, writes } = server();
+  const steps = [step("SuspendFlux", ["a", "b"]), step("ScaleDown", ["c"]), step("DemoteVolumes", ["d"], { state: "Pending" })];
+  const outcome = await act(plan("safe", ...steps), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment a@3 {}", "Deployment b@3 {}", "Deployment c@3 {}"]);
+  expect(outcome).toMatchObject({ failures: [], again: false });
+  expect(outcome.written).toEqual(
+    ["a", "b", "c"].map((name, at) => ({ kind: "Deployment", namespace: "shop", name, resourceVersion: String(101 + at) })),
+  );
+});
+
+test("in safe mode only objects of one kind in one step are written at once", async () => {
+  const down = [...step("ScaleDown", ["a", "b", "c"]).writes, ...step("ScaleDown", ["d", "e"], {}, StatefulSet).writes];
+  const { client, writes, most } = server();
+  await act(plan("safe", step("UpdateDNS", ["x"]), step("ScaleDown", [], { writes: down })), held, { client, log }, signal);
+  expect(writes.map((write) => write.split("@")[0])).toEqual([
+    "Deployment x",
+    ...["a", "b", "c"].map((name) => `Deployment ${name}`),
+    "StatefulSet d",
+    "StatefulSet e",
+  ]);
+  expect(most()).toBe(3);
+});
+
+test("in unsafe mode they go out at once", async () => {
+  const { client, writes, most } = server();
+  await act(plan("unsafe", step("SuspendFlux", ["a", "b"]), step("DemoteVolumes", ["c"])), held, { client, log }, signal);
+  expect(writes).toHaveLength(3);
+  expect(most()).toBe(3);
+});
+
+test("the policy is held before anything else is written, and its other finalizers stay", async () => {
+  const { client, writes } = server();
+  await act(plan("unsafe", step("ScaleDown", ["a"])), fresh, { client, log }, signal);
+  expect(writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other","plumbline.dev/failover"]}}', "Deployment a@3 {}"]);
+  const after = server();
+  await letGo(held, { client: after.client, log }, signal);
+  expect(after.writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other"]}}']);
+});
+
+test("a token comes before everything, with the version of the policy that was read", async () => {
+  const { client, writes } = server();
+  const token = { epoch: 4, state: "Held" } as const;
+  await act(plan("unsafe", step("TakeToken", [], { token }), step("ScaleDown", ["a"])), fresh, { client, log }, signal);
+  expect(writes[1]).toBe('FailoverPolicy/status site@101 {"status":{"token":{"epoch":4,"state":"Held","forced":null}}}');
+  expect(writes[2]).toBe("Deployment a@3 {}");
+});
+
+test("a token that is forced is written with its reason", async () => {
+  const { client, writes } = server();
+  const token = { epoch: 4, state: "Held" } as const;
+  await act({ ...plan("safe", step("TakeToken", [], { token })), forced: "it burnt down" }, held, { client, log }, signal);
+  expect(writes).toEqual(['FailoverPolicy/status site@7 {"status":{"token":{"epoch":4,"state":"Held","forced":"it burnt down"}}}']);
+});
+
+test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, nothing at all is written in %s mode", async (mode) => {
+  const { client, writes } = server({ site: "Conflict" });
+  const steps = plan(mode, step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"]));
+  expect(await act(steps, fresh, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
+  expect(await act(steps, held, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
+  expect(writes).toEqual([]);
+});
+
+test("an object that a person has changed meanwhile is looked at again before the next step", async () => {
+  const { client, writes } = server({ a: "Conflict" });
+  const outcome = await act(plan("safe", step("SuspendCronJobs", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment b@3 {}"]);
+  expect(outcome).toMatchObject({ again: true, failures: [] });
+});
+
+test("a write that is refused costs only its own resource", async () => {
+  const { client, writes } = server({ a: "Forbidden", b: "ServerError" });
+  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment c@3 {}"]);
+  const about = { kind: "Deployment", namespace: "shop" };
+  expect(outcome.failures).toEqual([
+    { ...about, name: "a", reason: "Forbidden", message: "Could not scale a: Forbidden says the server", class: "Permanent" },
+    { ...about, name: "b", reason: "WriteFailed", message: "Could not scale b: ServerError says the server", class: "Transient" },
+  ]);
+});
+
+test("nothing is scaled down while Flux could not be suspended: it would scale up again", async () => {
+  const { client, writes } = server({ a: "Forbidden" });
+  const steps = [step("SuspendFlux", ["a", "b"]), step("UpdateDNS", ["c"]), step("ScaleDown", ["d"])];
+  await act(plan("safe", ...steps), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment b@3 {}", "Deployment c@3 {}"]);
+});
+
+test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fault and ends the pass", async (code) => {
+  const { client, writes } = server({ a: code });
+  const steps = plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"]));
+  await expect(act(steps, held, { client, log }, signal)).rejects.toMatchObject({ code });
+  // What was under way has arrived before it is told, and nothing comes after.
+  expect(writes).toEqual(["Deployment b@3 {}"]);
+});

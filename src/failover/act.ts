@@ -1,0 +1,158 @@
+import { FailoverPolicy, type FailoverToken } from "../api/failover/failover-policy.ts";
+import { keyOf } from "../api/kind.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError, type KubeError } from "../kube/client/error.ts";
+import type { Log } from "../kube/log.ts";
+import type { Written } from "./sight/cached-sight.ts";
+import type { NeededKind } from "./sight/needs.ts";
+import type { Plan, PolicyFailure, Step, Write } from "./step.ts";
+
+/** Held on a policy while a switch is under way, so that it cannot vanish half-way. */
+const finalizer = "plumbline.dev/failover";
+
+export interface Outcome {
+  readonly failures: readonly PolicyFailure[];
+  readonly written: readonly Written[];
+  /** Something had changed since it was looked at: what comes after is decided anew. */
+  readonly again: boolean;
+}
+
+export interface Hands {
+  client: KubeClient;
+  log: Log;
+}
+
+/**
+ * Makes the writes of a plan, each only if its object is still the one that was looked at: in safe mode step after step, in unsafe mode at once. A write that is refused costs only its own resource, but for one of Flux, which would undo what comes after.
+ */
+export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
+  const steps = plan.steps.filter(({ state }) => state === "Act");
+  const course = new Course(hands, signal);
+  const held = isHeld(policy) ? policy : await course.hold(policy);
+  // A token comes before everything that it allows.
+  const token = steps.find((step) => step.token)?.token;
+  if (token && !course.again) await course.writeToken(held, token, plan.forced);
+  if (!course.again) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
+  return course;
+}
+
+export function isHeld({ metadata }: FailoverPolicy): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
+}
+
+/** The switch is over, or will never be: the policy may go. */
+export async function letGo(policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
+  const course = new Course(hands, signal);
+  await course.release(policy);
+  return course;
+}
+
+async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
+  for (const step of steps) {
+    if (step.name === "ScaleDown" && course.fluxGoesOn) continue;
+    // One kind may depend on the one before it, as HelmReleases on Kustomizations; objects of the same kind do not.
+    for (const writes of Map.groupBy(step.writes, ({ kind }) => kind.kind).values()) {
+      await allOf(writes.map((write) => course.write(step, write)));
+    }
+    if (course.again) return;
+  }
+}
+
+async function atOnce(steps: readonly Step[], course: Course): Promise<void> {
+  await allOf(steps.flatMap((step) => step.writes.map((write) => course.write(step, write))));
+}
+
+/** No write outlives its pass, also if another one fails. */
+async function allOf(writes: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(writes);
+  await Promise.all(writes);
+}
+
+/** The writes of one pass and what became of them. */
+class Course implements Outcome {
+  readonly failures: PolicyFailure[] = [];
+  readonly written: Written[] = [];
+  again = false;
+  fluxGoesOn = false;
+  readonly #client: KubeClient;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+
+  constructor({ client, log }: Hands, signal: AbortSignal) {
+    this.#client = client;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  async write(step: Step, { kind, object, patch, words }: Write): Promise<void> {
+    const { namespace = "", name, resourceVersion = "" } = object.metadata;
+    try {
+      const { metadata } = await this.#client.resource(kind).patch(object.metadata, patch, { resourceVersion, signal: this.#signal });
+      this.written.push({ kind: kind.kind as NeededKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
+      this.#log.info({ step: step.name, words }, "failover wrote");
+    } catch (error) {
+      if (this.#isPassedBy(error)) return;
+      if (!isRefusal(error)) throw error;
+      this.fluxGoesOn ||= step.name === "SuspendFlux";
+      this.failures.push({ kind: kind.kind, namespace, name, ...refusal(error, words) });
+    }
+  }
+
+  async hold(policy: FailoverPolicy): Promise<FailoverPolicy> {
+    return this.#finalizers(policy, [...(policy.metadata.finalizers ?? []), finalizer]);
+  }
+
+  async release(policy: FailoverPolicy): Promise<void> {
+    await this.#finalizers(
+      policy,
+      (policy.metadata.finalizers ?? []).filter((one) => one !== finalizer),
+    );
+  }
+
+  async #finalizers(policy: FailoverPolicy, finalizers: readonly string[]): Promise<FailoverPolicy> {
+    const { resourceVersion = "" } = policy.metadata;
+    const patch = { metadata: { finalizers } };
+    return this.#onPolicy(policy, () =>
+      this.#client.resource(FailoverPolicy).patch(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
+    );
+  }
+
+  /** The reason of a forced one in the same write: who dies right after it leaves no takeover behind that nobody can explain. */
+  async writeToken(policy: FailoverPolicy, token: FailoverToken, forced: string | undefined): Promise<void> {
+    const { resourceVersion = "" } = policy.metadata;
+    const patch = { status: { token: { ...token, forced: forced ?? null } } };
+    await this.#onPolicy(policy, () =>
+      this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
+    );
+    if (!this.again) this.#log.info({ key: keyOf(policy), ...token }, "failover token written");
+  }
+
+  async #onPolicy(policy: FailoverPolicy, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
+    try {
+      return await write();
+    } catch (error) {
+      if (!this.#isPassedBy(error)) throw error;
+      return policy;
+    }
+  }
+
+  /** Somebody else was faster. */
+  #isPassedBy(error: unknown): boolean {
+    const isPassedBy = isKubeError(error, "Conflict", "NotFound");
+    this.again ||= isPassedBy;
+    return isPassedBy;
+  }
+}
+
+/** Whether the server was asked and said no to this write; when it is away, or we are no longer leader, no write can succeed and none is to blame. */
+function isRefusal(error: unknown): error is KubeError {
+  return isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout", "Unauthorized", "Certificate", "Fenced");
+}
+
+function refusal(error: KubeError, words: string): Pick<PolicyFailure, "reason" | "message" | "class"> {
+  return {
+    reason: error.code === "Forbidden" ? "Forbidden" : "WriteFailed",
+    message: `Could not ${words}: ${error.message}`,
+    class: isKubeError(error, "Forbidden", "Invalid", "BadRequest") ? "Permanent" : "Transient",
+  };
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { ClaimBook } from "./claims.ts";
+import type { Managed } from "./observed.ts";
+
+const web: Managed = { kind: "Deployment", namespace: "shop", name: "web", field: "spec.managedResources[0]" };
+const data: Managed = { kind: "VolumeReplication", namespace: "shop", name: "data", field: "spec.managedResources[1]" };
+const claimsOf = (...asked: Parameters<ClaimBook["record"]>) => new ClaimBook().record(...asked);
+const now = new Date("2026-11-16T12:00:00.500Z");
+
+function policy(name: string, created: string, claims?: Record<string, string>): FailoverPolicy {
+  const recorded = claims && Object.entries(claims).map(([claim, since]) => ({ claim, since }));
+  return {
+    metadata: { name, namespace: "shop", creationTimestamp: created },
+    spec: { desiredState: "primary" },
+    ...(recorded && { status: { claims: recorded } }),
+  };
+}
+
+test("a policy without a record has asked since it was made, and for what came later since it is asked for", () => {
+  expect(claimsOf(policy("a", "2026-11-16T08:00:00Z"), [web, data], now)).toEqual([
+    { claim: "deployment/shop/web", since: "2026-11-16T08:00:00Z" },
+    { claim: "volumereplication/shop/data", since: "2026-11-16T08:00:00Z" },
+  ]);
+  const recorded = policy("a", "2026-11-16T08:00:00Z", {
+    "deployment/shop/web": "2026-11-16T08:00:00Z",
+    "cronjob/shop/left": "2026-11-16T08:00:00Z",
+  });
+  expect(claimsOf(recorded, [web, data], now)).toEqual([
+    { claim: "deployment/shop/web", since: "2026-11-16T08:00:00Z" },
+    { claim: "volumereplication/shop/data", since: "2026-11-16T12:00:00.500Z" },
+  ]);
+});
+
+test("a name that is too long for a claim is told apart by its hash", () => {
+  const long = { ...web, namespace: "n".repeat(63), name: "x".repeat(253) };
+  const [one, other] = claimsOf(policy("a", "2026-11-16T08:00:00Z"), [long, { ...long, name: `${"x".repeat(252)}y` }], now);
+  expect(one?.claim).toHaveLength("deployment/".length + 64 + 64);
+  expect(one?.claim).not.toBe(other?.claim);
+});
+
+test("the older claim has the resource, and the younger policy is told who holds it", () => {
+  const book = new ClaimBook();
+  const [older, younger] = [policy("b", "2026-11-16T08:00:00Z"), policy("a", "2026-11-16T09:00:00Z")];
+  expect(book.enter(older, [web], now)).toEqual(new Set());
+  expect(book.enter(younger, [data, web], now)).toEqual(new Set(["shop/b"]));
+  expect(book.contested(older, [web])).toEqual([]);
+  expect(book.contested(younger, [data, web])).toEqual([{ resource: web, holder: "shop/b" }]);
+});
+
+test("an edit onto what another holds loses, however old the policy is", () => {
+  const book = new ClaimBook();
+  const edited = policy("old", "2026-01-01T00:00:00Z", { "deployment/shop/web": "2026-01-01T00:00:00Z" });
+  const holder = policy("young", "2026-11-16T08:00:00Z", { "volumereplication/shop/data": "2026-11-16T08:00:00Z" });
+  book.enter(edited, [web, data], now);
+  book.enter(holder, [data], now);
+  expect(book.contested(edited, [web, data])).toEqual([{ resource: data, holder: "shop/young" }]);
+  expect(book.contested(holder, [data])).toEqual([]);
+});
+
+test("of two that were made in the same second, the one that was recorded first may have begun, and stays first", () => {
+  const created = "2026-11-16T08:00:00Z";
+  const book = new ClaimBook();
+  const first = policy("z", created, { "deployment/shop/web": created });
+  book.enter(first, [web], now);
+  book.enter(policy("a", created), [web], now);
+  expect(book.contested(policy("a", created), [web])).toEqual([{ resource: web, holder: "shop/z" }]);
+
+  const record = book.record(policy("a", created), [web], now);
+  expect(record).toEqual([{ claim: "deployment/shop/web", since: "2026-11-16T08:00:00.001Z" }]);
+  const second = policy("a", created, { "deployment/shop/web": "2026-11-16T08:00:00.001Z" });
+  book.enter(second, [web], now);
+  expect(book.contested(first, [web])).toEqual([]);
+  expect(book.contested(second, [web])).toEqual([{ resource: web, holder: "shop/z" }]);
+  expect(book.record(second, [web], now)).toEqual(record);
+});
+
+test("of two that were made in the same second and are not recorded, the name decides", () => {
+  const created = "2026-11-16T08:00:00Z";
+  const book = new ClaimBook();
+  for (const name of ["b", "a"]) book.enter(policy(name, created), [web], now);
+  expect(book.contested(policy("b", created), [web])).toEqual([{ resource: web, holder: "shop/a" }]);
+});
+
+test("when the holder goes or leaves the resource, those who wait for it hear of it and have it", () => {
+  const book = new ClaimBook();
+  const [older, younger] = [policy("a", "2026-11-16T08:00:00Z"), policy("b", "2026-11-16T09:00:00Z")];
+  book.enter(older, [web, data], now);
+  book.enter(younger, [web], now);
+  expect(book.enter(older, [data], now)).toEqual(new Set(["shop/b"]));
+  expect(book.contested(younger, [web])).toEqual([]);
+  book.enter(older, [web, data], now);
+  expect(book.strike("shop/a")).toEqual(new Set(["shop/b"]));
+  expect(book.contested(younger, [web])).toEqual([]);
+});

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { keyOf } from "../api/kind.ts";
+import type { Managed, Observed } from "./observed.ts";
+
+type Claim = NonNullable<NonNullable<FailoverPolicy["status"]>["claims"]>[number];
+
+interface Claimant {
+  readonly key: string;
+  readonly since: number;
+  readonly isRecorded: boolean;
+}
+
+const LONGEST = 256;
+
+/** `deployment/shop/web`, or with its hash in place of a name that is too long for a claim. */
+function claimOf({ kind, namespace, name }: Managed): string {
+  const text = `${kind.toLowerCase()}/${namespace}/${name}`;
+  return text.length <= LONGEST ? text : `${kind.toLowerCase()}/${namespace}/${createHash("sha256").update(name).digest("hex")}`;
+}
+
+/** Since when the policy asks for each resource. One without a record has asked since it was made. */
+function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
+  const recorded = policy.status?.claims;
+  const known = new Map((recorded ?? []).map(({ claim, since }) => [claim, since]));
+  const first = recorded === undefined ? (policy.metadata.creationTimestamp ?? now.toISOString()) : now.toISOString();
+  return managed.map((resource) => ({ claim: claimOf(resource), since: known.get(claimOf(resource)) ?? first }));
+}
+
+/** Who asks for which resource, over all policies. Two that switch the same one would undo each other for ever. */
+export class ClaimBook {
+  readonly #claimants = new Map<string, Map<string, Claimant>>();
+  readonly #claims = new Map<string, readonly string[]>();
+
+  /** Enters what the policy asks for. Returns the policies that ask for the same, or for what it has left. */
+  enter(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Set<string> {
+    const key = keyOf(policy);
+    const rivals = this.strike(key);
+    const recorded = new Set(policy.status?.claims?.map(({ claim }) => claim));
+    const claims = claimsOf(policy, managed, now);
+    for (const { claim, since } of claims) {
+      const claimants = this.#claimants.get(claim) ?? new Map<string, Claimant>();
+      this.#claimants.set(claim, claimants.set(key, { key, since: Date.parse(since), isRecorded: recorded.has(claim) }));
+      for (const rival of claimants.keys()) if (rival !== key) rivals.add(rival);
+    }
+    this.#claims.set(
+      key,
+      claims.map(({ claim }) => claim),
+    );
+    return rivals;
+  }
+
+  /** The policy is gone. Returns who asks for what it asked for. */
+  strike(key: string): Set<string> {
+    const rivals = new Set<string>();
+    for (const claim of this.#claims.get(key) ?? []) {
+      const claimants = this.#claimants.get(claim);
+      claimants?.delete(key);
+      if (claimants?.size === 0) this.#claimants.delete(claim);
+      for (const rival of claimants?.keys() ?? []) rivals.add(rival);
+    }
+    this.#claims.delete(key);
+    return rivals;
+  }
+
+  /** What the policy's record should say. Of two that were made in the same second the first to be recorded may have begun, and stays first. */
+  record(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
+    const key = keyOf(policy);
+    return claimsOf(policy, managed, now).map(({ claim, since }) => {
+      const claimants = this.#claimants.get(claim);
+      const rivals = [...(claimants?.values() ?? [])].filter((one) => one.isRecorded && one.since === Date.parse(since) && one.key !== key);
+      const isLate = rivals.length > 0 && claimants?.get(key)?.isRecorded !== true;
+      return { claim, since: isLate ? new Date(Date.parse(since) + 1).toISOString() : since };
+    });
+  }
+
+  /** What of these another policy has asked for earlier, and which. */
+  contested(policy: FailoverPolicy, managed: readonly Managed[]): Observed["contested"] {
+    const key = keyOf(policy);
+    return managed.flatMap((resource) => {
+      const [oldest] = [...(this.#claimants.get(claimOf(resource))?.values() ?? [])].toSorted(byAge);
+      return oldest && oldest.key !== key ? [{ resource, holder: oldest.key }] : [];
+    });
+  }
+}
+
+function byAge(one: Claimant, other: Claimant): number {
+  if (one.since !== other.since) return one.since - other.since;
+  if (one.isRecorded !== other.isRecorded) return one.isRecorded ? -1 : 1;
+  return one.key < other.key ? -1 : 1;
+}

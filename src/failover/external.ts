@@ -1,0 +1,78 @@
+import type { Condition, Kind, KubeObject } from "../api/kind.ts";
+
+/**
+ * Kinds of other projects, as far as we read them. Which version a cluster serves is found out there, so these have none: a cluster without them
+ * is no error for a policy that does not name any.
+ */
+export type ExternalKind<T extends KubeObject = KubeObject> = Omit<Kind<T>, "version"> & {
+  /** What is taken where a cluster serves several, best first. */
+  readonly versions: readonly string[];
+};
+
+/** csi-addons: the replication of one volume. */
+export interface VolumeReplication extends KubeObject {
+  spec: {
+    volumeReplicationClass?: string;
+    replicationState: "primary" | "secondary" | "resync";
+    dataSource: { apiGroup?: string; kind: string; name: string };
+    autoResync?: boolean;
+  };
+  status?: {
+    state?: "Primary" | "Secondary" | "Unknown";
+    message?: string;
+    observedGeneration?: number;
+    lastSyncTime?: string;
+    conditions?: Condition[];
+  };
+}
+
+/** Flux: a HelmRelease or a Kustomization. */
+export interface FluxObject extends KubeObject {
+  spec: { suspend?: boolean };
+  status?: { observedGeneration?: number; lastHandledReconcileAt?: string; lastHandledForceAt?: string; conditions?: Condition[] };
+}
+
+/** KEDA: what scales one workload. */
+export interface ScaledObject extends KubeObject {
+  spec: { scaleTargetRef: { apiVersion?: string; kind?: string; name: string } };
+}
+
+export const VolumeReplication: ExternalKind<VolumeReplication> = {
+  group: "replication.storage.openshift.io",
+  versions: ["v1alpha1"],
+  kind: "VolumeReplication",
+  plural: "volumereplications",
+  scope: "Namespaced",
+};
+
+export const HelmRelease: ExternalKind<FluxObject> = {
+  group: "helm.toolkit.fluxcd.io",
+  versions: ["v2", "v2beta2", "v2beta1"],
+  kind: "HelmRelease",
+  plural: "helmreleases",
+  scope: "Namespaced",
+};
+
+export const Kustomization: ExternalKind<FluxObject> = {
+  group: "kustomize.toolkit.fluxcd.io",
+  versions: ["v1", "v1beta2"],
+  kind: "Kustomization",
+  plural: "kustomizations",
+  scope: "Namespaced",
+};
+
+export const VirtualService: ExternalKind = {
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  kind: "VirtualService",
+  plural: "virtualservices",
+  scope: "Namespaced",
+};
+
+export const ScaledObject: ExternalKind<ScaledObject> = {
+  group: "keda.sh",
+  versions: ["v1alpha1"],
+  kind: "ScaledObject",
+  plural: "scaledobjects",
+  scope: "Namespaced",
+};

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import type { Role } from "../api/failover/failover-policy.ts";
+import { plan } from "./plan.ts";
+import { steps, words } from "./specimen-run.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { condition, deployment, flux, named, policy } from "./specimen.ts";
+
+const PRIOR = "plumbline.dev/failover-prior";
+const both = (desiredState: Role = "secondary", mode = "on") =>
+  policy({ desiredState, mode, managedResources: named("HelmRelease web", "Kustomization apps") });
+const patches = (site: SpecimenSite, to: Role) =>
+  plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
+const remembered = (suspend: boolean | null) => ({ annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }) } });
+
+describe("suspending Flux", () => {
+  test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
+    const site = new SpecimenSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
+    expect(words(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
+    expect(patches(site, "secondary")).toEqual([
+      { metadata: { ...remembered(null) }, spec: { suspend: true } },
+      { metadata: { ...remembered(false) }, spec: { suspend: true } },
+    ]);
+  });
+
+  test("leaves alone what was suspended before, and does not resume it later", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: true }))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(patches(site, "secondary")).toEqual([]);
+    expect(patches(site, "primary")).toEqual([]);
+    const up = plan(site.observe(both("primary")));
+    expect(up.complete).toBe(true);
+    expect(up.resources.map(({ state, message }) => `${state}: ${message}`)).toEqual([
+      "Suspended: Left suspended: it was so before",
+      "Suspended: Left suspended: it was so before",
+    ]);
+  });
+
+  test("is done again when a parent has taken it back, with what was remembered first", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(patches(site, "secondary")).toEqual([{ spec: { suspend: true } }]);
+    expect(plan(site.observe(both())).resources[0]).toMatchObject({
+      state: "Active",
+      message: "Somebody else resumed it; it is suspended again",
+    });
+  });
+
+  test.each([
+    ["at work", [condition("Reconciling", "True", "Progressing"), condition("Ready", "Unknown", "Progressing")], "Wait"],
+    [
+      "waiting for its next try",
+      [condition("Reconciling", "True", "ProgressingWithRetry"), condition("Ready", "False", "BuildFailed")],
+      "Done",
+    ],
+    [
+      "waiting for a dependency",
+      [condition("Reconciling", "True", "Progressing"), condition("Ready", "False", "DependencyNotReady")],
+      "Done",
+    ],
+    ["settled", [condition("Ready", "True", "Succeeded")], "Done"],
+  ] as const)("a Flux object that is %s", (_, conditions, state) => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", { ...flux("web", { suspend: true }), status: { conditions: [...conditions] } })
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(steps(plan(site.observe(both())))).toContain(`AwaitTermination ${state}`);
+  });
+
+  test("that cannot be looked at keeps the workloads as they are, and Flux that is missing does not", () => {
+    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 1 }));
+    const resources = policy({ managedResources: named("Kustomization apps", "Deployment web") });
+    expect(words(plan(site.observe(resources)))).toEqual(["scale Deployment shop/web from 1 to 0"]);
+    site.errors.add("Kustomization shop/apps");
+    expect(words(plan(site.observe(resources)))).toEqual([]);
+    expect(steps(plan(site.observe(resources)))).toContain("ScaleDown Pending");
+  });
+});
+
+describe("resuming Flux", () => {
+  test("restores the field, or its absence, forgets, and asks once, a HelmRelease with force", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
+      .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
+    const asked = "2026-11-16T12:00:00.000Z";
+    expect(patches(site, "primary")).toEqual([
+      { metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked } }, spec: { suspend: false } },
+      {
+        metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked, "reconcile.fluxcd.io/forceAt": asked } },
+        spec: { suspend: null },
+      },
+    ]);
+    for (const write of plan(site.observe(both("primary"))).steps.flatMap((step) => step.writes)) site.write(write);
+    site.now = new Date("2026-11-16T12:00:05Z");
+    const waiting = plan(site.observe(both("primary")));
+    expect(waiting.steps.flatMap((step) => step.writes)).toEqual([]);
+    expect(steps(waiting)).toContain("ResumeFlux Wait");
+    expect("suspend" in site.get("HelmRelease", "web").spec).toBe(false);
+  });
+
+  test("does not take back what a person resumed meanwhile", () => {
+    const site = new SpecimenSite().put("HelmRelease", flux("web", {}, remembered(false))).put("Kustomization", flux("apps"));
+    expect(patches(site, "primary")).toEqual([
+      {
+        metadata: {
+          annotations: {
+            [PRIOR]: null,
+            "reconcile.fluxcd.io/requestedAt": "2026-11-16T12:00:00.000Z",
+            "reconcile.fluxcd.io/forceAt": "2026-11-16T12:00:00.000Z",
+          },
+        },
+      },
+    ]);
+  });
+
+  test("at rest, what others ask of Flux is nothing to wait for", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web"))
+      .put("Kustomization", flux("apps", {}, { annotations: { "reconcile.fluxcd.io/requestedAt": "by-hand" } }));
+    const times = { startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:00:00Z" };
+    const status = { transition: { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, steps: [] } };
+    const rested = { ...both("primary"), status };
+    expect(plan(site.observe(rested)).complete).toBe(true);
+    expect(plan(site.observe(both("primary"))).complete).toBe(false);
+  });
+});

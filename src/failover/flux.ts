@@ -1,0 +1,94 @@
+import type { Role } from "../api/failover/failover-policy.ts";
+import type { KubeObject } from "../api/kind.ts";
+import type { FluxObject } from "./external.ts";
+import {
+  called,
+  change,
+  found,
+  sightings,
+  suspendState,
+  unfoundState,
+  unseen,
+  waitFor,
+  type Finding,
+  type Sighting,
+} from "./planning/looking.ts";
+import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
+import type { Observed } from "./observed.ts";
+import type { ResourceState, Wait } from "./step.ts";
+
+/** Parents before children: a Kustomization can take back what was done to a HelmRelease that it applies. */
+const KINDS = ["Kustomization", "HelmRelease"] as const;
+type FluxKind = (typeof KINDS)[number];
+
+const REQUESTED = "reconcile.fluxcd.io/requestedAt";
+const FORCED = "reconcile.fluxcd.io/forceAt";
+const GROUP: Record<FluxKind, string> = { Kustomization: "kustomize.toolkit.fluxcd.io", HelmRelease: "helm.toolkit.fluxcd.io" };
+
+export function suspendFlux(observed: Observed, fence: number | undefined): Finding {
+  const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
+    const write = (annotations: Record<string, string>, spec: object, verb: string) => [
+      change(observed.kindOf(resource.kind), object, { ...annotations, ...stamp(fence) }, spec, `${verb} ${called(resource.kind, object)}`),
+    ];
+    if (object.spec.suspend !== true) {
+      return write(remember(observed.policy, object, "suspend", object.spec.suspend ?? null), { suspend: true }, "suspend");
+    }
+    return isStamped(object, fence) ? [] : write({}, {}, "mark");
+  });
+  return { writes, waits: unseen(observed, KINDS) };
+}
+
+/** Those at work: what was begun before it was suspended is still carried through, and can bring replicas back. */
+export function busyFlux(observed: Observed): Wait[] {
+  return found(observed, KINDS).flatMap(({ resource, object }) =>
+    isBusy(object) ? [waitFor(resource, `${called(resource.kind, object)} is carrying out what it began before it was suspended`)] : [],
+  );
+}
+
+/** Resumed and asked once: what was asked for is in the annotation itself, so it is not asked again. */
+export function resumeFlux(observed: Observed): Finding {
+  const asked = observed.now.toISOString();
+  const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
+    const memory = recall(object, "suspend");
+    if (memory.is !== "there") return [];
+    const annotations = { [PRIOR]: null, [REQUESTED]: asked, ...(resource.kind === "HelmRelease" && { [FORCED]: asked }) };
+    const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
+    return [
+      change(observed.kindOf(resource.kind), object, annotations, spec, `resume ${called(resource.kind, object)} and have it reconcile`),
+    ];
+  });
+  const unanswered = found(observed, KINDS).flatMap(({ resource, object }) => {
+    const waits = object.spec.suspend !== true && !hasAnswered(object);
+    return waits ? [waitFor(resource, `${called(resource.kind, object)} has not yet reconciled as asked`)] : [];
+  });
+  return { writes, waits: [...unseen(observed, KINDS), ...unanswered] };
+}
+
+/** The Flux objects of the policy that look after this object. */
+export function ownersInFlux(observed: Observed, { metadata: { labels = {} } }: KubeObject): Sighting<FluxKind>[] {
+  return sightings(observed, KINDS).filter(
+    ({ resource: { kind, namespace, name } }) => labels[`${GROUP[kind]}/name`] === name && labels[`${GROUP[kind]}/namespace`] === namespace,
+  );
+}
+
+/** Whether it has done what it was asked for when it was resumed; one that is not there, or that a person suspended, never will. */
+export function isThrough({ look }: Sighting<FluxKind>): boolean {
+  if ("error" in look) return false;
+  if ("absent" in look) return true;
+  return recall(look.found, "suspend").is !== "there" && (look.found.spec.suspend === true || hasAnswered(look.found));
+}
+
+export function fluxStates(observed: Observed, to: Role): ResourceState[] {
+  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
+}
+
+function hasAnswered(object: FluxObject): boolean {
+  const asked = object.metadata.annotations?.[REQUESTED];
+  return asked === undefined || (object.status?.lastHandledReconcileAt === asked && !isBusy(object));
+}
+
+/** One that waits for its next try, or for what it depends on, keeps the condition too, but is not Ready. */
+function isBusy({ status }: FluxObject): boolean {
+  const valueOf = (type: string) => status?.conditions?.find((condition) => condition.type === type)?.status;
+  return valueOf("Reconciling") === "True" && valueOf("Ready") !== "False";
+}

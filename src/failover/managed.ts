@@ -1,0 +1,81 @@
+import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../api/failover/failover-policy.ts";
+import type { Managed } from "./observed.ts";
+import type { PolicyFailure } from "./step.ts";
+
+type Spec = FailoverPolicy["spec"];
+
+const LEGACY = {
+  volumeReplications: "VolumeReplication",
+  virtualServices: "VirtualService",
+  deployments: "Deployment",
+  statefulSets: "StatefulSet",
+  cronJobs: "CronJob",
+  helmReleases: "HelmRelease",
+  kustomizations: "Kustomization",
+} as const satisfies Partial<Record<keyof Spec, ManagedKind>>;
+
+const MODES: Readonly<Record<string, "safe" | "unsafe">> = { on: "safe", safe: "safe", off: "unsafe", unsafe: "unsafe" };
+
+/** What the policy names, each once, and what about the policy itself keeps it from being carried out. */
+export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problems: PolicyFailure[] } {
+  const problems: PolicyFailure[] = [];
+  const managed = new Map<string, Managed>();
+  const invalid = (field: string, message: string) => problems.push(invalidPolicy(policy, field, message));
+
+  const { desiredState, mode } = policy.spec;
+  if (desiredState !== "primary" && desiredState !== "secondary") {
+    invalid("spec.desiredState", `desiredState is ${JSON.stringify(desiredState)}; it has to be primary or secondary`);
+  }
+  if (modeOf(policy.spec) === undefined) invalid("spec.mode", `mode is ${JSON.stringify(mode)}; it has to be on, safe, off or unsafe`);
+
+  for (const { field, kind, name, namespace = policy.metadata.namespace ?? "default" } of entries(policy.spec)) {
+    if (!isManagedKind(kind)) {
+      invalid(`${field}.kind`, `kind ${JSON.stringify(kind)} cannot be switched; one of ${MANAGED_KINDS.join(", ")} can`);
+    } else if (typeof name !== "string" || name === "") {
+      invalid(`${field}.name`, "name is missing");
+    } else {
+      const key = `${kind}/${namespace}/${name}`;
+      if (!managed.has(key)) managed.set(key, { kind, namespace, name, field });
+    }
+  }
+  if (managed.size === 0 && problems.length === 0) invalid("spec.managedResources", "nothing is named that could be switched");
+  return { managed: [...managed.values()], problems };
+}
+
+/** The mode in effect; none if what is written is no mode. */
+export function modeOf({ mode = "on" }: Pick<Spec, "mode">): "safe" | "unsafe" | undefined {
+  const spelling = mode.toLowerCase();
+  return Object.hasOwn(MODES, spelling) ? MODES[spelling] : undefined;
+}
+
+/** Whether the policy was last seen to be where it is wanted, and nothing else has been asked for since. */
+export function atRest({ metadata, spec, status }: FailoverPolicy, to: Role = spec.desiredState): boolean {
+  const { transition } = status ?? {};
+  return transition?.completionTime !== undefined && transition.to === to && transition.generation === (metadata.generation ?? 0);
+}
+
+function* entries(spec: Spec): Generator<{ field: string; kind: string; name: unknown; namespace?: string | undefined }> {
+  for (const [at, { kind, name, namespace }] of (spec.managedResources ?? []).entries()) {
+    yield { field: `spec.managedResources[${at}]`, kind, name, namespace };
+  }
+  for (const [list, kind] of Object.entries(LEGACY) as [keyof typeof LEGACY, ManagedKind][]) {
+    for (const [at, { name, namespace }] of (spec[list] ?? []).entries()) yield { field: `spec.${list}[${at}]`, kind, name, namespace };
+  }
+}
+
+function isManagedKind(kind: string): kind is ManagedKind {
+  return (MANAGED_KINDS as readonly string[]).includes(kind);
+}
+
+function invalidPolicy({ metadata }: FailoverPolicy, field: string, message: string): PolicyFailure {
+  const { name, namespace } = metadata;
+  return {
+    kind: "FailoverPolicy",
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    reason: "Invalid",
+    field,
+    message,
+    class: "Permanent",
+  };
+}

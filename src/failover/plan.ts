@@ -1,0 +1,125 @@
+import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
+import { keyOf } from "../api/kind.ts";
+import { cronJobStates } from "./planning/cron-jobs.ts";
+import { currentState } from "./planning/current-state.ts";
+import { dnsStates } from "./dns.ts";
+import { fluxStates } from "./flux.ts";
+import { found, lookFailure, sightings } from "./planning/looking.ts";
+import { atRest, managedBy, modeOf } from "./managed.ts";
+import { PRIOR, recall } from "./planning/memory.ts";
+import type { Observed } from "./observed.ts";
+import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import { toPrimary } from "./planning/to-primary.ts";
+import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
+import { fenceOf, type TokenDecision, type TokenSight } from "./token/token.ts";
+import { areDemoted, degradedVolumes, driftedVolumes, failedVolumes, groupVolumes, volumeStates } from "./volumes.ts";
+import { deletingStatefulSets, workloadStates } from "./workloads.ts";
+
+const WAITING_MS = 5_000;
+const RESTING_MS = 20_000;
+
+/** What a token decision rests on, of what was seen of the resources. */
+export function tokenFacts(observed: Observed): Pick<TokenSight, "demoted" | "writesStopped" | "degraded"> {
+  return {
+    demoted: areDemoted(observed, fenceOf(observed.policy)),
+    writesStopped: writesStopped(observed),
+    degraded: degradedVolumes(observed),
+  };
+}
+
+/** What has to be done, in its order, what it waits for, and what is in the way. With `spec.peer` nothing is started without a token decision. */
+export function plan(observed: Observed, token?: TokenDecision): Plan {
+  const { policy } = observed;
+  const mode = modeOf(policy.spec) ?? "safe";
+  const { problems } = managedBy(policy);
+  const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
+
+  const refusals = [
+    ...problems,
+    ...contests(observed),
+    ...groupVolumes(observed),
+    ...(to === "secondary" ? deletingStatefulSets(observed) : []),
+  ];
+  const failures = [...splits(observed, token), ...failuresOf(observed, to)];
+  const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
+  const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  const isDone = steps.every(({ state }) => state === "Done");
+  const complete = isDone && refusals.length === 0 && failures.length === 0;
+  const requeueAfterMs = requeue({ to, refusals, isDone, complete });
+
+  return {
+    to,
+    mode,
+    refusals,
+    failures,
+    steps,
+    resources: statesOf(observed, to),
+    currentState: currentState(observed),
+    complete,
+    writesStopped: writesStopped(observed),
+    ...(token?.forced !== undefined && { forced: token.forced }),
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+  };
+}
+
+/** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */
+function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals" | "complete"> & { isDone: boolean }): number | undefined {
+  // What is wrong with the policy itself only a change of the policy mends.
+  if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
+  if (!isDone) return WAITING_MS;
+  return to === "primary" && complete ? undefined : RESTING_MS;
+}
+
+function withheld(step: Step): Step {
+  return step.state === "Act" ? { ...step, state: "Pending" } : step;
+}
+
+function contests({ contested }: Observed): PolicyFailure[] {
+  return contested.map(({ resource: { kind, namespace, name, field }, holder }) => {
+    const message = `${kind} ${namespace}/${name} is switched by FailoverPolicy ${holder}, which asked for it first`;
+    return { kind, namespace, name, field, reason: "Contested", message, class: "Permanent" };
+  });
+}
+
+/** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
+function splits({ policy, peer }: Observed, token: TokenDecision | undefined): PolicyFailure[] {
+  if (!token?.mustDemote) return [];
+  const held = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
+  const message = `The other site${held}; this site is made a secondary before anything else`;
+  const { name, namespace } = policy.metadata;
+  return [
+    { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, reason: "Split", message, class: "Transient" },
+  ];
+}
+
+function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+  const unfound = sightings(observed, MANAGED_KINDS).flatMap((sighting) => lookFailure(sighting) ?? []);
+  const drifted = to === "primary" && atRest(observed.policy, to) ? driftedVolumes(observed) : [];
+  const forgotten = to === "primary" ? unreadable(observed) : [];
+  return [...unfound, ...failedVolumes(observed, to), ...drifted, ...forgotten];
+}
+
+/** Objects of which nobody can say any more what they were. */
+function unreadable(observed: Observed): PolicyFailure[] {
+  const workloads = found(observed, ["Deployment", "StatefulSet"]).filter(({ object }) => recall(object, "replicas").is === "unreadable");
+  const others = found(observed, ["CronJob", "HelmRelease", "Kustomization"]).filter(
+    ({ object }) => recall(object, "suspend").is === "unreadable",
+  );
+  return [...workloads, ...others].map(({ resource: { kind, namespace, name, field }, object }) => {
+    const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
+    return { kind, namespace, name, field, reason: "Invalid", message, class: "Permanent" };
+  });
+}
+
+/** In the order of the policy. */
+function statesOf(observed: Observed, to: Plan["to"]): ResourceState[] {
+  const states = [
+    ...volumeStates(observed, to),
+    ...workloadStates(observed, to),
+    ...cronJobStates(observed, to),
+    ...fluxStates(observed, to),
+    ...dnsStates(observed),
+  ];
+  const byResource = new Map(states.map((state) => [state.resource, state]));
+  return observed.managed.flatMap((resource) => byResource.get(resource) ?? []);
+}

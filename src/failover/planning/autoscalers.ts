@@ -1,0 +1,84 @@
+import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
+import type { ScaledObject } from "../external.ts";
+import { called, change, listed, namespacesOf, type Finding } from "./looking.ts";
+import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import type { Managed, Observed } from "../observed.ts";
+import type { Wait, Write } from "../step.ts";
+
+const PAUSED = "autoscaling.keda.sh/paused-replicas";
+
+/** Nobody lifts what was scaled down: KEDA would, on the next of its events. */
+export function pauseAutoscalers(observed: Observed, fence: number | undefined): Finding {
+  const { policy } = observed;
+  const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
+  const writes: Write[] = [];
+  for (const scaled of scaledObjects) {
+    const paused = scaled.metadata.annotations?.[PAUSED];
+    const kind = observed.kindOf("ScaledObject");
+    if (paused !== "0") {
+      const annotations = { ...remember(policy, scaled, "pausedReplicas", paused ?? null), [PAUSED]: "0", ...stamp(fence) };
+      writes.push(change(kind, scaled, annotations, {}, `pause ${called("ScaledObject", scaled)} at 0`));
+    } else if (!isStamped(scaled, fence)) {
+      writes.push(change(kind, scaled, stamp(fence), {}, `mark ${called("ScaledObject", scaled)}`));
+    }
+  }
+  for (const autoscaler of autoscalers) {
+    const { behavior } = autoscaler.spec;
+    // The server fills in all of a behavior of which anything is set, so without a policy there was no behavior at all.
+    const selectPolicy = behavior ? (behavior.scaleUp?.selectPolicy ?? "Max") : null;
+    if (selectPolicy !== "Disabled") {
+      const annotations = { ...remember(policy, autoscaler, "selectPolicy", selectPolicy), ...stamp(fence) };
+      const spec = { behavior: { scaleUp: { selectPolicy: "Disabled" } } };
+      writes.push(change(HorizontalPodAutoscaler, autoscaler, annotations, spec, `pause ${called("HorizontalPodAutoscaler", autoscaler)}`));
+    } else if (!isStamped(autoscaler, fence)) {
+      writes.push(change(HorizontalPodAutoscaler, autoscaler, stamp(fence), {}, `mark ${called("HorizontalPodAutoscaler", autoscaler)}`));
+    }
+  }
+  return { writes, waits };
+}
+
+export function resumeAutoscalers(observed: Observed): Finding {
+  const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
+  const writes: Write[] = [];
+  for (const scaled of scaledObjects) {
+    const memory = recall(scaled, "pausedReplicas");
+    if (memory.is !== "there") continue;
+    const annotations = { [PRIOR]: null, ...(scaled.metadata.annotations?.[PAUSED] === "0" && { [PAUSED]: memory.prior }) };
+    writes.push(change(observed.kindOf("ScaledObject"), scaled, annotations, {}, `resume ${called("ScaledObject", scaled)}`));
+  }
+  for (const autoscaler of autoscalers) {
+    const memory = recall(autoscaler, "selectPolicy");
+    if (memory.is !== "there") continue;
+    const behavior = memory.prior === null ? null : { scaleUp: { selectPolicy: memory.prior } };
+    const spec = autoscaler.spec.behavior?.scaleUp?.selectPolicy === "Disabled" ? { behavior } : {};
+    writes.push(
+      change(HorizontalPodAutoscaler, autoscaler, { [PRIOR]: null }, spec, `resume ${called("HorizontalPodAutoscaler", autoscaler)}`),
+    );
+  }
+  return { writes, waits };
+}
+
+/** Those of the policy's workloads. An autoscaler that a ScaledObject made is KEDA's. */
+function autoscalersOf(observed: Observed): { autoscalers: HorizontalPodAutoscaler[]; scaledObjects: ScaledObject[]; waits: Wait[] } {
+  const workloads = observed.managed.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+  const autoscalers: HorizontalPodAutoscaler[] = [];
+  const scaledObjects: ScaledObject[] = [];
+  const waits: Wait[] = [];
+  for (const namespace of namespacesOf(workloads)) {
+    const here = workloads.filter((workload) => workload.namespace === namespace);
+    const all = listed(observed.autoscalers(namespace), "HorizontalPodAutoscaler", namespace);
+    const ofKeda = listed(observed.scaledObjects(namespace), "ScaledObject", namespace);
+    autoscalers.push(...all.items.filter((autoscaler) => targets(autoscaler.spec.scaleTargetRef, here) && !isOfKeda(autoscaler)));
+    scaledObjects.push(...ofKeda.items.filter((scaled) => targets(scaled.spec.scaleTargetRef, here)));
+    waits.push(...all.waits, ...ofKeda.waits);
+  }
+  return { autoscalers, scaledObjects, waits };
+}
+
+function targets({ kind = "Deployment", name }: { kind?: string; name: string }, workloads: readonly Managed[]): boolean {
+  return workloads.some((workload) => workload.kind === kind && workload.name === name);
+}
+
+function isOfKeda({ metadata }: HorizontalPodAutoscaler): boolean {
+  return metadata.ownerReferences?.some(({ kind }) => kind === "ScaledObject") ?? false;
+}

@@ -1,0 +1,56 @@
+import type { Role } from "../../api/failover/failover-policy.ts";
+import { found, unseen } from "./looking.ts";
+import { PRIOR } from "./memory.ts";
+import type { Observed } from "../observed.ts";
+import type { Plan } from "../step.ts";
+import { isRunning } from "../workloads.ts";
+
+/**
+ * What the site is, by its volumes and workloads; where there are none, by its Flux objects. What was stopped before any policy came says nothing: on
+ * a primary site it is as much at home as on a secondary one.
+ */
+export function currentState(observed: Observed): Plan["currentState"] {
+  if (unseen(observed, ["VolumeReplication", "Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
+  const signs = [...volumeSigns(observed), ...workloadSigns(observed), ...cronJobSigns(observed)];
+  const telling = signs.filter((sign) => sign !== "idle");
+  if (telling.length > 0) return together(telling);
+  const flux = fluxSigns(observed).filter((sign) => sign !== "idle");
+  if (flux.length > 0) return unseen(observed, ["HelmRelease", "Kustomization"]).length > 0 ? "unknown" : together(flux);
+  return signs.length > 0 ? "secondary" : "unknown";
+}
+
+type Sign = Role | "unknown" | "idle";
+
+function together(signs: readonly Sign[]): Plan["currentState"] {
+  const kinds = new Set(signs);
+  if (kinds.has("unknown")) return "unknown";
+  if (kinds.size > 1) return "mixed";
+  return kinds.has("primary") ? "primary" : "secondary";
+}
+
+function volumeSigns(observed: Observed): Sign[] {
+  return found(observed, ["VolumeReplication"]).map(({ object }) => {
+    const state = object.status?.state?.toLowerCase();
+    return state === "primary" || state === "secondary" ? state : "unknown";
+  });
+}
+
+function workloadSigns(observed: Observed): Sign[] {
+  return found(observed, ["Deployment", "StatefulSet"]).map(({ resource, object }) => {
+    if (isRunning(observed, resource, object)) return "primary";
+    return object.metadata.annotations?.[PRIOR] === undefined ? "idle" : "secondary";
+  });
+}
+
+function cronJobSigns(observed: Observed): Sign[] {
+  return found(observed, ["CronJob"]).map(({ object }) => suspendSign(object));
+}
+
+function fluxSigns(observed: Observed): Sign[] {
+  return found(observed, ["HelmRelease", "Kustomization"]).map(({ object }) => suspendSign(object));
+}
+
+function suspendSign({ spec, metadata }: { spec: { suspend?: boolean }; metadata: { annotations?: Record<string, string> } }): Sign {
+  if (spec.suspend !== true) return "primary";
+  return metadata.annotations?.[PRIOR] === undefined ? "idle" : "secondary";
+}

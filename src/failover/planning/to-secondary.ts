@@ -1,0 +1,67 @@
+import { MANAGED_KINDS } from "../../api/failover/failover-policy.ts";
+import { runningJobs, suspendCronJobs } from "./cron-jobs.ts";
+import { updateDns } from "../dns.ts";
+import { busyFlux, suspendFlux } from "../flux.ts";
+import { unseen } from "./looking.ts";
+import type { Observed } from "../observed.ts";
+import { stepOf } from "./stepping.ts";
+import type { Step, Wait } from "../step.ts";
+import { fenceOf, type TokenDecision } from "../token/token.ts";
+import { awaitVolumes, demoteVolumes, troubledVolumes, volumesInUse } from "../volumes.ts";
+import { scaleDown, unterminated } from "../workloads.ts";
+
+/** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
+export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: TokenDecision | undefined): Step[] {
+  const fence = fenceOf(observed.policy);
+  const safe = mode === "safe";
+
+  const flux = stepOf("SuspendFlux", suspendFlux(observed, fence));
+  const dns = stepOf("UpdateDNS", updateDns(observed, "secondary"));
+  const cronJobs = stepOf("SuspendCronJobs", suspendCronJobs(observed, fence));
+  // What Flux still looks after it would only bring back.
+  const scaling = stepOf("ScaleDown", scaleDown(observed, mode, fence), { pending: safe && flux.waits.length > 0 });
+
+  const isAsked = [flux, cronJobs, scaling].every(({ state }) => state === "Done");
+  const termination = stepOf("AwaitTermination", { writes: [], waits: [...writersLeft(observed), ...unseen(observed, MANAGED_KINDS)] });
+  const awaiting: Step = safe && !isAsked ? { ...termination, state: "Pending" } : termination;
+
+  const demotion = demoteVolumes(observed, fence);
+  const inUse = safe && demotion.writes.length > 0 ? [...volumesInUse(observed), ...troubledVolumes(observed, "secondary")] : [];
+  const demoting = stepOf(
+    "DemoteVolumes",
+    { ...demotion, waits: [...demotion.waits, ...inUse] },
+    { pending: safe && awaiting.state !== "Done", gated: safe },
+  );
+  const arriving = stepOf(
+    "AwaitVolumes",
+    { writes: [], waits: awaitVolumes(observed, "secondary") },
+    { pending: safe && demoting.state !== "Done" },
+  );
+
+  const steps = [flux, dns, cronJobs, scaling, awaiting, demoting, arriving];
+  if (!observed.policy.spec.peer) return steps;
+  const release = releaseToken(observed, token);
+  const isEarly = safe && release.state === "Wait" && steps.some(({ state }) => state !== "Done");
+  return [...steps, isEarly ? { ...release, state: "Pending" } : release];
+}
+
+/** Nothing that may write is left or can start. */
+export function writesStopped(observed: Observed): boolean {
+  const fence = fenceOf(observed.policy);
+  const findings = [suspendFlux(observed, fence), suspendCronJobs(observed, fence), scaleDown(observed, "safe", fence)];
+  const left = [...findings.flatMap(({ waits }) => waits), ...writersLeft(observed), ...volumesInUse(observed)];
+  return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unseen(observed, ["VolumeReplication"]).length === 0;
+}
+
+function writersLeft(observed: Observed): Wait[] {
+  return [...busyFlux(observed), ...unterminated(observed), ...runningJobs(observed)];
+}
+
+/** When it may be let go is the token's own matter; here it is only last in the order. */
+function releaseToken({ policy }: Observed, token: TokenDecision | undefined): Step {
+  if (token?.release) return { name: "ReleaseToken", state: "Act", writes: [], token: token.release, waits: [] };
+  if (policy.status?.token?.state !== "Held") return { name: "ReleaseToken", state: "Done", writes: [], waits: [] };
+  const { name, namespace = "" } = policy.metadata;
+  const message = `Epoch ${policy.status.token.epoch} is let go when nothing can write here any more`;
+  return { name: "ReleaseToken", state: "Wait", writes: [], waits: [{ kind: "FailoverPolicy", namespace, name, message }] };
+}

@@ -1,0 +1,304 @@
+import { isDeepStrictEqual } from "node:util";
+import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
+import { keyOf, parseKey } from "../api/kind.ts";
+import { backoffMs } from "../kube/backoff.ts";
+import type { Cache, Change } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { controller, type Result, type Runnable } from "../kube/controller/controller.ts";
+import { Bell, changesOf } from "../kube/controller/source.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import type { WriteBudget } from "../kube/status/budget.ts";
+import type { StatusWriter } from "../kube/status/status-writer.ts";
+import { writeClaims } from "../kube/status/write-claims.ts";
+import { act, isHeld, letGo, type Outcome } from "./act.ts";
+import { CachedSight, type Written } from "./sight/cached-sight.ts";
+import { ClaimBook } from "./claims.ts";
+import { lookLive } from "./sight/live-sight.ts";
+import { managedBy, modeOf } from "./managed.ts";
+import { countedOut, counted } from "./telling/measures.ts";
+import { concerns, type NeededKind, type Needs, needsOf } from "./sight/needs.ts";
+import { newsOf } from "./telling/news.ts";
+import type { Managed } from "./observed.ts";
+import type { Peers } from "./token/peers.ts";
+import { plan as planOf, tokenFacts } from "./plan.ts";
+import { report } from "./report.ts";
+import { isExternal, ServedKinds } from "./sight/served.ts";
+import { observedThrough, type Sight } from "./sight/sight.ts";
+import type { Plan, PolicyFailure } from "./step.ts";
+import { decideToken, type PeerView } from "./token/token.ts";
+
+export interface PolicyControllerOptions {
+  /** Fenced: only the leader switches. */
+  client: KubeClient;
+  policies: Cache<FailoverPolicy>;
+  writer: Pick<StatusWriter<FailoverPolicy>, "set" | "forget">;
+  events: Pick<EventRecorder, "record">;
+  budget: WriteBudget;
+  log: Log;
+  /** The other site's policy, read anew. */
+  peers: Pick<Peers, "ask" | "close">;
+  dnsAnnotation?: string;
+  /** How long it is believed that the cluster does not serve a kind. */
+  absentMs?: number;
+}
+
+/** What a policy is about. */
+interface Scope {
+  readonly uid: string | undefined;
+  readonly generation: number | undefined;
+  readonly managed: readonly Managed[];
+  readonly needs: Needs;
+}
+
+/** What this process knows of a policy beyond what the cluster holds. */
+interface Course {
+  /** The status as it was last told; the cluster has it a moment later. */
+  told?: FailoverStatus;
+  /** Writes that the watches have not shown yet, and since when they are waited for. */
+  awaited?: { readonly written: readonly Written[]; readonly since: number } | undefined;
+  /** What the last writes met with. */
+  refused: readonly PolicyFailure[];
+  peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
+  /** How often in a row something had changed under our hands. */
+  overtaken: number;
+}
+
+interface Pass {
+  readonly policy: FailoverPolicy;
+  readonly plan: Plan;
+  readonly peer: PeerView | undefined;
+  readonly isLive: boolean;
+  readonly now: Date;
+}
+
+const WORKERS = 8;
+/** How long watches may take to show what we wrote; then the server is asked. */
+const CATCH_UP_MS = 1_000;
+const AGAIN = { minMs: 25, maxMs: 5_000 };
+const ANOTHER_LOOK_MS = 5_000;
+/** How old the other site's answer may be while it is waited for, and while nothing is. */
+const PEER_MS = 4_500;
+const PEER_AT_REST_MS = 20_000;
+
+/**
+ * Switches the site of each policy. A pass plans on what the watches show; only if there is something to write, it looks at the server itself, plans
+ * again, and carries out that.
+ */
+export class PolicyController implements Runnable {
+  readonly name = "failover";
+  readonly #options: PolicyControllerOptions;
+  readonly #bell = new Bell();
+  readonly #served: ServedKinds;
+  readonly #sight: CachedSight;
+  #book = new ClaimBook();
+  readonly #scopes = new Map<string, Scope>();
+  readonly #courses = new Map<string, Course>();
+
+  constructor(options: PolicyControllerOptions) {
+    const { client, log, absentMs } = options;
+    this.#options = options;
+    this.#served = new ServedKinds(client, absentMs);
+    const onChange = (kind: NeededKind, namespace: string, name: string) => {
+      for (const [key, { needs }] of this.#scopes) if (concerns(needs, kind, namespace, name)) this.#bell.ring(key);
+    };
+    this.#sight = new CachedSight({ client, served: this.#served, log, onChange });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { policies, log } = this.#options;
+    const unsubscribe = policies.subscribe((change) => this.#hear(change));
+    const switching = controller(this.name, {
+      watches: [changesOf(policies), this.#bell],
+      log,
+      workers: WORKERS,
+      reconcile: (key, context) => this.#reconcile(key, context.signal, context.log),
+    });
+    try {
+      await switching.run(signal);
+    } finally {
+      unsubscribe();
+      this.#sight.stop();
+      this.#options.peers.close();
+      for (const key of this.#scopes.keys()) countedOut(key);
+      this.#book = new ClaimBook();
+      this.#scopes.clear();
+      this.#courses.clear();
+    }
+  }
+
+  #hear({ type, object }: Change<FailoverPolicy>): void {
+    const key = keyOf(object);
+    if (type === "deleted") {
+      this.#scopes.delete(key);
+      this.#courses.delete(key);
+      this.#options.writer.forget(key);
+      countedOut(key);
+      for (const rival of this.#book.strike(key)) this.#bell.ring(rival);
+      return;
+    }
+    const { uid, generation } = object.metadata;
+    const before = this.#scopes.get(key);
+    const isSame = before?.uid === uid && before?.generation === generation;
+    const managed = before && isSame ? before.managed : managedBy(object).managed;
+    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed) });
+    if (before?.uid !== uid) this.#courses.set(key, { refused: [], overtaken: 0 });
+    const rivals = this.#book.enter(object, managed, new Date());
+    if (!isSame) for (const rival of rivals) this.#bell.ring(rival);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal, log: Log): Promise<Result> {
+    const policy = this.#options.policies.get(key);
+    const [scope, course] = [this.#scopes.get(key), this.#courses.get(key)];
+    if (!policy || !scope || !course) return undefined;
+
+    const behindMs = this.#behindMs(course);
+    if (behindMs > 0) return { requeueAfter: behindMs };
+    await this.#follow(scope.needs, signal);
+    if (await this.#recordsClaims(policy, scope, signal)) return { requeueAfter: CATCH_UP_MS };
+
+    const pass = await this.#look(policy, scope, course, signal);
+    if (!pass) return { requeueAfter: CATCH_UP_MS };
+    this.#tell(key, course, pass);
+    const outcome = await this.#act(pass, { client: this.#options.client, log }, signal);
+    if (!outcome) return this.#rest(course, pass);
+
+    course.refused = outcome.failures;
+    course.overtaken = outcome.again ? course.overtaken + 1 : 0;
+    course.awaited = { written: outcome.written, since: performance.now() };
+    this.#tell(key, course, pass);
+    if (outcome.again) return { requeueAfter: backoffMs(course.overtaken, AGAIN) };
+    return { requeueAfter: outcome.failures.length > 0 ? ANOTHER_LOOK_MS : CATCH_UP_MS };
+  }
+
+  /** How long to wait for the watches to show what we wrote last; 0 when they do, or will not. */
+  #behindMs(course: Course): number {
+    if (!course.awaited || this.#sight.hasSeen(course.awaited.written)) {
+      course.awaited = undefined;
+      return 0;
+    }
+    return Math.max(0, course.awaited.since + CATCH_UP_MS - performance.now());
+  }
+
+  async #follow(needs: Needs, signal: AbortSignal): Promise<void> {
+    // Whether there are autoscalers of another project matters when something is to be written, and is asked again then.
+    const wanted = [...needs.keys()].filter(isExternal).filter((kind) => kind !== "ScaledObject" || !this.#served.knows(kind));
+    await this.#served.ask(wanted, signal);
+    this.#sight.follow([...this.#scopes.values()].map((scope) => scope.needs));
+    await this.#sight.settle(needs, signal);
+  }
+
+  /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
+  async #recordsClaims(policy: FailoverPolicy, { managed }: Scope, signal: AbortSignal): Promise<boolean> {
+    const claims = this.#book.record(policy, managed, new Date());
+    const recorded = policy.status?.claims ?? [];
+    if (policy.metadata.deletionTimestamp !== undefined || isDeepStrictEqual(claims, recorded)) return false;
+    const release = recorded.some(({ claim }) => !claims.some((one) => one.claim === claim));
+    await writeClaims({ ...this.#options, signal }, FailoverPolicy, policy, { claims, release });
+    return true;
+  }
+
+  /** Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. */
+  async #look(policy: FailoverPolicy, scope: Scope, course: Course, signal: AbortSignal): Promise<Pass | undefined> {
+    if (this.#sight.isWhole(scope.needs) && !course.awaited) {
+      const pass = await this.#plan(policy, scope, course, { sight: this.#sight, isLive: false }, signal);
+      if (!hasWork(pass)) return pass;
+    }
+    const fresh = await this.#read(keyOf(policy), signal);
+    if (!fresh || fresh.metadata.uid !== scope.uid || fresh.metadata.generation !== scope.generation) return undefined;
+    const sight = await lookLive(this.#options.client, this.#served, scope.needs, signal);
+    return this.#plan(fresh, scope, course, { sight, isLive: true }, signal);
+  }
+
+  async #read(key: string, signal: AbortSignal): Promise<FailoverPolicy | undefined> {
+    const { name, namespace = "" } = parseKey(key);
+    try {
+      return await this.#options.client.resource(FailoverPolicy).get(name, { namespace, signal });
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  async #plan(
+    held: FailoverPolicy,
+    { managed }: Scope,
+    course: Course,
+    { sight, isLive }: { sight: Sight; isLive: boolean },
+    signal: AbortSignal,
+  ): Promise<Pass> {
+    const policy = course.told ? { ...held, status: ownParts(course.told, held.status) } : held;
+    const peer = policy.spec.peer && (await this.#askPeer(policy, course, isLive, signal));
+    const now = new Date();
+    const contested = this.#book.contested(policy, managed);
+    const { dnsAnnotation } = this.#options;
+    const known = { policy, managed, contested, now, ...(dnsAnnotation !== undefined && { dnsAnnotation }), ...(peer && { peer }) };
+    const observed = observedThrough(sight, this.#served, known);
+    const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
+    return { policy, plan: planOf(observed, token), peer, isLive, now };
+  }
+
+  /** What is decided live rests on an answer that came after everything else was read. */
+  async #askPeer(policy: FailoverPolicy, course: Course, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
+    const { generation } = policy.metadata;
+    // Something else may be wanted there too by now.
+    const ageMs = course.peer?.generation === generation ? performance.now() - (course.peer?.at ?? -Infinity) : Infinity;
+    const oldestMs = policy.status?.transition?.completionTime === undefined ? PEER_MS : PEER_AT_REST_MS;
+    if (course.peer && !isLive && ageMs < oldestMs) return course.peer.view;
+    const view = await this.#options.peers.ask(policy, signal);
+    course.peer = { view, at: performance.now(), generation };
+    return view;
+  }
+
+  /** None: there is nothing to write. */
+  async #act(pass: Pass, hands: { client: KubeClient; log: Log }, signal: AbortSignal): Promise<Outcome | undefined> {
+    const { policy, plan, isLive } = pass;
+    if (isLive && hasWork(pass)) return act(plan, policy, hands, signal);
+    const isOver = plan.complete || (plan.refusals.length > 0 && policy.metadata.deletionTimestamp !== undefined);
+    if (isHeld(policy) && isOver) return letGo(policy, hands, signal);
+    return undefined;
+  }
+
+  #rest(course: Course, { policy, plan, isLive }: Pass): Result {
+    course.overtaken = 0;
+    course.refused = [];
+    // Whatever the watches have not shown by now, the server has told.
+    course.awaited = undefined;
+    const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : ANOTHER_LOOK_MS);
+    // What the watches ask for, the server may know to be done.
+    const againMs = isLive && !plan.complete ? ANOTHER_LOOK_MS : Infinity;
+    const requeueAfter = Math.min(plan.requeueAfterMs ?? Infinity, peerMs ?? Infinity, againMs);
+    return Number.isFinite(requeueAfter) ? { requeueAfter } : undefined;
+  }
+
+  #tell(key: string, course: Course, { policy, plan, peer, now }: Pass): void {
+    const held = this.#options.policies.get(key);
+    // It may have been deleted while it was looked at.
+    if (!held || held.metadata.uid !== policy.metadata.uid) return;
+    const next = report(course.told ?? policy.status, policy, plan, { failures: course.refused, peer }, now);
+    if (isDeepStrictEqual(next, course.told)) return;
+    const news = newsOf(course.told ?? policy.status, next);
+    course.told = next;
+    for (const event of news.events) this.#options.events.record(held, event);
+    counted(key, next, plan, course.refused, news);
+    this.#options.writer.set(key, {
+      ...(held.metadata.uid !== undefined && { uid: held.metadata.uid }),
+      status: (before) => ownParts(next, before),
+    });
+  }
+}
+
+/** A policy that is deleted before its switch has begun never begins it. */
+function hasWork({ plan, policy }: Pass): boolean {
+  if (plan.refusals.length > 0 || (policy.metadata.deletionTimestamp !== undefined && !isHeld(policy))) return false;
+  return plan.steps.some(({ state, writes, token }) => state === "Act" && (writes.length > 0 || token !== undefined));
+}
+
+/** The status as told, but for what is written into it directly. */
+function ownParts(told: FailoverStatus, held: FailoverStatus | undefined): FailoverStatus {
+  const status = { ...told };
+  delete status.token;
+  delete status.claims;
+  return { ...status, ...(held?.token && { token: held.token }), ...(held?.claims && { claims: held.claims }) };
+}

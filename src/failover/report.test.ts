@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { plan } from "./plan.ts";
+import { report } from "./report.ts";
+import { shop, type SpecimenRun } from "./specimen-run.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { deployment, named, NOW, policy, volume } from "./specimen.ts";
+
+const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+const conditions = ({ conditions: all = [] }: FailoverStatus) => all.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+const statusOf = ({ policy: { status } }: SpecimenRun): FailoverStatus => status ?? {};
+const passAt = (run: SpecimenRun, seconds: number) => {
+  run.site.now = at(seconds);
+  run.pass();
+  return statusOf(run);
+};
+const secondaryOf = (run: SpecimenRun) => {
+  run.settle();
+  run.site.now = at(100);
+  run.want({ desiredState: "secondary" });
+  return run;
+};
+
+describe("the status on the way to secondary", () => {
+  test("says at each step where it is, what it waits for and since when", () => {
+    const run = secondaryOf(shop());
+    const first = passAt(run, 100);
+    expect(conditions(first)).toEqual(["Complete False SuspendFlux", "InProgress True SuspendFlux", "Error False NoFailure"]);
+    expect(first.summary).toBe("Switching to secondary: SuspendFlux");
+    expect(first.transition).toMatchObject({ to: "secondary", mode: "safe", generation: 2, startTime: "2026-11-16T12:01:40Z" });
+    expect(first.transition?.steps[0]).toEqual({ name: "SuspendFlux", state: "Running", startTime: "2026-11-16T12:01:40Z" });
+
+    run.controllers.turn();
+    const second = passAt(run, 105);
+    expect(second.transition?.steps[0]).toEqual({
+      name: "SuspendFlux",
+      state: "Done",
+      startTime: "2026-11-16T12:01:40Z",
+      completionTime: "2026-11-16T12:01:45Z",
+    });
+    const awaiting = second.transition?.steps.find(({ name }) => name === "AwaitTermination");
+    expect(awaiting).toMatchObject({
+      state: "Waiting",
+      startTime: "2026-11-16T12:01:45Z",
+      waitingFor: { kind: "Pod", namespace: "shop", others: 11, since: "2026-11-16T12:01:45Z" },
+    });
+    expect(second.summary).toMatch(/^Switching to secondary: AwaitTermination, waiting for Pod shop\/web-\d+ and 11 more$/);
+    expect(second.workloadStatus).toBe("0/4 scaled down, 2/2 suspended, 2/2 Flux resources suspended");
+
+    const third = passAt(run, 110);
+    expect(third.transition?.steps.find(({ name }) => name === "AwaitTermination")?.waitingFor?.since).toBe("2026-11-16T12:01:45Z");
+    expect(third.transition).toEqual(second.transition);
+  });
+
+  test("ends with the time it took, when the writers were gone, and how far behind the copy was", () => {
+    const run = secondaryOf(shop());
+    run.settle();
+    const status = statusOf(run);
+    expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure"]);
+    expect(status).toMatchObject({
+      observedGeneration: 2,
+      currentState: "secondary",
+      mode: "safe",
+      summary: "This site is secondary",
+      workloadStatus: "4/4 scaled down, 2/2 suspended, 2/2 Flux resources suspended",
+    });
+    expect(status.transition).toMatchObject({ lastSyncTime: "2026-11-16T11:58:00Z", startTime: "2026-11-16T12:01:40Z" });
+    expect(status.volumeReplicationStatuses?.[0]).toMatchObject({ name: "data", state: "Secondary", lastSyncTime: "2026-11-16T11:58:00Z" });
+    expect(status.workloadStatuses?.map(({ kind, name, state }) => `${kind} ${name}: ${state}`)).toEqual([
+      "Deployment web: Scaled Down",
+      "Deployment api: Scaled Down",
+      "Deployment worker: Scaled Down",
+      "StatefulSet data: Scaled Down",
+      "CronJob nightly: Suspended",
+      "CronJob weekly: Suspended",
+      "VirtualService web: Ignored",
+      "HelmRelease api: Suspended",
+      "Kustomization apps: Suspended",
+    ]);
+
+    run.site.now = at(1_000);
+    run.want({ desiredState: "primary" });
+    run.pass();
+    const entry = statusOf(run).history?.[0];
+    const { startTime, completionTime, writesStoppedTime, lossSeconds } = entry ?? {};
+    expect(entry).toMatchObject({
+      to: "secondary",
+      mode: "safe",
+      generation: 2,
+      outcome: "Completed",
+      lastSyncTime: "2026-11-16T11:58:00Z",
+    });
+    expect(entry?.seconds).toBe(seconds(startTime, completionTime));
+    expect(lossSeconds).toBe(seconds("2026-11-16T11:58:00Z", writesStoppedTime));
+    expect(seconds(startTime, writesStoppedTime)).toBeGreaterThan(0);
+    expect(seconds(writesStoppedTime, completionTime)).toBeGreaterThan(0);
+  });
+});
+
+describe("transitions", () => {
+  test("one that is left for another is superseded, and only the last ten are kept", () => {
+    const run = shop();
+    run.settle();
+    for (let flip = 0; flip < 12; flip++) {
+      run.want({ desiredState: flip % 2 === 0 ? "secondary" : "primary" });
+      run.pass();
+    }
+    const history = statusOf(run).history ?? [];
+    expect(history).toHaveLength(10);
+    expect(history[0]).toMatchObject({ to: "secondary", outcome: "Superseded", generation: 12 });
+    expect(history[0]).not.toHaveProperty("seconds");
+    expect(history[0]?.steps).toEqual([{ name: "SuspendFlux" }, { name: "UpdateDNS" }, { name: "SuspendCronJobs" }, { name: "ScaleDown" }]);
+  });
+
+  test("an edit that changes nothing is no transition, one that has something to do is", () => {
+    const run = shop();
+    run.settle();
+    const before = statusOf(run).transition;
+    run.want({ mode: "off" });
+    passAt(run, 60);
+    expect(statusOf(run).transition).toEqual({ ...before, generation: 2 });
+    expect(statusOf(run).history).toBeUndefined();
+    run.want({ managedResources: [...(run.policy.spec.managedResources ?? []), ...named("Deployment gone")] });
+    passAt(run, 120);
+    expect(statusOf(run).transition).toMatchObject({ to: "primary", mode: "unsafe", generation: 3, startTime: "2026-11-16T12:02:00Z" });
+    expect(statusOf(run).history).toHaveLength(1);
+  });
+
+  test("a change of mode on the way is another one", () => {
+    const run = secondaryOf(shop());
+    run.pass();
+    run.want({ mode: "off" });
+    run.pass();
+    expect(statusOf(run).transition?.mode).toBe("unsafe");
+    expect(statusOf(run).history?.[0]).toMatchObject({ to: "secondary", mode: "safe", outcome: "Superseded" });
+  });
+
+  test("drift at rest is none: the step that puts it right runs again", () => {
+    const run = secondaryOf(shop());
+    run.settle();
+    const before = statusOf(run);
+    run.site.edit("CronJob", run.site.get("CronJob", "nightly"), ({ spec }) => {
+      spec.suspend = false;
+    });
+    const during = passAt(run, 5_000);
+    expect(conditions(during)).toEqual(["Complete False SuspendCronJobs", "InProgress True SuspendCronJobs", "Error False NoFailure"]);
+    expect(during.transition).toMatchObject({ startTime: before.transition?.startTime, completionTime: before.transition?.completionTime });
+    expect(during.history).toEqual(before.history);
+    expect(conditions(passAt(run, 5_005))[0]).toBe("Complete True Complete");
+  });
+
+  test("a forced one keeps its reason", () => {
+    const run = shop({ peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
+    const taking = plan(run.site.observe(run.policy), {
+      take: { epoch: 2, state: "Held" },
+      forced: "it burnt down",
+      mayWrite: false,
+      mustDemote: false,
+      waits: [],
+    });
+    const taken = report(undefined, run.policy, taking, { failures: [] }, NOW);
+    const next = plan(run.site.observe(run.policy), { mayWrite: true, mustDemote: false, waits: [] });
+    expect(report(taken, run.policy, next, { failures: [] }, NOW).transition?.forced).toBe("it burnt down");
+  });
+
+  test("a forced one has its reason from the token where whoever took it could not say so any more", () => {
+    const run = shop({ peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
+    const policy = { ...run.policy, status: { token: { epoch: 2, state: "Held" as const, forced: "it burnt down" } } };
+    const next = plan(run.site.observe(policy), { mayWrite: true, mustDemote: false, waits: [] });
+    expect(report(policy.status, policy, next, { failures: [] }, NOW).transition?.forced).toBe("it burnt down");
+  });
+});
+
+describe("what is wrong", () => {
+  test("is in the Error condition with its object, the first reason first", () => {
+    const given = policy({ managedResources: named("Deployment gone", "CronJob lost") });
+    const result = plan(new SpecimenSite().observe(given));
+    const status = report(undefined, given, result, { failures: [] }, NOW);
+    expect(conditions(status)).toEqual(["Complete False NotFound", "InProgress False NotFound", "Error True NotFound"]);
+    expect(status.conditions?.[2]?.message).toBe(
+      "Deployment shop/gone: Deployment does not exist; CronJob shop/lost: CronJob does not exist",
+    );
+    expect(status.summary).toBe("This site is secondary, but for this: Deployment shop/gone: Deployment does not exist (and 1 more)");
+    expect(status.workloadStatuses?.[0]).toMatchObject({ state: "Not Found", error: "Deployment does not exist" });
+  });
+
+  test("with the policy itself begins no transition and leaves the last one as it is", () => {
+    const run = shop();
+    run.settle();
+    const before = statusOf(run);
+    run.want({ mode: "fast" });
+    const refused = passAt(run, 60);
+    expect(conditions(refused)).toEqual(["Complete False Invalid", "InProgress False Invalid", "Error True Invalid"]);
+    expect(refused.summary).toBe('Refused: spec.mode: mode is "fast"; it has to be on, safe, off or unsafe');
+    expect(refused.transition).toEqual(before.transition);
+  });
+
+  test("with a write keeps it from being complete", () => {
+    const given = policy({ managedResources: named("Deployment web") });
+    const result = plan(new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
+    expect(result.complete).toBe(true);
+    const failure = {
+      kind: "Deployment",
+      namespace: "shop",
+      name: "web",
+      reason: "WriteFailed",
+      message: "no",
+      class: "Transient",
+    } as const;
+    const status = report(undefined, given, result, { failures: [failure] }, NOW);
+    expect(conditions(status)).toEqual(["Complete False WriteFailed", "InProgress False WriteFailed", "Error True WriteFailed"]);
+    expect(status.transition?.completionTime).toBeUndefined();
+  });
+});
+
+test("unsafe mode says that it waits for nothing", () => {
+  const run = secondaryOf(shop({ mode: "off" }));
+  expect(passAt(run, 100).summary).toBe("Switching to secondary without waiting for anything: SuspendFlux");
+});
+
+test("a primary says how many workloads and Flux objects there are", () => {
+  const run = shop();
+  run.settle();
+  expect(statusOf(run).workloadStatus).toBe("2 workload(s) managed by Flux, 2 Flux resource(s) active");
+});
+
+test("a condition keeps the time of its last flip, a resource that of its last state", () => {
+  const run = shop();
+  run.settle();
+  const before = statusOf(run);
+  run.want({ desiredState: "secondary" });
+  const after = passAt(run, 60);
+  expect(after.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([
+    "2026-11-16T12:01:00Z",
+    "2026-11-16T12:01:00Z",
+    before.conditions?.[2]?.lastTransitionTime,
+  ]);
+  expect(after.volumeReplicationStatuses?.[0]?.lastUpdateTime).toBe(before.volumeReplicationStatuses?.[0]?.lastUpdateTime);
+});
+
+test("what others write into the status stays", () => {
+  const given = policy({
+    managedResources: named("VolumeReplication data"),
+    peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } },
+  });
+  const result = plan(new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
+  const held: FailoverStatus = {
+    token: { epoch: 2, state: "Released" },
+    claims: [{ claim: "volumereplication/shop/data", since: "2026-11-16T11:00:00Z" }],
+    peer: { reachable: true },
+  };
+  expect(report(held, given, result, { failures: [] }, NOW)).toMatchObject(held);
+});
+
+test.each([
+  [
+    { reachable: false, message: "no route" },
+    { reachable: false, message: "no route" },
+  ],
+  [
+    { reachable: true, exists: false },
+    { reachable: true, message: "There is no such policy at the other site" },
+  ],
+  [
+    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
+    { reachable: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
+  ],
+] as const)("what was seen of the other site is told: %j", (peer, status) => {
+  const given = policy({ managedResources: named("Deployment web"), peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
+  expect(report(undefined, given, plan(new SpecimenSite().observe(given)), { failures: [], peer }, NOW).peer).toEqual(status);
+});
+
+test("told the same twice it says the same", () => {
+  const run = secondaryOf(shop());
+  run.pass();
+  run.controllers.turn();
+  const result = plan(run.site.observe(run.policy));
+  const once = report(statusOf(run), run.policy, result, { failures: [] }, at(200));
+  expect(report(once, run.policy, result, { failures: [] }, at(300))).toEqual(once);
+});
+
+function seconds(start: string | undefined, end: string | undefined): number {
+  return (Date.parse(end ?? "") - Date.parse(start ?? "")) / 1000;
+}

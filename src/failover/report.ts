@@ -1,0 +1,145 @@
+import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
+import { metaTime } from "../api/time.ts";
+import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
+import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import type { PeerView } from "./token/token.ts";
+import { transitions } from "./telling/transition.ts";
+
+interface Outcome {
+  /** What acting met with. */
+  readonly failures: readonly PolicyFailure[];
+  /** What the other site said in this pass. */
+  readonly peer?: PeerView | undefined;
+}
+
+/** The next status. What others write into it (token and claims) stays as held; told the same twice, it says the same. */
+export function report(held: FailoverStatus | undefined, policy: FailoverPolicy, plan: Plan, outcome: Outcome, now: Date): FailoverStatus {
+  const { token, claims, conditions = [], peer: heldPeer } = held ?? {};
+  const failures = [...plan.refusals, ...plan.failures, ...outcome.failures];
+  const completed = plan.complete && outcome.failures.length === 0;
+  const time = metaTime(now);
+  const generation = policy.metadata.generation ?? 0;
+  const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer) : heldPeer);
+  const [volumes, workloads] = resourceStatuses(held, plan, time);
+  return {
+    observedGeneration: generation,
+    currentState: plan.currentState,
+    mode: plan.mode,
+    summary: summaryOf(plan, failures, completed).slice(0, 4096),
+    workloadStatus: workloadStatus(plan),
+    conditions: withTransitionTimes(conditionsOf(plan, failures, completed, generation), conditions, time),
+    ...(volumes.length > 0 && { volumeReplicationStatuses: volumes }),
+    ...(workloads.length > 0 && { workloadStatuses: workloads }),
+    ...transitions(held ?? {}, policy, plan, completed, now),
+    ...(token && { token }),
+    ...(peer && { peer }),
+    ...(claims && { claims }),
+  };
+}
+
+type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
+type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
+
+function resourceStatuses(held: FailoverStatus | undefined, { resources }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
+  const { volumeReplicationStatuses = [], workloadStatuses = [] } = held ?? {};
+  const before = new Map([
+    ...volumeReplicationStatuses.map((status) => [keyOf("VolumeReplication", status), status] as const),
+    ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
+  ]);
+  const common = ({ resource: { kind, namespace, name }, state, error, message }: ResourceState) => {
+    const last = before.get(keyOf(kind, { namespace, name }));
+    const lastUpdateTime = (last?.state === state ? last.lastUpdateTime : undefined) ?? time;
+    const texts = {
+      ...(error !== undefined && { error: error.slice(0, 4096) }),
+      ...(message !== undefined && { message: message.slice(0, 4096) }),
+    };
+    return { name, namespace, state, ...texts, lastUpdateTime };
+  };
+  const [volumes, workloads] = [resources.filter(isVolume), resources.filter((state) => !isVolume(state))];
+  return [
+    volumes.map((state) => Object.assign(common(state), state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime })),
+    workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
+  ];
+}
+
+function isVolume({ resource }: ResourceState): boolean {
+  return resource.kind === "VolumeReplication";
+}
+
+function keyOf(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** How many are where they should be, in the words that the program before this one used. */
+function workloadStatus({ to, resources }: Plan): string {
+  const of = (kinds: readonly string[]) => resources.filter(({ resource }) => kinds.includes(resource.kind));
+  const [scaled, cronJobs, flux] = [of(["Deployment", "StatefulSet"]), of(["CronJob"]), of(["HelmRelease", "Kustomization"])];
+  if (to === "primary") {
+    const owned = scaled.filter(({ fluxOwned }) => fluxOwned).length;
+    return `${owned} workload(s) managed by Flux, ${are("Active", flux)} Flux resource(s) active`;
+  }
+  const suspended = `${are("Suspended", cronJobs)}/${cronJobs.length} suspended, ${are("Suspended", flux)}/${flux.length} Flux resources suspended`;
+  return `${are("Scaled Down", scaled)}/${scaled.length} scaled down, ${suspended}`;
+}
+
+function are(state: string, resources: readonly ResourceState[]): number {
+  return resources.filter((one) => one.state === state).length;
+}
+
+function conditionsOf(plan: Plan, failures: readonly PolicyFailure[], completed: boolean, observedGeneration: number): ConditionReport[] {
+  const step = unfinished(plan);
+  const [failure] = failures;
+  const inProgress = !completed && step !== undefined && plan.refusals.length === 0;
+  const reason = completed ? "Complete" : inProgress ? step.name : (failure?.reason ?? "Incomplete");
+  const message = summaryOf(plan, failures, completed);
+  const condition = (type: string, isSo: boolean, because: string, text: string): ConditionReport => ({
+    type,
+    status: isSo ? "True" : "False",
+    reason: because,
+    message: text.slice(0, 4096),
+    observedGeneration,
+  });
+  return [
+    condition("Complete", completed, reason, message),
+    condition("InProgress", inProgress, reason, message),
+    condition("Error", failure !== undefined, failure?.reason ?? "NoFailure", failures.map(sentence).join("; ")),
+  ];
+}
+
+/** The first step that is not done; one that is held up says more than one that only comes after it. */
+function unfinished({ steps }: Plan): Step | undefined {
+  return steps.find(({ state }) => state !== "Done");
+}
+
+function summaryOf(plan: Plan, failures: readonly PolicyFailure[], completed: boolean): string {
+  const [failure] = failures;
+  if (plan.refusals.length > 0 && failure) return `Refused: ${sentence(failure)}${furtherOf(failures)}`;
+  if (completed) return `This site is ${plan.to}`;
+  const step = unfinished(plan);
+  const rush = plan.mode === "unsafe" ? " without waiting for anything" : "";
+  const error = failure ? `; ${sentence(failure)}${furtherOf(failures)}` : "";
+  if (!step) return `This site is ${plan.to}${error === "" ? ", but not all of it could be written" : `, but for this: ${error.slice(2)}`}`;
+  const [wait] = step.waits;
+  const waiting = wait
+    ? `, waiting for ${wait.kind} ${place(wait)}${step.waits.length > 1 ? ` and ${step.waits.length - 1} more` : ""}`
+    : "";
+  return `Switching to ${plan.to}${rush}: ${step.name}${waiting}${error}`;
+}
+
+function furtherOf(failures: readonly PolicyFailure[]): string {
+  return failures.length > 1 ? ` (and ${failures.length - 1} more)` : "";
+}
+
+function sentence({ kind, field, message, ...object }: PolicyFailure): string {
+  return kind === "FailoverPolicy" ? `${field === undefined ? "" : `${field}: `}${message}` : `${kind} ${place(object)}: ${message}`;
+}
+
+function place({ namespace, name }: { namespace?: string | undefined; name: string }): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+function peerStatus(peer: PeerView): NonNullable<FailoverStatus["peer"]> {
+  if (!peer.reachable) return { reachable: false, message: peer.message.slice(0, 4096) };
+  if (!peer.exists) return { reachable: true, message: "There is no such policy at the other site" };
+  return { reachable: true, desiredState: peer.desiredState, ...(peer.token && { token: peer.token }) };
+}

@@ -1,0 +1,44 @@
+import type { ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { Managed } from "../observed.ts";
+
+/** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
+type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
+export type NeededKind = ManagedKind | SurroundingKind;
+
+/** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
+export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<string>>>;
+
+/** The namespace of what is in none. */
+export const NO_NAMESPACE = "";
+
+const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
+  // Who mounts it, and where it is attached.
+  VolumeReplication: ["Pod", "PersistentVolumeClaim", "VolumeAttachment"],
+  Deployment: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
+  StatefulSet: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
+  CronJob: ["Pod", "Job"],
+  VirtualService: [],
+  HelmRelease: [],
+  Kustomization: [],
+};
+
+export function needsOf(managed: readonly Managed[]): Needs {
+  const needs = new Map<NeededKind, Map<string, Set<string>>>();
+  const placesOf = (kind: NeededKind) => {
+    const places = needs.get(kind) ?? new Map<string, Set<string>>();
+    needs.set(kind, places);
+    return places;
+  };
+  for (const { kind, namespace, name } of managed) {
+    const places = placesOf(kind);
+    places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
+    for (const other of AROUND[kind]) placesOf(other).set(other === "VolumeAttachment" ? NO_NAMESPACE : namespace, new Set());
+  }
+  return needs;
+}
+
+/** Whether a change of this object can matter to whoever has these needs. */
+export function concerns(needs: Needs, kind: NeededKind, namespace: string, name: string): boolean {
+  const names = needs.get(kind)?.get(namespace);
+  return names !== undefined && (names.size === 0 || names.has(name));
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
+import { newsOf } from "./news.ts";
+
+type Transition = NonNullable<FailoverStatus["transition"]>;
+
+function transition(changes: Partial<Transition> = {}): Transition {
+  return { to: "secondary", mode: "safe", generation: 2, startTime: "2026-11-16T12:00:00Z", steps: [], ...changes };
+}
+
+function error(status: "True" | "False", reason: string, message = ""): FailoverStatus {
+  return { conditions: [{ type: "Error", status, reason, message, lastTransitionTime: "2026-11-16T12:00:00Z" }] };
+}
+
+const texts = (before: FailoverStatus | undefined, after: FailoverStatus) =>
+  newsOf(before, after).events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+
+test("a switch is told when it starts and when it is done, with how long it took", () => {
+  const started = { transition: transition() };
+  expect(texts({}, started)).toEqual(["Normal FailoverStarted: Switching to secondary in safe mode"]);
+  const done = { transition: transition({ completionTime: "2026-11-16T12:00:42Z" }) };
+  expect(texts(started, done)).toEqual(["Normal FailoverCompleted: This site is secondary; the switch took 42 s"]);
+  expect(newsOf(started, done).completed).toEqual({ to: "secondary", mode: "safe", seconds: 42 });
+  expect(newsOf(done, done)).toEqual({ events: [], steps: [] });
+});
+
+test("one that is left for another is told of, and one that is over is not", () => {
+  const back = { transition: transition({ to: "primary", startTime: "2026-11-16T12:01:00Z" }) };
+  expect(texts({ transition: transition() }, back)).toEqual([
+    "Normal FailoverSuperseded: The switch to secondary was left: something else is wanted",
+    "Normal FailoverStarted: Switching to primary in safe mode",
+  ]);
+  expect(texts({ transition: transition({ completionTime: "2026-11-16T12:00:42Z" }) }, back)).toHaveLength(1);
+});
+
+test("each step is told once, when it is done", () => {
+  const step = { name: "ScaleDown", startTime: "2026-11-16T12:00:00Z" };
+  const running = { transition: transition({ steps: [{ ...step, state: "Running" }] }) };
+  const done = { transition: transition({ steps: [{ ...step, state: "Done", completionTime: "2026-11-16T12:00:07Z" }] }) };
+  expect(texts(running, done)).toEqual(["Normal ScaleDown: ScaleDown is done after 7 s"]);
+  expect(newsOf(running, done).steps).toEqual([{ name: "ScaleDown", seconds: 7 }]);
+  expect(texts(done, done)).toEqual([]);
+});
+
+test("an error is told when it appears and when it becomes another, not when it stays or goes", () => {
+  const missing = error("True", "NotFound", "Deployment does not exist");
+  expect(texts(error("False", "NoError"), missing)).toEqual(["Warning NotFound: Deployment does not exist"]);
+  expect(texts(missing, missing)).toEqual([]);
+  expect(texts(missing, error("True", "NotFound", "StatefulSet does not exist"))).toHaveLength(1);
+  expect(texts(missing, error("False", "NoError"))).toEqual([]);
+});
+
+test("a forced switch is told with its reason", () => {
+  expect(texts({ transition: transition() }, { transition: transition({ forced: "east burnt down" }) })).toEqual([
+    "Warning FailoverForced: Taken over without the other site's release: east burnt down",
+  ]);
+});

@@ -1,0 +1,165 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { fixedAccess } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { answer, hang, holdTime, ScriptedServer, until } from "../../kube/client/scripted-server.ts";
+import { Peers } from "./peers.ts";
+
+const { signal } = new AbortController();
+const open: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+const policy: FailoverPolicy = {
+  apiVersion: "crd.hahomelabs.com/v1alpha1",
+  kind: "FailoverPolicy",
+  metadata: { name: "shop", namespace: "web", uid: "here" },
+  spec: { desiredState: "primary", peer: { kubeconfigSecret: { name: "other-site", key: "kubeconfig" } } },
+};
+
+async function server(...steps: Parameters<typeof ScriptedServer.start>[0]): Promise<ScriptedServer> {
+  const scripted = await ScriptedServer.start(steps);
+  open.push(() => scripted[Symbol.asyncDispose]());
+  return scripted;
+}
+
+function kubeconfig(url: string, user: object = { token: "s3cret" }): string {
+  return JSON.stringify({
+    "current-context": "there",
+    contexts: [{ name: "there", context: { cluster: "there", user: "reader" } }],
+    clusters: [{ name: "there", cluster: { server: url } }],
+    users: [{ name: "reader", user }],
+  });
+}
+
+const secret = (text: string, key = "kubeconfig") => answer(200, { data: { [key]: Buffer.from(text).toString("base64") } });
+
+/** Sites whose own cluster answers for the Secret with these. */
+async function peersWith(...steps: Parameters<typeof ScriptedServer.start>[0]): Promise<{ peers: Peers; own: ScriptedServer }> {
+  const own = await server(...steps);
+  const client = new KubeClient(fixedAccess(own.url), { retries: 0 });
+  const peers = new Peers(client);
+  open.push(
+    () => client.close(),
+    () => peers.close(),
+  );
+  return { peers, own };
+}
+
+const theirs = (spec: object, token?: unknown, uid = "there") => answer(200, { metadata: { name: "shop", uid }, spec, status: { token } });
+
+test("it says what the policy of the same name in the same namespace wants and holds", async () => {
+  const other = await server(theirs({ desiredState: "secondary" }, { epoch: 3, state: "Released" }));
+  const { peers, own } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: true,
+    exists: true,
+    desiredState: "secondary",
+    token: { epoch: 3, state: "Released" },
+  });
+  expect(own.received.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /api/v1/namespaces/web/secrets/other-site"]);
+  expect(other.received.map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`)).toEqual([
+    "GET /apis/crd.hahomelabs.com/v1alpha1/namespaces/web/failoverpolicies/shop Bearer s3cret",
+  ]);
+});
+
+test("another name, namespace and key count", async () => {
+  const other = await server(theirs({ desiredState: "primary" }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));
+  const named = { ...policy.spec, peer: { kubeconfigSecret: { name: "other-site", key: "east" }, name: "store", namespace: "east" } };
+  expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({ reachable: true, exists: true, desiredState: "primary" });
+  expect(other.received[0]?.path).toBe("/apis/crd.hahomelabs.com/v1alpha1/namespaces/east/failoverpolicies/store");
+});
+
+test("a cluster without the policy, or without the kind, is reachable and has none", async () => {
+  const other = await server(answer(404, { kind: "Status", message: "not found", reason: "NotFound", code: 404 }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: false });
+});
+
+test.for<[what: string, spec: object, token: unknown, uid: string, message: string]>([
+  ["its state is unknown", {}, undefined, "there", "the policy there has a desiredState that is neither primary nor secondary"],
+  [
+    "its token is none of ours",
+    { desiredState: "secondary" },
+    { epoch: "9", state: "Released" },
+    "there",
+    "the policy there has a status.token that cannot be understood",
+  ],
+  ["it is this one", { desiredState: "secondary" }, undefined, "here", "spec.peer leads back to this policy itself"],
+])("a policy there counts as unreachable when %s", async ([, spec, token, uid, message]) => {
+  const other = await server(theirs(spec, token, uid));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
+});
+
+test("an error names the Secret, the key and the field, and repeats no credential", async () => {
+  const { peers, own } = await peersWith(answer(404, { code: 404 }));
+  const messages: string[] = [];
+  for (const step of [
+    answer(404, { code: 404 }),
+    secret("", "other"),
+    secret(kubeconfig("https://there", { token: "s3cret", exec: { command: "s3cret" } })),
+    secret(`${kubeconfig("https://there")} s3cret: [`),
+    secret(kubeconfig("http://127.0.0.1:1")),
+  ]) {
+    own.follow(step);
+    const view = await peers.ask(policy, signal);
+    messages.push(view.reachable ? "reachable" : view.message);
+  }
+  expect(messages).toEqual([
+    "Secret web/other-site of spec.peer does not exist; create it with the other site's kubeconfig",
+    "Secret web/other-site of spec.peer has no key kubeconfig; its keys: other",
+    "users[0].user.exec in Secret web/other-site key kubeconfig is set, but no program is run for a kubeconfig that is no file; use a token or a client certificate",
+    "Secret web/other-site key kubeconfig line 1 is not YAML",
+    "Cannot reach the API server at http://127.0.0.1:1: connection refused; is it running?",
+  ]);
+  expect(messages.join()).not.toContain("s3cret");
+});
+
+test("a refusal there is no absence", async () => {
+  const other = await server(answer(403, { kind: "Status", message: "no", reason: "Forbidden", code: 403 }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: false });
+});
+
+test("one connection serves while the Secret stays, and a new one when it changes", async () => {
+  const [first, second] = [await server(theirs({ desiredState: "primary" })), await server(theirs({ desiredState: "secondary" }))];
+  const { peers, own } = await peersWith(secret(kubeconfig(first.url)));
+  await peers.ask(policy, signal);
+  await peers.ask(policy, signal);
+  expect(first.opened).toBe(1);
+  own.follow(secret(kubeconfig(second.url)));
+  expect(await peers.ask(policy, signal)).toMatchObject({ desiredState: "secondary" });
+  await until(() => first.connections.size === 0);
+});
+
+test("a Secret that was wrong and is put right is used", async () => {
+  const other = await server(theirs({ desiredState: "primary" }));
+  const { peers, own } = await peersWith(secret("nonsense"));
+  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: false });
+  own.follow(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true });
+});
+
+test("whoever stops asking is not told that the other site is away", async () => {
+  const other = await server(hang);
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  const stop = new AbortController();
+  const asked = peers.ask(policy, stop.signal);
+  await until(() => other.received.length === 1);
+  stop.abort();
+  await expect(asked).rejects.toThrow("abort");
+});
+
+test("a site that does not answer is given five seconds", async () => {
+  holdTime();
+  const other = await server(hang);
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  const asked = peers.ask(policy, signal);
+  await until(() => other.received.length === 1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await asked).toMatchObject({ reachable: false, message: expect.stringContaining("5 s") });
+});

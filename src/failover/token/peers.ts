@@ -1,0 +1,108 @@
+import { Secret } from "../../api/core/secret.ts";
+import { FailoverPolicy, type FailoverToken } from "../../api/failover/failover-policy.ts";
+import { accessFromText } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError, KubeError } from "../../kube/client/error.ts";
+import type { PeerView } from "./token.ts";
+
+/** Long enough for another continent, and short enough to ask again every 5 s. */
+const DEADLINE_MS = 5_000;
+
+interface Line {
+  /** The kubeconfig that it was made from, as it is in the Secret. */
+  readonly content: string;
+  readonly client: Promise<KubeClient>;
+}
+
+/** Asks other sites what their policies say. It reads there and never writes. */
+export class Peers {
+  readonly #client: KubeClient;
+  /** By the Secret and its key. */
+  readonly #lines = new Map<string, Line>();
+
+  /** `client` is that of the own cluster, where the Secrets are. */
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  async ask(policy: FailoverPolicy, signal: AbortSignal): Promise<PeerView> {
+    const { peer } = policy.spec;
+    if (!peer) throw new TypeError(`FailoverPolicy ${policy.metadata.name} has no spec.peer`);
+    const { namespace = policy.metadata.namespace ?? "", name = policy.metadata.name } = peer;
+    try {
+      const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
+      return viewOf(await client.resource(FailoverPolicy).get(name, { namespace, signal }), policy);
+    } catch (error) {
+      if (signal.aborted || !isKubeError(error)) throw error;
+      // The same answer for a cluster without the kind, without the namespace and without the policy.
+      if (error.code === "NotFound") return { reachable: true, exists: false };
+      return { reachable: false, message: error.message };
+    }
+  }
+
+  close(): void {
+    for (const line of this.#lines.values()) hangUp(line);
+    this.#lines.clear();
+  }
+
+  /** One client for as long as the Secret says the same. */
+  async #clientFor(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<KubeClient> {
+    const origin = `Secret ${namespace}/${name} key ${key}`;
+    const content = await this.#read(namespace, { name, key }, signal);
+    const line = this.#lines.get(origin);
+    if (line?.content === content) return line.client;
+
+    if (line) hangUp(line);
+    const client = openLine(content, origin);
+    this.#lines.set(origin, { content, client });
+    return client;
+  }
+
+  async #read(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<string> {
+    const { data = {} } = await this.#client
+      .resource(Secret)
+      .get(name, { namespace, signal })
+      .catch((error: unknown) => {
+        if (!isKubeError(error)) throw error;
+        const why =
+          error.code === "NotFound" ? "does not exist; create it with the other site's kubeconfig" : `cannot be read: ${error.message}`;
+        throw new KubeError("NoKubeconfig", `Secret ${namespace}/${name} of spec.peer ${why}`, { cause: error });
+      });
+    const content = data[key];
+    if (content !== undefined) return content;
+    const known = Object.keys(data).toSorted().join(", ") || "none";
+    throw new KubeError("NoKubeconfig", `Secret ${namespace}/${name} of spec.peer has no key ${key}; its keys: ${known}`);
+  }
+}
+
+async function openLine(content: string, origin: string): Promise<KubeClient> {
+  const access = await accessFromText(Buffer.from(content, "base64").toString("utf8"), origin);
+  return new KubeClient(access, { deadlineMs: DEADLINE_MS, retries: 0, maxSockets: 4 });
+}
+
+function hangUp({ client }: Line): void {
+  client.then(
+    (open) => open.close(),
+    // Then there is nothing to close, and whoever asked was told.
+    () => {},
+  );
+}
+
+/** What another version of the kind, or another program, has put there counts for nothing. */
+function viewOf({ metadata, spec, status }: FailoverPolicy, asking: FailoverPolicy): PeerView {
+  const token = status?.token;
+  if (metadata.uid === asking.metadata.uid) return { reachable: false, message: "spec.peer leads back to this policy itself" };
+  if (!isRole(spec?.desiredState))
+    return { reachable: false, message: "the policy there has a desiredState that is neither primary nor secondary" };
+  if (token === undefined) return { reachable: true, exists: true, desiredState: spec.desiredState };
+  if (!isToken(token)) return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
+  return { reachable: true, exists: true, desiredState: spec.desiredState, token: { epoch: token.epoch, state: token.state } };
+}
+
+function isRole(value: unknown): boolean {
+  return value === "primary" || value === "secondary";
+}
+
+function isToken({ epoch, state }: FailoverToken): boolean {
+  return Number.isSafeInteger(epoch) && epoch > 0 && (state === "Held" || state === "Released");
+}

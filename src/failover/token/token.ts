@@ -1,0 +1,123 @@
+import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
+import type { Wait } from "../step.ts";
+
+/** What the other site's policy said when it was asked, or why it could not be. */
+export type PeerView =
+  | { readonly reachable: false; readonly message: string }
+  | { readonly reachable: true; readonly exists: false }
+  | { readonly reachable: true; readonly exists: true; readonly desiredState: Role; readonly token?: FailoverToken };
+
+/** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
+export interface TokenSight {
+  readonly policy: FailoverPolicy;
+  readonly mode: "safe" | "unsafe";
+  /** Every volume was seen to be secondary, each fenced (see `fenceOf`). */
+  readonly demoted: boolean;
+  /** Nothing that may write is left, and all that could start it is stopped and fenced. */
+  readonly writesStopped: boolean;
+  /** The volumes that are not Degraded=False and Resyncing=False; they hold up a promotion in safe mode. */
+  readonly degraded: readonly Wait[];
+  readonly peer: PeerView;
+}
+
+/** What may be done at this site, and what its token becomes. A token is written with the resourceVersion of the policy that this rests on. */
+export interface TokenDecision {
+  /** To be written before anything of a volume or a workload is; what follows from it, the next pass decides. */
+  readonly take?: FailoverToken;
+  /** The reason that was given, when the token is taken without the other site's release. */
+  readonly forced?: string;
+  readonly release?: FailoverToken;
+  /** Whether volumes may be promoted and writers started here. */
+  readonly mayWrite: boolean;
+  /** Whatever is wanted: this site has to be made a secondary first of all. */
+  readonly mustDemote: boolean;
+  readonly waits: readonly Wait[];
+}
+
+/**
+ * The protocol of two sites that share no record: each writes only its own token and reads the other's. Epochs only grow. Released e promises that
+ * nothing writes here until this site holds an epoch above e, and a site takes e+1 only on reading the other's live Released e. So between the two
+ * there is at most one that holds without having been outranked, unless a person forces it.
+ */
+export function decideToken(sight: TokenSight): TokenDecision {
+  return sight.policy.spec.desiredState === "secondary" ? towardsRelease(sight) : towardsHeld(sight);
+}
+
+/**
+ * On the way to a release, the epoch under which every object that was to be promoted or restored has to be written once more before it counts as
+ * stopped, even if it already looks so: a write of an earlier, dead controller may still be under way to it, and only a newer resourceVersion stops that.
+ */
+export function fenceOf({ spec, status }: FailoverPolicy): number | undefined {
+  return spec.desiredState === "secondary" && status?.token?.state === "Held" ? status.token.epoch : undefined;
+}
+
+function towardsRelease(sight: TokenSight): TokenDecision {
+  const { policy, mode, peer } = sight;
+  const own = policy.status?.token;
+  const stopped = mode === "safe" ? sight.demoted && sight.writesStopped : sight.writesStopped;
+  const decision = { mayWrite: false, mustDemote: false, waits: [] };
+
+  if (own?.state === "Held") {
+    // Outranked, it grants the other site nothing that it has not got, so it need not wait, and it must not be forgotten.
+    const release = stopped || outranked(sight) ? { release: { epoch: own.epoch, state: "Released" as const } } : {};
+    return { ...decision, ...release };
+  }
+  if (!peer.reachable || !peer.exists || peer.desiredState !== "primary" || peer.token?.state === "Held") return decision;
+  // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
+  const theirs = peer.token?.epoch ?? 0;
+  if (!stopped || theirs < (own?.epoch ?? 0)) return decision;
+  return { ...decision, release: { epoch: theirs + 1, state: "Released" } };
+}
+
+function towardsHeld(sight: TokenSight): TokenDecision {
+  const { policy, mode, peer, degraded } = sight;
+  const own = policy.status?.token;
+  const epoch = own?.epoch ?? 0;
+  const theirs = peer.reachable && peer.exists ? peer.token : undefined;
+  const resting = sight.demoted && sight.writesStopped;
+  const higher = outranked(sight);
+
+  if (own?.state === "Held" && !higher) return { mayWrite: true, mustDemote: false, waits: [] };
+
+  const granted = theirs?.state === "Released" && theirs.epoch > epoch;
+  // What it has let go, a site puts down before it picks it up again: meanwhile the other one may have written.
+  if (granted && (resting || !own)) {
+    if (mode === "safe" && degraded.length > 0) return { mayWrite: false, mustDemote: false, waits: degraded };
+    return { take: { epoch: theirs.epoch + 1, state: "Held" }, mayWrite: false, mustDemote: false, waits: [] };
+  }
+  const { force } = policy.spec;
+  if (force && force.epoch === epoch) {
+    // The other site can be one above without our knowing, by our own release: two above outranks it, and it will see that.
+    const above = Math.max(epoch + 1, theirs?.epoch ?? 0) + 1;
+    return { take: { epoch: above, state: "Held" }, forced: force.reason, mayWrite: false, mustDemote: false, waits: [] };
+  }
+  // What was read once must outlast the connection over which it was read.
+  const release = own?.state === "Held" ? { release: { epoch, state: "Released" as const } } : {};
+  const mustDemote = (own !== undefined || higher) && !resting;
+  return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(sight, epoch)] };
+}
+
+/** Whether the other site holds an epoch that ours does not stand above. Without force that is never so while ours is held. */
+function outranked({ policy, peer }: TokenSight): boolean {
+  const theirs = peer.reachable && peer.exists ? peer.token : undefined;
+  return theirs?.state === "Held" && theirs.epoch >= (policy.status?.token?.epoch ?? 0);
+}
+
+function waitForPeer({ policy, peer }: TokenSight, epoch: number): Wait {
+  const { namespace = policy.metadata.namespace, name = policy.metadata.name } = policy.spec.peer ?? {};
+  return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, message: whatPeerOwes(peer, epoch) };
+}
+
+function whatPeerOwes(peer: PeerView, epoch: number): string {
+  if (!peer.reachable) {
+    return `The other site cannot be asked whether it has let go: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch}`;
+  }
+  if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
+  const { token, desiredState } = peer;
+  if (token?.state === "Held") {
+    const remedy = desiredState === "primary" ? "; set desiredState secondary there" : ", and is on its way to secondary";
+    return `The other site holds epoch ${token.epoch}${remedy}`;
+  }
+  if (desiredState === "primary") return "Both sites want to be primary; set desiredState secondary at the other one";
+  return "The other site has not yet said that it has let go";
+}

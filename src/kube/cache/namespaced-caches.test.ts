@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { fixedAccess } from "../client/access.ts";
+import { KubeClient } from "../client/client.ts";
+import { holdTime, says, until } from "../client/scripted-server.ts";
+import { NamespacedCaches } from "./namespaced-caches.ts";
+import { map, WatchedServer } from "./scripted-watch.ts";
+
+const { signal } = new AbortController();
+let server: WatchedServer;
+let client: KubeClient;
+let caches: NamespacedCaches<ConfigMap>;
+let heard: string[];
+
+beforeEach(async () => {
+  server = await WatchedServer.start();
+  client = new KubeClient(fixedAccess(server.server.url), { retries: 0 });
+  heard = [];
+  caches = new NamespacedCaches(client, ConfigMap, {}, (namespace, { metadata }) => heard.push(`${namespace}/${metadata.name}`));
+});
+afterEach(async () => {
+  caches.stop();
+  client.close();
+  await server[Symbol.asyncDispose]();
+  vi.useRealTimers();
+});
+
+test("each namespace that is asked for is followed until it is not, and others are not read", async () => {
+  caches.keep(new Set(["shop"]));
+  await until(() => server.watches.length === 1);
+  expect(server.watch.received.path).toBe("/api/v1/namespaces/shop/configmaps");
+  server.watch.added(map("a", 1)).initialEventsEnd(2);
+  await caches.follow(new Set(["shop"]), signal);
+  expect(caches.list("shop").map(({ metadata }) => metadata.name)).toEqual(["a"]);
+  expect(caches.get("shop/a")?.metadata.name).toBe("a");
+  expect(caches.list("bank")).toEqual([]);
+  expect(server.watches).toHaveLength(1);
+
+  caches.keep(new Set());
+  expect(caches.list("shop")).toEqual([]);
+  await until(() => server.server.connections.size === 0);
+});
+
+test("what changes is told, but neither the first read nor a change of nothing but the version", async () => {
+  caches.keep(new Set(["shop"]));
+  await until(() => server.watches.length === 1);
+  server.watch.added(map("a", 1)).initialEventsEnd(2);
+  await caches.follow(new Set(["shop"]), signal);
+  server.watch
+    .modified(map("a", 3))
+    .modified(map("a", 4, { of: "news" }))
+    .added(map("b", 5))
+    .deleted(map("b", 6));
+  await until(() => heard.length === 3);
+  expect(heard).toEqual(["shop/a", "shop/b", "shop/b"]);
+});
+
+test("a namespace that cannot be read is waited for a while and then left, and is whole when it is read", async () => {
+  let forbidden = true;
+  server.refuseWatch = () => (forbidden ? says(403, "Forbidden") : undefined);
+  caches.keep(new Set(["shop"]));
+  await caches.settle("shop", 300, signal);
+  expect(caches.isWhole("shop")).toBe(false);
+  await caches.settle("shop", 300, signal);
+
+  forbidden = false;
+  await until(() => server.watches.length === 1);
+  server.watch.initialEventsEnd(1);
+  await caches.settle("shop", 60_000, signal);
+  expect(caches.isWhole("shop")).toBe(true);
+});
+
+test("a watch that breaks may take a moment to stand again; then its view is no longer whole", async () => {
+  holdTime();
+  caches.keep(new Set(["shop"]));
+  await until(() => server.watches.length === 1);
+  server.watch.initialEventsEnd(1);
+  await until(() => caches.isWhole("shop"));
+  server.refuseWatch = () => says(503, "ServiceUnavailable");
+  const asked = server.server.received.length;
+  server.watch.reset();
+  await until(() => {
+    vi.advanceTimersByTime(1);
+    return server.server.received.length > asked;
+  });
+  vi.advanceTimersByTime(4_000);
+  expect(caches.isWhole("shop")).toBe(true);
+  vi.advanceTimersByTime(1_000);
+  expect(caches.isWhole("shop")).toBe(false);
+});

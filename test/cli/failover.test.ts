@@ -1,0 +1,247 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
+import { type Ended, LAUNCHER, plumbline } from "../support/command-line.ts";
+import { SERVERS, type CommandLineServer } from "../support/servers.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+const namespace = "shop";
+const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString().replace(".000Z", "Z");
+
+function conditions(is: "Complete" | "InProgress" | "Error", reason: string = is, message = ""): NonNullable<FailoverStatus["conditions"]> {
+  return ["Complete", "InProgress", "Error"].map((type) => ({
+    type,
+    status: type === is ? "True" : "False",
+    reason: type === is ? reason : "No",
+    message: type === is ? message : "",
+    lastTransitionTime: time(0),
+  }));
+}
+
+function transition(to: Role, generation: number): NonNullable<FailoverStatus["transition"]> {
+  return {
+    to,
+    mode: "safe",
+    generation,
+    startTime: time(0),
+    completionTime: time(34),
+    lastSyncTime: time(10),
+    writesStoppedTime: time(22),
+    steps: [
+      { name: "ScaleDown", state: "Done", startTime: time(0), completionTime: time(2) },
+      { name: "AwaitTermination", state: "Done", startTime: time(2), completionTime: time(22) },
+      { name: "DemoteVolumes", state: "Done", startTime: time(22), completionTime: time(34) },
+    ],
+  };
+}
+
+const manifest = (name: string) => `---
+apiVersion: crd.hahomelabs.com/v1alpha1
+kind: FailoverPolicy
+metadata: { name: ${name}, namespace: shop }
+spec:
+  desiredState: primary
+  managedResources:
+    - { kind: Deployment, name: web }
+`;
+
+describe.each(SERVERS)("on %s", (_name, start) => {
+  let server: CommandLineServer;
+  beforeAll(async () => {
+    server = await start("cli-failover");
+    await server.client.resource(Namespace).create({ metadata: { name: namespace } }, { signal });
+  });
+  afterAll(() => server.stop());
+
+  const policies = () => server.client.resource(FailoverPolicy);
+  const failover = (...args: string[]): Promise<Ended> => server.plumbline("failover", ...args, "-n", namespace);
+  const get = (name: string) => policies().get(name, { namespace, signal });
+
+  async function policy(name: string, spec: Partial<FailoverPolicy["spec"]> = {}, status?: FailoverStatus): Promise<FailoverPolicy> {
+    const managedResources = [{ kind: "Deployment" as const, name }];
+    await policies().create({ metadata: { name, namespace }, spec: { desiredState: "primary", managedResources, ...spec } }, { signal });
+    return status ? report(name, status) : get(name);
+  }
+
+  function report(name: string, status: FailoverStatus): Promise<FailoverPolicy> {
+    return policies().patchStatus({ name, namespace }, { status }, { signal });
+  }
+
+  /** Plays the controller: once the policy asks for this role, it is reported to be done. */
+  async function completes(name: string, to: Role): Promise<void> {
+    for (;;) {
+      const { spec, metadata } = await get(name);
+      const { generation = 0 } = metadata;
+      if (spec.desiredState === to) {
+        await report(name, { observedGeneration: generation, conditions: conditions("InProgress", "ScaleDown") });
+        const done = { observedGeneration: generation, conditions: conditions("Complete"), transition: transition(to, generation) };
+        await report(name, done);
+        return;
+      }
+    }
+  }
+
+  test("history tells the latest switches with their figures, of one policy and of all", async () => {
+    const past = { to: "primary", mode: "unsafe", generation: 1, startTime: time(-100), outcome: "Completed" } as const;
+    await policy("told", {}, { transition: transition("secondary", 2), history: [{ ...past, seconds: 41, forced: "Site A burns" }] });
+    await policy("untold");
+    expect(await failover("history", "told")).toEqual({
+      code: 0,
+      stderr: "",
+      stdout: `TO          MODE     STARTED                TOOK   RPO   OUTCOME     LONGEST STEP           FORCED BECAUSE
+secondary   safe     2026-01-01T12:00:00Z   34s    12s   Completed   AwaitTermination 20s
+primary     unsafe   2026-01-01T11:58:20Z   41s          Completed                          Site A burns
+
+Steps to secondary, begun 2026-01-01T12:00:00Z:
+  STEP               STATE   TOOK   WHEN
+  ScaleDown          Done    2s     =
+  AwaitTermination   Done    20s     ============
+  DemoteVolumes      Done    12s                 =======
+`,
+    });
+    expect((await failover("history", "untold")).stdout).toBe("FailoverPolicy shop/untold remembers no switch\n");
+    const all = await server.plumbline("failover", "history", "--all");
+    expect(all.stdout).toContain("NAMESPACE   POLICY   TO ");
+    const { kind, items } = JSON.parse((await failover("history", "--all", "-o", "json")).stdout) as { kind: string; items: object[] };
+    expect([kind, ...items]).toMatchObject([
+      "FailoverSwitch",
+      { namespace, policy: "told", to: "secondary", seconds: 34, lossSeconds: 12 },
+      { policy: "told", forced: "Site A burns" },
+    ]);
+  });
+
+  test("misuse is told from what is not there", async () => {
+    expect(await failover("history")).toMatchObject({ code: 2, stderr: "plumbline: Name a policy, or say --all\n" });
+    expect(await failover("plan", "tolt")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("There is no FailoverPolicy tolt in namespace shop"),
+    });
+    expect(await failover("switch", "told")).toMatchObject({ code: 2, stderr: expect.stringContaining("--to <role>") });
+    expect(await failover("switch", "told", "--to", "primary", "--timeout", "long")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "told", "--to", "secondary", "--force")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "told", "--to", "primary", "--reason", "x")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "told", "--to", "primary", "--force", "--reason", "x")).toMatchObject({
+      code: 2,
+      stderr: "plumbline: There is nothing to force: the policy has no spec.peer, so it does not wait for another site\n",
+    });
+  });
+
+  test("describe tells a policy by its steps and resources", async () => {
+    const workloadStatuses = [{ kind: "Deployment" as const, name: "web", namespace, state: "Scaled Down" }];
+    await policy(
+      "described",
+      {},
+      { observedGeneration: 1, currentState: "secondary", workloadStatuses, transition: transition("secondary", 1) },
+    );
+    const { code, stdout } = await server.plumbline("describe", "fop", "described", "-n", namespace);
+    expect(code).toBe(0);
+    for (const line of ["State:", "Steps to secondary: begun", "Resources:", "  Deployment   shop        web    Scaled Down", "History:"]) {
+      expect(stdout).toContain(`\n${line}`.replace("\n\n", "\n"));
+    }
+  });
+
+  test("get answers where it is", async () => {
+    await policy("shown", {}, { currentState: "mixed", summary: "Waiting for Pod shop/db-0", conditions: conditions("InProgress") });
+    const { stdout } = await server.plumbline("get", "fop", "shown", "-n", namespace);
+    expect(stdout.replaceAll(/ {3,}/g, " | ").replace(/\d+s/, "0s")).toBe(
+      "NAME | DESIRED | CURRENT | COMPLETE | ERROR | WHERE | AGE\nshown | primary | mixed | False | False | Waiting for Pod shop/db-0 | 0s\n",
+    );
+  });
+
+  test("switch changes what is wanted, and --wait is there until it is so", async () => {
+    await policy("web");
+    const [ended] = await Promise.all([failover("switch", "web", "--to", "secondary", "--wait"), completes("web", "secondary")]);
+    expect(ended.code).toBe(0);
+    const lines = ended.stdout
+      .replaceAll(/^\d\d:\d\d:\d\d /gm, "")
+      .trimEnd()
+      .split("\n");
+    expect(lines).toEqual([
+      "FailoverPolicy shop/web is asked to be secondary",
+      "ScaleDown done after 2s",
+      "AwaitTermination done after 20s",
+      "DemoteVolumes done after 12s",
+      "FailoverPolicy shop/web is secondary, after 34s; the last copy was 12s old when writes stopped",
+    ]);
+    expect(await failover("switch", "web", "--to", "secondary")).toMatchObject({
+      code: 0,
+      stdout: `FailoverPolicy shop/web is asked to be secondary already
+To see how it goes: plumbline failover switch web -n shop --to secondary --wait
+`,
+    });
+    expect(await get("web")).toMatchObject({ metadata: { generation: 2 }, spec: { desiredState: "secondary" } });
+  });
+
+  test("what nobody works on is not waited for longer than asked", async () => {
+    await policy("slow");
+    expect(await failover("switch", "slow", "--to", "secondary", "--wait", "--timeout", "500ms")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        "plumbline: FailoverPolicy shop/slow is not secondary yet: no controller has taken it up; is plumbline controller running?",
+      ),
+    });
+  });
+
+  test("who stops watching stops nothing else", async () => {
+    await policy("watched");
+    const args = ["failover", "switch", "watched", "-n", namespace, "--to", "secondary", "--wait"];
+    const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
+    const said = { stdout: "", stderr: "" };
+    child.stdout.on("data", (text: Buffer) => {
+      said.stdout += text.toString();
+      // It says so a moment before it watches.
+      if (said.stdout.includes("is asked to be secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+    });
+    child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    expect({ code, stderr: said.stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(
+        "plumbline: Stopped watching; the switch goes on. To see it again: plumbline failover switch watched -n shop --to secondary --wait\n",
+      ),
+    });
+    expect((await get("watched")).spec.desiredState).toBe("secondary");
+  });
+
+  test("a policy that is refused is not changed, and one that the controller refuses is not waited for", async () => {
+    await policy("empty", { managedResources: [] });
+    const before = await get("empty");
+    expect(await failover("switch", "empty", "--to", "secondary")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("Refused, and nothing is changed:\n  FailoverPolicy shop/empty: Invalid: spec.managedResources: "),
+    });
+    expect(await get("empty")).toEqual(before);
+
+    await policy("late", {}, { observedGeneration: 99, conditions: conditions("Error", "Contested", "held by shop/old") });
+    expect(await failover("switch", "late", "--to", "secondary", "--wait")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("plumbline: FailoverPolicy shop/late is refused: Contested: held by shop/old\n"),
+    });
+  });
+
+  test("force names the epoch that it is about and its reason, and goes with the next switch", async () => {
+    const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
+    await policy("pair", { desiredState: "secondary", peer }, { token: { epoch: 4, state: "Released" } });
+    expect(await failover("switch", "pair", "--to", "primary", "--force")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--force needs a reason"),
+    });
+    expect(await failover("switch", "pair", "--to", "primary", "--force", "--reason", "site B burns")).toMatchObject({ code: 0 });
+    expect((await get("pair")).spec).toMatchObject({ desiredState: "primary", force: { reason: "site B burns", epoch: 4 } });
+    expect(await failover("switch", "pair", "--to", "secondary")).toMatchObject({ code: 0 });
+    expect((await get("pair")).spec.force).toBeUndefined();
+  });
+});
+
+test("lint finds two policies that name the same resource", async () => {
+  const { code, stdout } = await plumbline(["lint", "-f", "-"], {}, manifest("one") + manifest("two"));
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: `standard input:16: FailoverPolicy shop/two: spec.managedResources[0]: Deployment shop/web belongs to FailoverPolicy shop/one; only one policy can switch it
+2 objects, 1 failure
+`,
+  });
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { VolumeReplication } from "../../lab/sites/kinds.ts";
+import { Deployment } from "../../src/api/core/deployment.ts";
+import { Event } from "../../src/api/core/event.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
+import { Pod } from "../../src/api/core/pod.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
+import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
+import { addFailover } from "../../src/failover/controller.ts";
+import { type ClusterAccess, fixedAccess } from "../../src/kube/client/access.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { EventRecorder } from "../../src/kube/events.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { WriteBudget } from "../../src/kube/status/budget.ts";
+import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
+import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
+import { applyRights, refusals } from "../support/rights.ts";
+
+interface ClusterRole extends KubeObject {
+  rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
+}
+const ClusterRole = builtinKind<ClusterRole>({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  scope: "Cluster",
+});
+
+const { signal } = new AbortController();
+let site: FailoverSite;
+let policies: PolicyWatch;
+let restricted: ClusterAccess;
+
+beforeAll(async () => {
+  site = await failoverSite("failover-rbac");
+  for (const name of ["plumbline-system", "openperouter-system"])
+    await site.client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await applyRights(site.client, ["router-controller", "failover-controller"], signal);
+  const path = "/api/v1/namespaces/plumbline-system/serviceaccounts/plumbline-controller/token";
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  const { status } = await site.client.request<{ status: { token: string } }>("POST", path, { body, signal });
+  const { url, caPem: ca } = site.site.server;
+  restricted = fixedAccess(url, { ca, token: status.token });
+  policies = new PolicyWatch(site.client);
+});
+afterAll(async () => {
+  policies.stop();
+  await site.stop();
+});
+
+test("with the rights of deploy/rbac a site is switched both ways, and the controller is refused nothing", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const log = createLog({ level: "silent" });
+  const client = new KubeClient(restricted);
+  const manager = new Manager({ client, log });
+  const events = new EventRecorder({ client, component: "plumbline-controller", instance: "test", log });
+  addFailover({ manager, client, log, events, budget: new WriteBudget() });
+  manager.add(events, { stage: "writers" });
+  const before = await refusals();
+  const stop = new AbortController();
+  const ended = manager.run(stop.signal);
+
+  await app.policy({ desiredState: "primary" });
+  await policies.complete(namespace, 1);
+  const at = comparable(namespace, await app.read());
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
+  expect(comparable(namespace, await app.read())).toEqual(at);
+  stop.abort();
+  await ended;
+  expect(await refusals()).toBe(before);
+  const { items } = await site.client.resource(Event).list({ namespace, fieldSelector: "involvedObject.kind=FailoverPolicy", signal });
+  const reasons = items.map(({ reason }) => reason).filter((reason) => reason?.startsWith("Failover"));
+  expect(new Set(reasons)).toEqual(new Set(["FailoverStarted", "FailoverCompleted"]));
+});
+
+test("it deletes nothing, changes no pod and no claim, and reads no Secret", async () => {
+  const { namespace } = await site.application();
+  const client = new KubeClient(restricted);
+  const tries = [
+    () => client.resource(Deployment).delete({ name: "web", namespace }, { signal }),
+    () => client.resource(VolumeReplication).delete({ name: "files", namespace }, { signal }),
+    () => client.resource(FailoverPolicy).delete({ name: "site", namespace }, { signal }),
+    () => client.resource(Pod).delete({ name: "db-0", namespace }, { signal }),
+    () => client.resource(Pod).patch({ name: "db-0", namespace }, { metadata: { labels: { a: "b" } } }, { signal }),
+    () => client.resource(PersistentVolumeClaim).patch({ name: "files", namespace }, { metadata: { labels: { a: "b" } } }, { signal }),
+    () => client.resource(Secret).list({ namespace, signal }),
+  ];
+  for (const attempt of tries) await expect(attempt()).rejects.toMatchObject({ code: "Forbidden" });
+  client.close();
+});
+
+test.each([
+  ["write", ["get", "list", "watch"], /^HelmRelease \S+: Could not suspend .*cannot patch resource "helmreleases"/],
+  ["read", [], /^HelmRelease \S+: HelmRelease cannot be read: .*cannot get resource "helmreleases"/],
+])(
+  "without the right to %s one kind that resource has an error, what depends on it waits, and it goes on when the right is there",
+  async (_title, verbs, message) => {
+    const app = await site.application();
+    const { namespace } = app;
+    const roles = site.client.resource(ClusterRole);
+    const role = await roles.get("plumbline-failover-controller", { signal });
+    const rules = role.rules
+      .map((rule) => (rule.resources.includes("helmreleases") ? { ...rule, verbs } : rule))
+      .filter((rule) => rule.verbs.length > 0);
+    await roles.patch({ name: role.metadata.name }, { rules }, { signal });
+
+    const controller = new TestController({ access: restricted, namespace });
+    await app.policy({ desiredState: "secondary" });
+    const refused = await policies.until(
+      namespace,
+      ({ status }) =>
+        status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "Forbidden") === true &&
+        controller.changes.length >= 4,
+    );
+    expect(refused.status?.conditions?.find(({ type }) => type === "Error")?.message).toMatch(message);
+    expect(controller.changes).toEqual(["Kustomization site", "VirtualService web", "CronJob report", "Job report-1"]);
+
+    await roles.patch({ name: role.metadata.name }, { rules: role.rules }, { signal });
+    await policies.complete(namespace, 1);
+    expect(controller.changes.slice(4)).toHaveLength(7);
+    await controller.stop();
+  },
+);

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { HelmRelease, Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
+import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
+import { Deployment } from "../../src/api/core/deployment.ts";
+import { Job } from "../../src/api/core/job.ts";
+import { Pod } from "../../src/api/core/pod.ts";
+import { StatefulSet } from "../../src/api/core/stateful-set.ts";
+import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
+import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
+
+const { signal } = new AbortController();
+const PATIENCE = { timeout: 30_000, interval: 50 };
+let east: FailoverSite;
+let west: FailoverSite;
+
+beforeAll(async () => {
+  [east, west] = await failoverSites("sites");
+});
+afterAll(() => Promise.all([east.stop(), west.stop()]));
+
+const scale = (namespace: string, name: string, replicas: number) =>
+  east.client.resource(Deployment).patch({ name, namespace }, { spec: { replicas } }, { signal });
+const replicas = async (namespace: string, name: string) =>
+  (await east.client.resource(Deployment).get(name, { namespace, signal })).spec.replicas;
+const podsOf = async (namespace: string, app: string) =>
+  (await east.client.resource(Pod).list({ namespace, labelSelector: `app=${app}`, signal })).items;
+const attachmentsOf = async (volume: string) =>
+  (await east.client.resource(VolumeAttachment).list({ signal })).items.filter(({ spec }) => spec.source.persistentVolumeName === volume);
+const setRole = (site: FailoverSite, namespace: string, name: string, replicationState: string) =>
+  site.client.resource(VolumeReplication).patch({ name, namespace }, { spec: { replicationState } }, { signal });
+
+/** `state Completed/reason Degraded/reason Resyncing/reason`, and whether all of it is about the current generation. */
+async function volumeState(site: FailoverSite, namespace: string, name: string): Promise<string> {
+  const { metadata, status } = await site.client.resource(VolumeReplication).get(name, { namespace, signal });
+  const words = ["Completed", "Degraded", "Resyncing"].map((type) => {
+    const one = status?.conditions?.find((condition) => condition.type === type);
+    return `${one?.status}/${one?.reason}`;
+  });
+  const current = status?.observedGeneration === metadata.generation;
+  return `${status?.state} ${words.join(" ")}${current ? "" : " (stale)"}`;
+}
+const becomes = (site: FailoverSite, namespace: string, name: string, state: string) =>
+  vi.waitFor(async () => expect(await volumeState(site, namespace, name)).toBe(state), PATIENCE);
+
+const damageIn = (namespace: string) => east.site.storage.damage.filter(({ volume }) => volume.startsWith(`${namespace}/`));
+const ask = (requestedAt: string, more: Record<string, string> = {}) => ({
+  metadata: { annotations: { "reconcile.fluxcd.io/requestedAt": requestedAt, ...more } },
+});
+
+/** Until nothing has the application's volumes any more. */
+async function scaleDown(namespace: string): Promise<void> {
+  await scale(namespace, "web", 0);
+  await east.client.resource(StatefulSet).patch({ name: "db", namespace }, { spec: { replicas: 0 } }, { signal });
+  await east.client.resource(Job).patch({ name: "report-1", namespace }, { spec: { suspend: true } }, { signal });
+  await vi.waitFor(async () => {
+    expect([...(await attachmentsOf(`${namespace}-files`)), ...(await attachmentsOf(`${namespace}-data-db-0`))]).toEqual([]);
+  }, PATIENCE);
+}
+
+const PRIMARY = "Primary True/Promoted False/Healthy False/NotResyncing";
+const FOLLOWING = "Secondary True/Demoted True/VolumeDegraded True/ResyncTriggered";
+const IN_SYNC = "Secondary True/Demoted False/Healthy False/NotResyncing";
+
+test("a pod has its grace period, keeps its volume attached until then, and its attachment goes after it", async () => {
+  const { namespace } = await east.application({ graceSeconds: 3 });
+  expect(await attachmentsOf(`${namespace}-data-db-0`)).toMatchObject([{ status: { attached: true } }]);
+  await east.client.resource(StatefulSet).patch({ name: "db", namespace }, { spec: { replicas: 0 } }, { signal });
+  await vi.waitFor(async () => expect((await podsOf(namespace, "db"))[0]?.metadata.deletionTimestamp).toBeDefined(), PATIENCE);
+  expect(await attachmentsOf(`${namespace}-data-db-0`)).toHaveLength(1);
+  await vi.waitFor(async () => expect(await podsOf(namespace, "db")).toEqual([]), PATIENCE);
+  await vi.waitFor(async () => expect(await attachmentsOf(`${namespace}-data-db-0`)).toEqual([]), PATIENCE);
+});
+
+test("a pod that refuses to die stays, and a volume that is held stays attached", async () => {
+  const { namespace } = await east.application();
+  const [pod] = await podsOf(namespace, "db");
+  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [REFUSES_TO_DIE]: "" } } }, { signal });
+  east.site.attacher.hold(`${namespace}-files`);
+  await east.client.resource(StatefulSet).patch({ name: "db", namespace }, { spec: { replicas: 0 } }, { signal });
+  await scale(namespace, "web", 0);
+  await east.client.resource(Job).patch({ name: "report-1", namespace }, { spec: { suspend: true } }, { signal });
+  await vi.waitFor(async () => expect([...(await podsOf(namespace, "web")), ...(await podsOf(namespace, "report"))]).toEqual([]), PATIENCE);
+  await vi.waitFor(async () => {
+    const attachments = await attachmentsOf(`${namespace}-files`);
+    expect(attachments.length).toBeGreaterThan(0);
+    for (const { metadata } of attachments) expect(metadata.deletionTimestamp).toBeDefined();
+  }, PATIENCE);
+  expect(await podsOf(namespace, "db")).toHaveLength(1);
+
+  east.site.attacher.letGo(`${namespace}-files`);
+  await vi.waitFor(async () => expect(await attachmentsOf(`${namespace}-files`)).toEqual([]), PATIENCE);
+  await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [REFUSES_TO_DIE]: null } } }, { signal });
+  await vi.waitFor(async () => expect(await podsOf(namespace, "db")).toEqual([]), PATIENCE);
+});
+
+test("two sites' volumes follow each other: in sync only when both are demoted, and promoted without loss then", async () => {
+  const { namespace } = await east.application();
+  await west.application({ namespace, role: "secondary" });
+  await becomes(west, namespace, "files", FOLLOWING);
+  const synced = (await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status?.lastSyncTime;
+  expect(synced).toMatch(/Z$/);
+  expect(east.site.storage.primaries(`${namespace}/files`)).toEqual(["east"]);
+
+  await scaleDown(namespace);
+  await setRole(east, namespace, "files", "secondary");
+  await becomes(east, namespace, "files", IN_SYNC);
+  await becomes(west, namespace, "files", IN_SYNC);
+  expect((await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status).not.toHaveProperty("lastSyncTime");
+  await setRole(west, namespace, "files", "primary");
+  await becomes(west, namespace, "files", PRIMARY);
+  await becomes(east, namespace, "files", FOLLOWING);
+  expect(damageIn(namespace)).toEqual([]);
+});
+
+test("a promotion beside a primary is forced without a word, and recorded, as is a demotion in use", async () => {
+  const { namespace } = await east.application();
+  await west.application({ namespace, role: "secondary" });
+  await setRole(west, namespace, "data-db-0", "primary");
+  await becomes(west, namespace, "data-db-0", PRIMARY);
+  expect(damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
+
+  await setRole(east, namespace, "data-db-0", "secondary");
+  await vi.waitFor(() => expect(damageIn(namespace)).toHaveLength(2), PATIENCE);
+  expect(damageIn(namespace)[1]).toMatchObject({
+    kind: "DemotedInUse",
+    site: "east",
+    detail: expect.stringContaining("Pod db-0") as string,
+  });
+});
+
+test.each([
+  ["FailedToPromote", "secondary", "primary", "Secondary False/FailedToPromote True/Error False/NotResyncing", PRIMARY],
+  ["FailedToDemote", "primary", "secondary", "Primary False/FailedToDemote True/Error False/NotResyncing", IN_SYNC],
+] as const)("%s leaves the state as it was, and passes when the driver is mended", async (fault, from, to, meanwhile, after) => {
+  const { namespace } = await east.application({ role: from });
+  if (from === "primary") await scaleDown(namespace);
+  east.site.csiAddons.break(`${namespace}/files`, fault);
+  await setRole(east, namespace, "files", to);
+  await becomes(east, namespace, "files", meanwhile);
+  east.site.csiAddons.mend(`${namespace}/files`);
+  await vi.waitFor(async () => expect(await volumeState(east, namespace, "files")).toBe(after), PATIENCE);
+});
+
+test("a volume that never arrives says nothing of what it is asked for", async () => {
+  const { namespace } = await east.application();
+  await scaleDown(namespace);
+  east.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
+  await setRole(east, namespace, "files", "secondary");
+  await setRole(east, namespace, "data-db-0", "secondary");
+  await becomes(east, namespace, "data-db-0", IN_SYNC);
+  expect(await volumeState(east, namespace, "files")).toBe(`${PRIMARY} (stale)`);
+});
+
+test("a primary that is asked for something else keeps conditions of the older generation, as csi-addons leaves them", async () => {
+  const { namespace } = await east.application();
+  await east.client.resource(VolumeReplication).patch({ name: "files", namespace }, { spec: { autoResync: true } }, { signal });
+  await becomes(east, namespace, "files", PRIMARY);
+  const { metadata, status } = await east.client.resource(VolumeReplication).get("files", { namespace, signal });
+  expect([metadata.generation, status?.observedGeneration]).toEqual([2, 2]);
+  expect(status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration).toBe(1);
+});
+
+test("a Kustomization puts back what it declares as soon as it is asked, and not while it is suspended", async () => {
+  const { namespace } = await east.application();
+  const kustomizations = east.client.resource(Kustomization);
+  const site = { name: "site", namespace };
+  await kustomizations.patch(site, { spec: { suspend: true } }, { signal });
+  await scale(namespace, "api", 0);
+  await kustomizations.patch(site, ask("once"), { signal });
+  await vi.waitFor(async () =>
+    expect((await kustomizations.get("site", { namespace, signal })).status?.lastHandledReconcileAt).toBe("once"),
+  );
+  expect(await replicas(namespace, "api")).toBe(0);
+
+  await kustomizations.patch(site, { ...ask("twice"), spec: { suspend: null } }, { signal });
+  await vi.waitFor(async () => expect(await replicas(namespace, "api")).toBe(2), PATIENCE);
+  await vi.waitFor(async () => {
+    const { metadata, status } = await kustomizations.get("site", { namespace, signal });
+    expect(status).toMatchObject({ lastHandledReconcileAt: "twice", observedGeneration: metadata.generation });
+    expect(status?.conditions).toMatchObject([{ type: "Ready", status: "True", reason: "ReconciliationSucceeded" }]);
+  }, PATIENCE);
+});
+
+test("a HelmRelease that is resumed leaves the replicas alone, and brings them back once when it is forced", async () => {
+  const { namespace } = await east.application();
+  const releases = east.client.resource(HelmRelease);
+  const cache = { name: "cache", namespace };
+  const handled = async () => (await releases.get("cache", { namespace, signal })).status ?? {};
+  await releases.patch(cache, { spec: { suspend: true } }, { signal });
+  await scale(namespace, "cache", 0);
+  await releases.patch(cache, { ...ask("resumed"), spec: { suspend: null } }, { signal });
+  await vi.waitFor(async () => expect(await handled()).toMatchObject({ lastHandledReconcileAt: "resumed" }), PATIENCE);
+  expect(await replicas(namespace, "cache")).toBe(0);
+
+  await releases.patch(cache, ask("forced", { "reconcile.fluxcd.io/forceAt": "forced" }), { signal });
+  await vi.waitFor(
+    async () => expect(await handled()).toMatchObject({ lastHandledReconcileAt: "forced", lastHandledForceAt: "forced" }),
+    PATIENCE,
+  );
+  expect(await replicas(namespace, "cache")).toBe(1);
+
+  await scale(namespace, "cache", 0);
+  await releases.patch(cache, ask("again"), { signal });
+  await vi.waitFor(async () => expect(await handled()).toMatchObject({ lastHandledReconcileAt: "again" }), PATIENCE);
+  expect(await replicas(namespace, "cache")).toBe(0);
+  await releases.patch(cache, { ...ask("drift"), spec: { driftDetection: { mode: "enabled" } } }, { signal });
+  await vi.waitFor(async () => expect(await replicas(namespace, "cache")).toBe(1), PATIENCE);
+});
+
+test("a Flux object waits for those that it depends on", async () => {
+  const { namespace } = await east.application();
+  const releases = east.client.resource(HelmRelease);
+  const spec = { interval: "10m", chart: { spec: { chart: "late", sourceRef: { kind: "HelmRepository", name: "charts" } } } };
+  const create = (name: string, more: object = {}) =>
+    releases.create({ metadata: { name, namespace }, spec: { ...spec, ...more } as object }, { signal });
+  await create("late", { dependsOn: [{ name: "early" }] });
+  const ready = async () => (await releases.get("late", { namespace, signal })).status?.conditions?.find(({ type }) => type === "Ready");
+  await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "False", reason: "DependencyNotReady" }), PATIENCE);
+  await create("early");
+  await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "True", reason: "InstallSucceeded" }), PATIENCE);
+});
