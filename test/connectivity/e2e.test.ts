@@ -127,7 +127,16 @@ test("a node whose link is down is not reached, tells later what it did not reac
     });
   });
 
-  const mendedAt = await lab().fault("uplink-down", "node2", "mend");
+  const { from } = await lab().fault("uplink-down", "node2", "mend");
+  // A link that is up carries nothing for a moment.
+  await lab().eventually(
+    "node2 is reached",
+    () =>
+      !lab()
+        .saying("False")
+        .some((name) => INTO_NODE2.includes(name)),
+  );
+  const mendedAt = { from, by: Date.now() };
   // What node2 could not tell of stands there as it was before.
   const told = () => [...INTO_NODE2, ...OUT_OF_NODE2].every((name) => time(lab().outages(name).at(-1)?.start) + 1_000 > brokenAt.from);
   await lab().eventually("with its link node2 is back", () => told() && lab().saying("True").length === lab().names().length);
