@@ -6,8 +6,9 @@ import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/error.ts";
+import type { WatchEvent } from "../../kube/client/watch-stream.ts";
 import { createLog } from "../../kube/log.ts";
-import { checkpointMark, retiredMark } from "../marks.ts";
+import { checkpointMark, meshMark, retiredMark } from "../marks.ts";
 import { MeshController } from "./mesh-controller.ts";
 import type { MeshReport } from "./report.ts";
 import { check, mesh, node, SYSTEM } from "./specimen.ts";
@@ -79,9 +80,11 @@ class Stage {
   /** What the server says instead of making a check of a host that this matches. */
   refusal: KubeError | undefined;
   refused = /./;
+  /** Namespaces in which nothing may be read; the others hold nothing. */
+  readonly closed = new Set<string>();
 
   constructor() {
-    const resource = () => ({ create: this.#create.bind(this), patch: this.#patch.bind(this) });
+    const resource = () => ({ create: this.#create.bind(this), patch: this.#patch.bind(this), watch: this.#watch.bind(this) });
     this.controller = new MeshController({
       client: { resource } as unknown as KubeClient,
       log: createLog({ level: "silent" }),
@@ -116,6 +119,12 @@ class Stage {
     this.#end.abort();
     await wait(60_000);
     await this.#ended;
+  }
+
+  async *#watch({ namespace = "", signal }: { namespace?: string; signal: AbortSignal }): AsyncIterable<WatchEvent<KubeObject>> {
+    if (this.closed.has(namespace)) throw new KubeError("Unreachable", "connection refused");
+    yield { type: "BOOKMARK", resourceVersion: "1", initialEventsEnd: true };
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
   }
 
   #report(key: string, report: MeshReport): void {
@@ -254,6 +263,23 @@ test("a server that is away is no refusal, and what could not be made is made wh
     stage.refusal = undefined;
     await wait(300_000);
     expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+  }));
+
+test("a namespace that cannot be read holds up the meshes that name it and no others, and these until it can be", () =>
+  staged(async (stage) => {
+    stage.closed.add("far");
+    const targets = [{ host: "far.test:80" }, { service: { name: "web", namespace: "far" } }];
+    stage.meshes.put(mesh("far", { sources: { nodes: {} }, targets }, SYSTEM));
+    stage.checks.put(check("old", { metadata: { namespace: SYSTEM, labels: { [meshMark]: "far" }, annotations: { [meshMark]: "far" } } }));
+    stage.ask(1);
+    await wait(10_000);
+    expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
+    expect(stage.reports.has(`${SYSTEM}/far`)).toBe(false);
+    const old = stage.checks.get(`${SYSTEM}/old`);
+    expect([old?.metadata.annotations?.[retiredMark], old && stage.controller.wants(old)]).toEqual([undefined, true]);
+    stage.closed.clear();
+    await wait(120_000);
+    expect(stage.said("far")).toMatch(/^20 1 20 Incomplete: spec.targets\[1\]: /);
   }));
 
 test("whatever comes within a second is planned for together", () =>

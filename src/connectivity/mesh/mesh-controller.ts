@@ -20,7 +20,7 @@ import { checkpointSeconds } from "./checkpoint-step.ts";
 import { leanPod, leanService, leanSlice } from "./lean.ts";
 
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
-import { isAlive, type MeshView, planMesh } from "./plan.ts";
+import { isAlive, type MeshPlan, type MeshView, planMesh } from "./plan.ts";
 import { RefusedSteps } from "./refused-steps.ts";
 import { reportOf } from "./report.ts";
 import { type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
@@ -48,6 +48,12 @@ const LIMITS = {
 const STEPS_AT_ONCE = 200;
 /** Pods and endpoints come and go in swarms; a namespace is planned once for all of a second. */
 const PAUSE_MS = 1_000;
+/** What a first read takes, about. Nobody else waits for it. */
+const FIRST_READ_MS = 50;
+/** At what could not be read. */
+const LOOK_AGAIN_MS = 5_000;
+/** Of a mesh that speaks of what cannot be read: its checks stay as they are, and so does what was said of it. */
+const UNSEEN: MeshPlan = { checks: undefined, sources: 0, targets: 0, problems: [] };
 
 /** Keeps the checks of each namespace at what its meshes ask for. The keys are namespaces: two meshes may want the same check. */
 export class MeshController implements Runnable {
@@ -60,6 +66,8 @@ export class MeshController implements Runnable {
   readonly #slices: NamespacedCaches<EndpointSlice>;
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #plannedAt = new Map<string, number>();
+  /** Since when a mesh of the namespace speaks of what cannot be read, in monotonic milliseconds. */
+  readonly #unseenSince = new Map<string, number>();
   readonly #refused = new Map<string, RefusedSteps>();
   #checkpoint: number | undefined;
 
@@ -113,24 +121,30 @@ export class MeshController implements Runnable {
       for (const caches of [this.#pods, this.#services, this.#slices]) caches.stop();
       this.#wanted.clear();
       this.#plannedAt.clear();
+      this.#unseenSince.clear();
       this.#refused.clear();
       this.#checkpoint = undefined;
     }
   }
 
   async #reconcile(namespace: string, signal: AbortSignal): Promise<Result> {
-    const restMs = (this.#plannedAt.get(namespace) ?? -Infinity) + PAUSE_MS - performance.now();
-    if (restMs > 0) return { requeueAfter: restMs };
-    await this.#follow(signal);
+    const pauseMs = (this.#plannedAt.get(namespace) ?? -Infinity) + PAUSE_MS - performance.now();
+    if (pauseMs > 0) return { requeueAfter: pauseMs };
+    this.#follow();
+    const view = this.#view(namespace);
+    const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: this.#sees(mesh) ? planMesh(mesh, view) : UNSEEN }));
+    const isUnseen = meshes.some(({ plan }) => plan === UNSEEN);
+    if (isUnseen && this.#unseenFor(namespace) < PAUSE_MS) return { requeueAfter: FIRST_READ_MS };
+    if (!isUnseen) this.#unseenSince.delete(namespace);
     this.#plannedAt.set(namespace, performance.now());
 
-    const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: planMesh(mesh, this.#view(namespace)) }));
     const asked = new Set(meshes.flatMap(({ plan }) => (plan.checks ?? []).map(({ name }) => name)));
     this.#adjustCheckpoint(namespace, asked.size);
     const held = this.#held(namespace);
     if (meshes.length === 0 && !held.checks.values().some((check) => makerOf(check) !== undefined)) return this.#forget(namespace);
     const { steps, progress, wanted } = planNamespace(meshes, held);
-    this.#wanted.set(namespace, wanted);
+    if (isUnseen) this.#wanted.delete(namespace);
+    else this.#wanted.set(namespace, wanted);
     const refused = this.#refused.get(namespace) ?? new RefusedSteps();
     this.#refused.set(namespace, refused);
     const due = refused.due(steps);
@@ -140,18 +154,21 @@ export class MeshController implements Runnable {
     refused.note(now, await act(now, namespace, { ...this.#options, budget: this.#budget }, signal));
     this.#report(meshes, progress, refused.list());
     if (due.length > now.length) return { requeueAfter: PAUSE_MS };
-    return refused.restMs === undefined ? undefined : { requeueAfter: refused.restMs };
+    const restMs = Math.min(refused.restMs ?? Infinity, isUnseen ? LOOK_AGAIN_MS : Infinity);
+    return restMs === Infinity ? undefined : { requeueAfter: restMs };
   }
 
   /** Namespaces come and go for as long as a term lasts. */
   #forget(namespace: string): undefined {
     this.#wanted.delete(namespace);
     this.#plannedAt.delete(namespace);
+    this.#unseenSince.delete(namespace);
     this.#refused.delete(namespace);
   }
 
   #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
     for (const { mesh, plan } of meshes) {
+      if (plan === UNSEEN) continue;
       const { name, uid, generation } = mesh.metadata;
       const held = this.#options.meshes.get(keyOf(mesh));
       // It may have been deleted while its checks were made.
@@ -162,11 +179,25 @@ export class MeshController implements Runnable {
     }
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
+  #follow(): void {
     const meshes = this.#options.meshes.list();
     const sources = new Set(meshes.filter(({ spec }) => spec.sources.pods).map(({ metadata }) => metadata.namespace ?? ""));
     const targets = new Set(meshes.flatMap(targetNamespaces));
-    await Promise.all([this.#pods.follow(sources, signal), this.#services.follow(targets, signal), this.#slices.follow(targets, signal)]);
+    this.#pods.keep(sources);
+    for (const caches of [this.#services, this.#slices]) caches.keep(targets);
+  }
+
+  /** Whether all that the mesh speaks of can be read. */
+  #sees(mesh: ConnectivityMesh): boolean {
+    const { metadata, spec } = mesh;
+    if (spec.sources.pods && !this.#pods.isWhole(metadata.namespace ?? "")) return false;
+    return targetNamespaces(mesh).every((namespace) => this.#services.isWhole(namespace) && this.#slices.isWhole(namespace));
+  }
+
+  #unseenFor(namespace: string): number {
+    const since = this.#unseenSince.get(namespace) ?? performance.now();
+    this.#unseenSince.set(namespace, since);
+    return performance.now() - since;
   }
 
   /** Goes by what is asked for, not by what has been made of it so far; every check has to be told of a new step, in whichever namespace. */
