@@ -18,7 +18,7 @@ let restricted: () => KubeClient;
 
 beforeAll(async () => {
   cluster = await MeshedCluster.start("connectivity-rbac", "shop", "metallb-system");
-  await applyRights(cluster.client, ["router-controller", "connectivity-controller"], signal);
+  await applyRights(cluster.client, ["router-controller", "connectivity-controller", "failover-controller"], signal);
   const path = `/api/v1/namespaces/${SYSTEM}/serviceaccounts/plumbline-controller/token`;
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
   const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
