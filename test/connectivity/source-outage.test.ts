@@ -191,6 +191,8 @@ test("killed at any moment while the API server is away, a source has lost nothi
     way.blocked = true;
     way.cutAll();
     const written = known;
+    // Events tell outages apart by the second in which they began.
+    await sleep(1_000);
     await listener.down();
     known += 1;
     await until(async () => (await onDisk()).length === known);
