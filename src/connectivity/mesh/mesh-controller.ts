@@ -22,7 +22,7 @@ import { leanPod, leanService, leanSlice } from "./lean.ts";
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
 import { isAlive, type MeshPlan, type MeshView, planMesh } from "./plan.ts";
 import { RefusedSteps } from "./refused-steps.ts";
-import { reportOf } from "./report.ts";
+import { reportOf, unreadReport } from "./report.ts";
 import { type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
 
 export interface MeshControllerOptions {
@@ -52,7 +52,7 @@ const PAUSE_MS = 1_000;
 const FIRST_READ_MS = 50;
 /** At what could not be read. */
 const LOOK_AGAIN_MS = 5_000;
-/** Of a mesh that speaks of what cannot be read: its checks stay as they are, and so does what was said of it. */
+/** Of a mesh that speaks of what cannot be read: its checks stay as they are. */
 const UNSEEN: MeshPlan = { checks: undefined, sources: 0, targets: 0, problems: [] };
 
 /** Keeps the checks of each namespace at what its meshes ask for. The keys are namespaces: two meshes may want the same check. */
@@ -132,7 +132,10 @@ export class MeshController implements Runnable {
     if (pauseMs > 0) return { requeueAfter: pauseMs };
     this.#follow();
     const view = this.#view(namespace);
-    const meshes = this.#meshesIn(namespace).map((mesh) => ({ mesh, plan: this.#sees(mesh) ? planMesh(mesh, view) : UNSEEN }));
+    const meshes = this.#meshesIn(namespace).map((mesh) => ({
+      mesh,
+      plan: this.#unread(mesh).length === 0 ? planMesh(mesh, view) : UNSEEN,
+    }));
     const isUnseen = meshes.some(({ plan }) => plan === UNSEEN);
     if (isUnseen && this.#unseenFor(namespace) < PAUSE_MS) return { requeueAfter: FIRST_READ_MS };
     if (!isUnseen) this.#unseenSince.delete(namespace);
@@ -168,14 +171,15 @@ export class MeshController implements Runnable {
 
   #report(meshes: readonly PlannedMesh[], progress: ReadonlyMap<string, Progress>, refusals: readonly Refusal[]): void {
     for (const { mesh, plan } of meshes) {
-      if (plan === UNSEEN) continue;
       const { name, uid, generation } = mesh.metadata;
       const held = this.#options.meshes.get(keyOf(mesh));
       // It may have been deleted while its checks were made.
       if (!held || held.metadata.uid !== uid) continue;
       const refused = refusals.filter(({ step }) => step.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
-      this.#options.writer.set(keyOf(mesh), { status: reportOf(plan, reached, refused, generation) });
+      const status =
+        plan === UNSEEN ? unreadReport(held.status, this.#unread(mesh), generation) : reportOf(plan, reached, refused, generation);
+      this.#options.writer.set(keyOf(mesh), { status });
     }
   }
 
@@ -187,11 +191,12 @@ export class MeshController implements Runnable {
     for (const caches of [this.#services, this.#slices]) caches.keep(targets);
   }
 
-  /** Whether all that the mesh speaks of can be read. */
-  #sees(mesh: ConnectivityMesh): boolean {
-    const { metadata, spec } = mesh;
-    if (spec.sources.pods && !this.#pods.isWhole(metadata.namespace ?? "")) return false;
-    return targetNamespaces(mesh).every((namespace) => this.#services.isWhole(namespace) && this.#slices.isWhole(namespace));
+  /** What the mesh speaks of and cannot be read, by namespace. */
+  #unread(mesh: ConnectivityMesh): string[] {
+    const { namespace = "" } = mesh.metadata;
+    const targets = targetNamespaces(mesh).filter((one) => !this.#services.isWhole(one) || !this.#slices.isWhole(one));
+    const sources = mesh.spec.sources.pods && !this.#pods.isWhole(namespace) ? [namespace] : [];
+    return [...new Set([...sources, ...targets])];
   }
 
   #unseenFor(namespace: string): number {

@@ -35,6 +35,17 @@ export function reportOf(
   return { sources, targets, checks: existing, conditions: [ready] };
 }
 
+/** What is to be said of a mesh of which these namespaces cannot be read: what was last known, and that it is not known any more. */
+export function unreadReport(
+  { sources = 0, targets = 0, checks = 0 }: Partial<MeshReport> = {},
+  namespaces: readonly string[],
+  generation: number | undefined,
+): MeshReport {
+  const message = `Namespace ${namespaces.join(", ")} cannot be read; the checks stay as they are`;
+  const observed = generation === undefined ? {} : { observedGeneration: generation };
+  return { sources, targets, checks, conditions: [{ type: "Ready", status: "Unknown", reason: "Unreadable", message, ...observed }] };
+}
+
 function joined(faults: readonly string[]): string {
   const more = faults.length - SHOWN;
   return [...faults.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
