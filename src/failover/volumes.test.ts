@@ -48,11 +48,6 @@ describe("whether a volume is in its state", () => {
 
   test.each([
     ["its status is of an earlier generation", { metadata: { generation: 2 } }, "its status is not yet of generation 2"],
-    [
-      "its condition is of an earlier generation",
-      { metadata: { generation: 2 }, status: { observedGeneration: 2 } },
-      "condition Completed is not yet True at generation 2",
-    ],
     ["its state is another", { status: { state: "Secondary" } }, "it is Secondary"],
     ["its state is unknown", { status: { state: "Unknown" } }, "it is Unknown"],
     ["it has no conditions", { conditions: [] }, "condition Completed is not yet True at generation 1"],
@@ -66,6 +61,23 @@ describe("whether a volume is in its state", () => {
     expect(result.failures).toEqual([]);
     expect(steps(result)).toContain("AwaitVolumes Wait");
     expect(result.resources[0]).toMatchObject({ error: "VolumeReplication data not in desired state", message: lacking });
+  });
+
+  test("a volume that is primary already keeps the conditions of an earlier generation, since csi-addons had nothing to do for it", () => {
+    const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
+    expect(planned("primary", "primary", edited).complete).toBe(true);
+    const secondary: Overrides = { ...edited, conditions: [...inSync], status: { ...edited.status, state: "Secondary" } };
+    expect(planned("secondary", "secondary", secondary).complete).toBe(false);
+  });
+
+  test("a volume that is asked to be secondary is not asked to be primary before csi-addons has come to it", () => {
+    const underWay = planned("primary", "secondary", { metadata: { generation: 2 } });
+    expect(steps(underWay)).toContain("PromoteVolumes Wait");
+    expect(underWay.steps.find(({ name }) => name === "PromoteVolumes")?.waits).toMatchObject([
+      { message: "VolumeReplication data has not yet come to what it was asked before" },
+    ]);
+    const failed = planned("primary", "secondary", { conditions: [...demoteFailed] });
+    expect(words(failed)).toContain("promote VolumeReplication shop/data");
   });
 
   test("an error of an earlier generation is none of the present one", () => {

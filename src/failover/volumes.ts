@@ -33,16 +33,22 @@ export function demoteVolumes(observed: Observed, fence: number | undefined): Fi
   return { writes, waits: unseen(observed, KIND) };
 }
 
-/** At rest, what somebody else demoted is not taken back: see `driftedVolumes`. */
+/**
+ * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that is under way has to be over first: csi-addons asks nothing
+ * of the driver for a volume that still says Primary, so the driver could have demoted it and nobody would promote it again.
+ */
 export function promoteVolumes(observed: Observed): Finding {
-  const writes = found(observed, KIND)
-    .filter(({ object }) => asked(object) !== "primary")
-    .map(({ object }) => {
-      const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
-      const words = `promote ${called("VolumeReplication", object)}`;
-      return change(observed.kindOf("VolumeReplication"), object, annotations, { replicationState: "primary" }, words);
-    });
-  return { writes, waits: unseen(observed, KIND) };
+  const demoted = found(observed, KIND).filter(({ object }) => asked(object) !== "primary");
+  const underWay = demoted.filter(({ object }) => !isCurrent(object.status?.observedGeneration, object));
+  const writes = demoted.map(({ object }) => {
+    const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+    const words = `promote ${called("VolumeReplication", object)}`;
+    return change(observed.kindOf("VolumeReplication"), object, annotations, { replicationState: "primary" }, words);
+  });
+  const waits = underWay.map(({ resource }) =>
+    waitFor(resource, `VolumeReplication ${resource.name} has not yet come to what it was asked before`),
+  );
+  return { writes, waits: [...unseen(observed, KIND), ...waits] };
 }
 
 /** Who can still write to a volume: pods that mount its claim, whoever's they are, and nodes to which it is attached. */
@@ -193,8 +199,14 @@ function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
   const trouble = troubleOf(volume);
   if (trouble !== undefined) return trouble;
   if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;
-  const completed = conditionOf(volume, "Completed");
-  return completed?.status === "True" ? undefined : `condition Completed is not yet True at generation ${metadata.generation}`;
+  if (conditionOf(volume, "Completed")?.status === "True" || hasNothingNew(volume, role)) return undefined;
+  return `condition Completed is not yet True at generation ${metadata.generation}`;
+}
+
+/** For a volume that is primary already csi-addons has nothing to do, whatever else of its spec changes, and leaves the conditions as they are. */
+function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boolean {
+  const said = status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration;
+  return role === "primary" && said !== undefined && said < (metadata.generation ?? 0);
 }
 
 /** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */
