@@ -8,6 +8,7 @@ import { type Paint, paintFor } from "../printing/paint.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
 import { livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
+import { switchCommand } from "./switch-command.ts";
 
 interface PlanOptions extends PolicyOptions {
   to?: Role;
@@ -42,7 +43,7 @@ async function run(name: string, options: PlanOptions): Promise<void> {
     const { to = policy.spec.desiredState, dnsAnnotation } = options;
     const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
-    else process.stdout.write(textOf(policy, plan, paintFor(process.stdout)).join("\n"));
+    else process.stdout.write(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;
   } finally {
     client.close();
@@ -54,20 +55,21 @@ function unseen({ refusals, failures }: Plan): boolean {
   return refusals.length === 0 && failures.length > 0 && failures.every(({ reason }) => reason === "Forbidden" || reason === "LookFailed");
 }
 
-function textOf(policy: FailoverPolicy, plan: Plan, paint: Paint): string[] {
+function textOf(policy: FailoverPolicy, plan: Plan, options: PlanOptions, paint: Paint): string[] {
   const { to, mode, currentState, steps } = plan;
   const writes = steps.reduce((sum, step) => sum + step.writes.length + (step.token ? 1 : 0), 0);
+  const command = switchCommand(policy, to, options);
   const head = `FailoverPolicy ${titleOf(policy)} to ${to}, ${mode}; the site is ${currentState} now`;
-  return [paint("bold", head), "", ...drawPlan(plan, paint), "", verdict(policy, plan, writes), ""];
+  return [paint("bold", head), "", ...drawPlan(plan, paint), "", verdict(policy, plan, writes, command), ""];
 }
 
-function verdict({ metadata: { name, namespace = "" }, spec }: FailoverPolicy, plan: Plan, writes: number): string {
+function verdict({ spec }: FailoverPolicy, plan: Plan, writes: number, command: string): string {
   if (plan.complete) return `Nothing is left to do: the site is ${plan.to}`;
   if (plan.refusals.length > 0) return "It is refused, and nothing would be written";
   if (isBlocked(plan)) return "Something is in the way";
   const count = `${writes} ${writes === 1 ? "write" : "writes"}`;
   if (spec.desiredState === plan.to) return `Nothing is in the way; ${count} to go`;
-  return `Nothing is in the way of ${count}. To do it: plumbline failover switch ${name} -n ${namespace} --to ${plan.to} --wait`;
+  return `Nothing is in the way of ${count}. To do it: ${command}`;
 }
 
 function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: Plan): object {

@@ -13,6 +13,7 @@ import { type Ending, follow } from "./follow.ts";
 import { livePlan } from "./live-plan.ts";
 import { type Asked, heldUpBy } from "./progress.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
+import { switchCommand } from "./switch-command.ts";
 import { switchesOf } from "./switches.ts";
 
 interface SwitchOptions extends PolicyOptions {
@@ -66,7 +67,7 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
         { to: options.to, generation },
         options,
       );
-    else process.stdout.write(`To see how it goes: ${watchLine(asked, options)}\n`);
+    else process.stdout.write(`To see how it goes: ${switchCommand(asked, options.to, options)}\n`);
   } finally {
     client.close();
   }
@@ -153,10 +154,10 @@ function tellEnding({ is, message = "", policy }: Ending, asked: Asked, options:
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);
   else if (is === "timeout")
     failWith(
-      `${title} is not ${asked.to} yet: ${heldUpBy(policy, asked, Date.now())}. The switch goes on; to see it again: ${watchLine(policy, options)}`,
+      `${title} is not ${asked.to} yet: ${heldUpBy(policy, asked, Date.now())}. The switch goes on; to see it again: ${switchCommand(policy, asked.to, options)}`,
       EXIT.no,
     );
-  else failWith(`Stopped watching; the switch goes on. To see it again: ${watchLine(policy, options)}`, EXIT.unknown);
+  else failWith(`Stopped watching; the switch goes on. To see it again: ${switchCommand(policy, asked.to, options)}`, EXIT.unknown);
 }
 
 /** `, after 34s; the last copy was 12s old when writes stopped` */
@@ -164,11 +165,4 @@ function figures(policy: FailoverPolicy): string {
   const [made] = switchesOf(policy);
   const took = made?.seconds === undefined ? "" : `, after ${humanDuration(made.seconds * 1000)}`;
   return `${took}${made?.lossSeconds === undefined ? "" : `; the last copy was ${humanDuration(made.lossSeconds * 1000)} old when writes stopped`}`;
-}
-
-function watchLine({ metadata: { name, namespace = "" }, spec }: FailoverPolicy, { dir, kubeconfig, context }: SwitchOptions): string {
-  const where = Object.entries({ dir, kubeconfig, context }).flatMap(([flag, value]) =>
-    value === undefined ? [] : [` --${flag} ${value}`],
-  );
-  return `plumbline failover switch ${name} -n ${namespace} --to ${spec.desiredState} --wait${where.join("")}`;
 }

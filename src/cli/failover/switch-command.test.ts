@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { policy } from "./specimen.ts";
+import { switchCommand } from "./switch-command.ts";
+
+const shop = policy({});
+
+test("it goes to the cluster that was asked", () => {
+  expect(switchCommand(shop, "secondary", {})).toBe("plumbline failover switch web -n shop --to secondary --wait");
+  expect(switchCommand(shop, "primary", { kubeconfig: "/etc/sites", context: "east" })).toBe(
+    "plumbline failover switch web -n shop --to primary --wait --kubeconfig /etc/sites --context east",
+  );
+  expect(switchCommand(shop, "primary", { dir: "here" })).toBe("plumbline failover switch web -n shop --to primary --wait --dir here");
+});
+
+test("what a shell would take apart stays together", () => {
+  expect(switchCommand(shop, "primary", { context: "arn:aws:eks:eu/east" })).toMatch(/ --context arn:aws:eks:eu\/east$/);
+  expect(switchCommand(shop, "primary", { context: "the east's" })).toMatch(/ --context 'the east'\\''s'$/);
+});
