@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { managedBy } from "./managed.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { shop, type SpecimenRun } from "./specimen-run.ts";
@@ -195,6 +196,18 @@ describe("what is wrong", () => {
     expect(refused.transition).toEqual(before.transition);
   });
 
+  test("with a resource that another policy switches is told with all three conditions too, and nothing begins", () => {
+    const given = policy({ managedResources: named("Deployment web") });
+    const [web] = managedBy(given).managed;
+    const site = new SpecimenSite().put("Deployment", deployment("web"));
+    const result = plan({ ...site.observe(given), contested: web ? [{ resource: web, holder: "shop/older" }] : [] });
+    const status = report(undefined, given, result, { failures: [] }, NOW);
+    expect(conditions(status)).toEqual(["Complete False Contested", "InProgress False Contested", "Error True Contested"]);
+    expect(status.summary).toMatch(/^Refused: .* is switched by FailoverPolicy shop\/older, which asked for it first$/);
+    expect(status.transition).toBeUndefined();
+    expect(status.workloadStatuses).toMatchObject([{ name: "web", state: "Active" }]);
+  });
+
   test("with a write keeps it from being complete", () => {
     const given = policy({ managedResources: named("Deployment web") });
     const result = plan(new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
@@ -268,6 +281,23 @@ test.each([
 ] as const)("what was seen of the other site is told: %j", (peer, status) => {
   const given = policy({ managedResources: named("Deployment web"), peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
   expect(report(undefined, given, plan(new SpecimenSite().observe(given)), { failures: [], peer }, NOW).peer).toEqual(status);
+});
+
+test("of what Failover-Operator had written nothing is left that is not ours to say", () => {
+  const given = policy({ managedResources: named("VolumeReplication data") });
+  const result = plan(new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
+  const theirs: FailoverStatus = {
+    currentState: "primary",
+    conditions: [
+      { type: "FailoverReady", status: "True", reason: "FailoverComplete", message: "", lastTransitionTime: "2025-03-18T00:40:00Z" },
+    ],
+    volumeReplicationStatuses: [{ name: "data", state: "primary-rwx" }],
+    workloadStatuses: [{ kind: "Deployment", name: "web", state: "Scaled Down" }],
+  };
+  const status = report(theirs, given, result, { failures: [] }, NOW);
+  expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure"]);
+  expect(status).toMatchObject({ currentState: "secondary", volumeReplicationStatuses: [{ name: "data", state: "Secondary" }] });
+  expect(status.workloadStatuses).toBeUndefined();
 });
 
 test("told the same twice it says the same", () => {
