@@ -83,11 +83,11 @@ function faultName(): Argument {
 }
 
 function nodeOption(): Option {
-  return new Option("--node <name>", "on which node").argParser(aNode).default("node1");
+  return new Option("--node <name>", "on which node").choices(NODES).argParser(aNode).default("node1");
 }
 
 function siteOption(): Option {
-  return new Option("--site <name>", "at which of two sites").argParser(aSite).default("east");
+  return new Option("--site <name>", "at which of two sites").choices(SITES).argParser(aSite).default("east");
 }
 
 function listed(faults: Readonly<Record<string, { about: string }>>): string {

@@ -47,6 +47,17 @@ test("choices are completed", () => {
   expect(textsAt("completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 
+test("what can be broken in the lab, and where, is offered with what it does", () => {
+  expect(textsAt("lab", "break", "")).toEqual(expect.arrayContaining(["link-down", "peer-unreachable", "volume-refuses"]));
+  expect(textsAt("lab", "mend", "peer-unreachable", "--site", "")).toEqual(["east", "west"]);
+  expect(textsAt("lab", "break", "link-down", "--node", "")).toEqual(["node1", "node2", "node3"]);
+  const { place } = readLine(whole, ["lab", "break", ""]);
+  expect(place.is === "one of" && place.candidates).toContainEqual({
+    text: "peer-unreachable",
+    about: "the site no longer reaches the other one",
+  });
+});
+
 test("options that are there already are known", () => {
   expect(readLine(whole, ["get", "--dir=x", "-n", "shop", "-A", "l3vni", ""]).options).toEqual({
     dir: "x",

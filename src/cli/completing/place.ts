@@ -1,4 +1,6 @@
 import type { Command, Option } from "commander";
+import { FAULTS } from "../lab/faults.ts";
+import { SITE_FAULTS } from "../lab/site-faults.ts";
 
 /** What a shell's user is about to type. */
 export type Place =
@@ -60,8 +62,13 @@ function placeOf(command: Command, open: Option | undefined, positional: readonl
   if (argument.argChoices) return { is: "one of", candidates: argument.argChoices.map((text) => ({ text })) };
   if (argument.name() === "kind" || argument.name() === "kinds") return { is: "kind" };
   if (argument.name() === "policy") return { is: "name", kind: "failoverpolicies", taken: [] };
+  if (argument.name() === "fault") return { is: "one of", candidates: faults() };
   const [kind = "", ...taken] = positional;
   return argument.name() === "names" ? { is: "name", kind, taken } : { is: "other" };
+}
+
+function faults(): Candidate[] {
+  return Object.entries({ ...FAULTS, ...SITE_FAULTS }).map(([text, { about }]) => ({ text, about }));
 }
 
 function commandsOf(command: Command): Candidate[] {
