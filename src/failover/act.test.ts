@@ -132,6 +132,21 @@ test("an object that a person has changed meanwhile is looked at again before th
   expect(outcome).toMatchObject({ again: true, failures: [] });
 });
 
+test.for<[mode: Plan["mode"], code: KubeErrorCode]>([
+  ["safe", "Conflict"],
+  ["safe", "Forbidden"],
+  ["unsafe", "Conflict"],
+  ["unsafe", "Timeout"],
+])("in %s mode KEDA is not paused while the count of its workload is not remembered, as after %s", async ([mode, code]) => {
+  const { client, writes } = server({ a: code });
+  const [workload] = step("ScaleDown", ["a"]).writes;
+  const [pause] = step("ScaleDown", ["keda"], {}, StatefulSet).writes;
+  if (!workload || !pause) throw new Error("no writes");
+  const scaling = step("ScaleDown", [], { writes: [workload, { ...pause, after: workload.object }] });
+  await act(plan(mode, scaling), held, { client, log }, signal).catch(() => undefined);
+  expect(writes).toEqual([]);
+});
+
 test("a write that is refused costs only its own resource", async () => {
   const { client, writes } = server({ a: "Forbidden", b: "ServerError" });
   const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);

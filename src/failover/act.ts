@@ -1,5 +1,5 @@
 import { FailoverPolicy, type FailoverToken } from "../api/failover/failover-policy.ts";
-import { keyOf } from "../api/kind.ts";
+import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
@@ -59,7 +59,9 @@ async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
 }
 
 async function atOnce(steps: readonly Step[], course: Course): Promise<void> {
-  await allOf(steps.flatMap((step) => step.writes.map((write) => course.write(step, write))));
+  const all = steps.flatMap((step) => step.writes.map((write) => ({ step, write })));
+  await allOf(all.filter(({ write }) => !write.after).map(({ step, write }) => course.write(step, write)));
+  await allOf(all.filter(({ write }) => write.after).map(({ step, write }) => course.write(step, write)));
 }
 
 /** No write outlives its pass, also if another one fails. */
@@ -74,6 +76,7 @@ class Course implements Outcome {
   readonly written: Written[] = [];
   again = false;
   fluxGoesOn = false;
+  readonly #missed = new Set<KubeObject>();
   readonly #client: KubeClient;
   readonly #log: Log;
   readonly #signal: AbortSignal;
@@ -84,13 +87,15 @@ class Course implements Outcome {
     this.#signal = signal;
   }
 
-  async write(step: Step, { kind, object, patch, words }: Write): Promise<void> {
+  async write(step: Step, { kind, object, patch, words, after }: Write): Promise<void> {
+    if (after && this.#missed.has(after)) return;
     const { namespace = "", name, resourceVersion = "" } = object.metadata;
     try {
       const { metadata } = await this.#client.resource(kind).patch(object.metadata, patch, { resourceVersion, signal: this.#signal });
       this.written.push({ kind: kind.kind as NeededKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
       this.#log.info({ step: step.name, words }, "failover wrote");
     } catch (error) {
+      this.#missed.add(object);
       if (this.#isPassedBy(error)) return;
       if (!isRefusal(error)) throw error;
       this.fluxGoesOn ||= step.name === "SuspendFlux";

@@ -27,6 +27,8 @@ export interface Write {
   readonly patch: object;
   /** For the log and for `failover plan`: `scale Deployment shop/web from 3 to 0`. */
   readonly words: string;
+  /** Made only once nothing is left to be written to this object: what would be remembered there, this one makes unknowable. */
+  readonly after?: KubeObject;
 }
 
 /** Something that is not yet as it has to be, with the object to look at. */

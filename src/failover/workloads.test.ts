@@ -167,6 +167,18 @@ describe("autoscalers", () => {
     ]);
   });
 
+  test("of KEDA are not paused before the count of their workload is written", () => {
+    const web = deployment("web", { replicas: 3 });
+    const site = new SpecimenSite().put("Deployment", web).put("ScaledObject", scaledObject("web", "web"), scaledObject("api", "api"));
+    const { steps } = plan(site.observe(policy({ managedResources: named("Deployment web", "Deployment api") })));
+    const writes = steps.flatMap((step) => step.writes);
+    expect(writes.map(({ object, after }) => [object.metadata.name, after?.metadata.name])).toEqual([
+      ["web", undefined],
+      ["web", "web"],
+      ["api", undefined],
+    ]);
+  });
+
   test("that KEDA made are left to KEDA", () => {
     const made = autoscaler("keda-hpa-web", "Deployment web");
     made.metadata.ownerReferences = [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid: "1" }];

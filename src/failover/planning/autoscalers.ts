@@ -1,6 +1,7 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
+import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../external.ts";
-import { called, change, listed, namespacesOf, type Finding } from "./looking.ts";
+import { called, change, found, listed, namespacesOf, type Finding } from "./looking.ts";
 import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Managed, Observed } from "../observed.ts";
 import type { Wait, Write } from "../step.ts";
@@ -17,7 +18,10 @@ export function pauseAutoscalers(observed: Observed, fence: number | undefined):
     const kind = observed.kindOf("ScaledObject");
     if (paused !== "0") {
       const annotations = { ...remember(policy, scaled, "pausedReplicas", paused ?? null), [PAUSED]: "0", ...stamp(fence) };
-      writes.push(change(kind, scaled, annotations, {}, `pause ${called("ScaledObject", scaled)} at 0`));
+      const pause = change(kind, scaled, annotations, {}, `pause ${called("ScaledObject", scaled)} at 0`);
+      // Once paused, KEDA scales to 0 by itself, and nobody would know from how many.
+      const target = targetOf(observed, scaled);
+      writes.push(target ? { ...pause, after: target } : pause);
     } else if (!isStamped(scaled, fence)) {
       writes.push(change(kind, scaled, stamp(fence), {}, `mark ${called("ScaledObject", scaled)}`));
     }
@@ -77,6 +81,11 @@ function autoscalersOf(observed: Observed): { autoscalers: HorizontalPodAutoscal
 
 function targets({ kind = "Deployment", name }: { kind?: string; name: string }, workloads: readonly Managed[]): boolean {
   return workloads.some((workload) => workload.kind === kind && workload.name === name);
+}
+
+function targetOf(observed: Observed, { metadata: { namespace }, spec: { scaleTargetRef } }: ScaledObject): KubeObject | undefined {
+  const workloads = found(observed, ["Deployment", "StatefulSet"]).filter(({ resource }) => resource.namespace === namespace);
+  return workloads.find(({ resource }) => targets(scaleTargetRef, [resource]))?.object;
 }
 
 function isOfKeda({ metadata }: HorizontalPodAutoscaler): boolean {
