@@ -75,6 +75,24 @@ test("what is refused and what is wrong comes before the steps", () => {
   ]);
 });
 
+test("what is left as it is is told after the steps, since nobody would look for it there", () => {
+  const resource = { kind: "Kustomization", namespace: "shop", name: "site", field: "" } as const;
+  const left = { resource, state: "Suspended", message: "Left suspended: it was so before" };
+  const late = {
+    resource: { ...resource, kind: "Deployment", name: "web" },
+    state: "Scaling Down",
+    error: "1/0/0/0",
+    message: "Pod web-1",
+  } as const;
+  expect(drawPlan(plan([step("ResumeFlux", "Done")], { to: "primary", resources: [left, late] }), plain)).toEqual([
+    "#     STEP         WHEN   WHAT",
+    "1     ResumeFlux   done",
+    "",
+    "Worth knowing:",
+    "  Kustomization shop/site: Left suspended: it was so before",
+  ]);
+});
+
 test("a step with many writes is cut short", () => {
   const writes = Array.from({ length: 50 }, (_, at) => write(`scale Deployment shop/web${at} from 1 to 0`));
   const lines = drawPlan(plan([step("ScaleDown", "Act", { writes })]), plain);

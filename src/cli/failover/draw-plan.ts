@@ -19,12 +19,14 @@ export function isBlocked({ refusals, failures, steps }: Plan): boolean {
   return refusals.length > 0 || failures.length > 0 || waits;
 }
 
-/** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for. */
-export function drawPlan({ refusals, failures, steps }: Plan, paint: Paint): string[] {
+/** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for, and last what no step is about. */
+export function drawPlan({ refusals, failures, steps, resources }: Plan, paint: Paint): string[] {
+  const notes = drawNotes(resources.map(({ resource, error, message }) => ({ ...resource, error, message })));
   return [
     ...(refusals.length > 0 ? ["Refused, so nothing is written:", ...drawFailures(refusals, paint), ""] : []),
     ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, paint), ""] : []),
     ...stepLines(steps, paint),
+    ...(notes.length > 0 ? ["", ...notes] : []),
   ];
 }
 
@@ -34,6 +36,22 @@ export function drawFailures(failures: readonly PolicyFailure[], paint: Paint): 
     const { reason, field, message } = failure;
     return `  ${harmless(objectTitle(failure))}: ${paint("red", reason)}: ${harmless(field === undefined ? message : `${field}: ${message}`)}`;
   });
+}
+
+interface Noted {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly error?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** What is said of resources with which nothing is wrong: that one is left as it is, above all. */
+export function drawNotes(resources: readonly Noted[]): string[] {
+  const notes = resources.flatMap(({ error, message, ...resource }) =>
+    error === undefined && message !== undefined ? [`  ${harmless(`${objectTitle(resource)}: ${message}`)}`] : [],
+  );
+  return notes.length > 0 ? ["Worth knowing:", ...notes] : [];
 }
 
 function stepLines(steps: readonly Step[], paint: Paint): string[] {

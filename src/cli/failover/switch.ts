@@ -8,7 +8,7 @@ import { isKubeError } from "../../kube/client/error.ts";
 import { connect } from "../connection.ts";
 import { CliError, EXIT, failWith } from "../exit.ts";
 import { paintFor } from "../printing/paint.ts";
-import { drawFailures } from "./draw-plan.ts";
+import { drawFailures, drawNotes } from "./draw-plan.ts";
 import { type Ending, follow } from "./follow.ts";
 import { livePlan } from "./live-plan.ts";
 import { type Asked, heldUpBy } from "./progress.ts";
@@ -148,7 +148,8 @@ async function ask(
 
 function tellEnding({ is, message = "", policy }: Ending, asked: Asked, options: SwitchOptions): void {
   const title = `FailoverPolicy ${titleOf(policy)}`;
-  if (is === "complete") process.stdout.write(`${title} is ${asked.to}${figures(policy)}\n`);
+  if (is === "complete")
+    process.stdout.write([`${title} is ${asked.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
   else if (is === "refused") failWith(`${title} is refused: ${message}`, EXIT.no);
   else if (is === "superseded") failWith(`${title} is asked to be ${policy.spec.desiredState} by now`, EXIT.no);
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);
