@@ -48,7 +48,9 @@ async function peersWith(...steps: Parameters<typeof ScriptedServer.start>[0]): 
   return { peers, own };
 }
 
-const theirs = (spec: object, token?: unknown, uid = "there") => answer(200, { metadata: { name: "shop", uid }, spec, status: { token } });
+const pairedBack = { kubeconfigSecret: { name: "other-site", key: "kubeconfig" } };
+const theirs = (spec: object, token?: unknown, uid = "there") =>
+  answer(200, { metadata: { name: "shop", namespace: "web", uid }, spec: { peer: pairedBack, ...spec }, status: { token } });
 
 test("it says what the policy of the same name in the same namespace wants and holds", async () => {
   const other = await server(theirs({ desiredState: "secondary" }, { epoch: 3, state: "Released" }));
@@ -66,7 +68,7 @@ test("it says what the policy of the same name in the same namespace wants and h
 });
 
 test("another name, namespace and key count", async () => {
-  const other = await server(theirs({ desiredState: "primary" }));
+  const other = await server(theirs({ desiredState: "primary", peer: { ...pairedBack, name: "shop", namespace: "web" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));
   const named = { ...policy.spec, peer: { kubeconfigSecret: { name: "other-site", key: "east" }, name: "store", namespace: "east" } };
   expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({ reachable: true, exists: true, desiredState: "primary" });
@@ -93,6 +95,26 @@ test.for<[what: string, spec: object, token: unknown, uid: string, message: stri
   const other = await server(theirs(spec, token, uid));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
+});
+
+const ALONE = "the policy there has no spec.peer, so what it says of having let go binds nobody; set it there";
+const ELSEWHERE = "spec.peer of the policy there names web/depot and not this policy, so what it lets go is not let go for this site";
+
+test.for<[what: string, peer: object | undefined, message: string]>([
+  ["has no peer any more", undefined, ALONE],
+  ["has another peer", { ...pairedBack, name: "depot" }, ELSEWHERE],
+])("what a policy lets go that %s is not taken, but what it holds still counts", async ([, peer, message]) => {
+  const states = ["Released", "Held"] as const;
+  const views = [];
+  for (const state of states) {
+    const other = await server(theirs({ desiredState: "secondary", peer }, { epoch: 3, state }));
+    const { peers } = await peersWith(secret(kubeconfig(other.url)));
+    views.push(await peers.ask(policy, signal));
+  }
+  expect(views).toEqual([
+    { reachable: false, message },
+    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" } },
+  ]);
 });
 
 test("an error names the Secret, the key and the field, and repeats no credential", async () => {

@@ -1,5 +1,6 @@
 import { Secret } from "../../api/core/secret.ts";
 import { FailoverPolicy, type FailoverToken } from "../../api/failover/failover-policy.ts";
+import type { ObjectMeta } from "../../api/kind.ts";
 import { accessFromText } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
@@ -94,9 +95,20 @@ function viewOf({ metadata, spec, status }: FailoverPolicy, asking: FailoverPoli
   if (metadata.uid === asking.metadata.uid) return { reachable: false, message: "spec.peer leads back to this policy itself" };
   if (!isRole(spec?.desiredState))
     return { reachable: false, message: "the policy there has a desiredState that is neither primary nor secondary" };
+  if (token !== undefined && !isToken(token))
+    return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
+  const stranger = strangeness(metadata, spec, asking);
+  if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
   if (token === undefined) return { reachable: true, exists: true, desiredState: spec.desiredState };
-  if (!isToken(token)) return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
   return { reachable: true, exists: true, desiredState: spec.desiredState, token: { epoch: token.epoch, state: token.state } };
+}
+
+/** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */
+function strangeness({ name, namespace }: ObjectMeta, { peer }: FailoverPolicy["spec"], { metadata }: FailoverPolicy): string | undefined {
+  if (!peer) return "the policy there has no spec.peer, so what it says of having let go binds nobody; set it there";
+  const named = `${peer.namespace ?? namespace}/${peer.name ?? name}`;
+  if (named === `${metadata.namespace}/${metadata.name}`) return undefined;
+  return `spec.peer of the policy there names ${named} and not this policy, so what it lets go is not let go for this site`;
 }
 
 function isRole(value: unknown): boolean {
