@@ -79,6 +79,15 @@ test("a kind that the server does not know any more is absent, and is asked abou
   expect(served.knows("VirtualService")).toBe(false);
 });
 
+test.each(["/api/v1/namespaces/shop/pods", "/apis/batch/v1/namespaces/shop/jobs", "/apis/batch/v1/namespaces/shop/cronjobs/report"])(
+  "%s is on every server: whoever has no such page is none, and tells nothing about what is there",
+  async (path) => {
+    const { sight } = await looked([managed("CronJob", "report")], { [path]: noPage });
+    const looks = [sight.all("Pod", "shop"), sight.all("Job", "shop"), sight.object("CronJob", "shop", "report")];
+    expect(looks.filter((look) => "error" in look)).toMatchObject([{ code: "Failed" }]);
+  },
+);
+
 test("what nobody said would be needed is not taken for absent", async () => {
   const { sight } = await looked([managed("CronJob", "report")], {});
   expect(sight.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });

@@ -52,6 +52,8 @@ async function look(client: KubeClient, kind: Kind, namespace: string, names: Re
   } catch (error) {
     if (!isKubeError(error, "NotFound")) return lookError(error, signal);
     // Of an object that is missing the server says the name; of a kind, that it knows no such page.
-    return error.details?.name === only && names.size === 1 ? { found: new Map() } : { absent: "kind" };
+    if (error.details?.name === only && names.size === 1) return { found: new Map() };
+    // Every server has the kinds of Kubernetes itself: this was another that answered, and pods that it does not know may still write.
+    return isExternal(kind.kind) ? { absent: "kind" } : lookError(error, signal);
   }
 }
