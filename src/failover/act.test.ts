@@ -6,7 +6,7 @@ import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
-import { act, letGo } from "./act.ts";
+import { act, letGo, stillRefused } from "./act.ts";
 import type { Plan, Step, StepName } from "./step.ts";
 
 const { signal } = new AbortController();
@@ -163,6 +163,46 @@ test("nothing is scaled down while Flux could not be suspended: it would scale u
   const steps = [step("SuspendFlux", ["a", "b"]), step("UpdateDNS", ["c"]), step("ScaleDown", ["d"])];
   await act(plan("safe", ...steps), held, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}", "Deployment c@3 {}"]);
+});
+
+test("a write of which it is not known whether it arrived is told, and comes before whatever would follow it", async () => {
+  const { client, writes } = server({ a: "Timeout" });
+  const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment b@3 {}"]);
+  expect(outcome).toMatchObject({ again: true, failures: [{ name: "a", reason: "WriteFailed", class: "Transient" }] });
+});
+
+test("nobody is led to a site whose volumes may not be promoted", async () => {
+  const { client, writes } = server({ a: "Forbidden" });
+  const steps = [step("PromoteVolumes", ["a", "b"]), step("UpdateDNS", ["c"]), step("ResumeCronJobs", ["d"])];
+  await act(plan("safe", ...steps), held, { client, log }, signal);
+  expect(writes).toEqual(["Deployment b@3 {}"]);
+});
+
+test.for<[policy: FailoverPolicy, words: string]>([
+  [fresh, "hold the policy by finalizer plumbline.dev/failover"],
+  [held, "take token Held of epoch 4"],
+])("a policy that may not be written is told as what is in the way, and nothing else is written: %$", async ([policy, words]) => {
+  const { client, writes } = server({ site: "Forbidden" });
+  const steps = [step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"])];
+  expect(await act(plan("safe", ...steps), policy, { client, log }, signal)).toMatchObject({
+    failures: [{ kind: "FailoverPolicy", namespace: "shop", name: "site", reason: "Forbidden", message: expect.stringContaining(words) }],
+  });
+  expect(writes).toEqual([]);
+});
+
+test("what was refused is told for as long as it is still to be written", async () => {
+  const { client } = server({ a: "Forbidden", site: "Forbidden" });
+  const scaling = plan("safe", step("ScaleDown", ["a", "b"]));
+  const { failures } = await act(scaling, held, { client, log }, signal);
+  expect(failures).toHaveLength(1);
+  expect(stillRefused(failures, scaling)).toEqual(failures);
+  // Somebody else has done it, or it has to wait for something else by now.
+  expect(stillRefused(failures, plan("safe", step("ScaleDown", ["b"])))).toEqual([]);
+  expect(stillRefused(failures, plan("safe", step("ScaleDown", ["a"], { state: "Pending" })))).toEqual([]);
+  const { failures: unheld } = await act(scaling, fresh, { client, log }, signal);
+  expect(stillRefused(unheld, scaling)).toEqual(unheld);
+  expect(stillRefused(unheld, plan("safe", step("ScaleDown", [], { state: "Done" })))).toEqual([]);
 });
 
 test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fault and ends the pass", async (code) => {

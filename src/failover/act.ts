@@ -31,9 +31,22 @@ export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, sign
   const held = isHeld(policy) ? policy : await course.hold(policy);
   // A token comes before everything that it allows.
   const token = steps.find((step) => step.token)?.token;
-  if (token && !course.again) await course.writeToken(held, token, plan.forced);
-  if (!course.again) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
+  if (token && !course.isOver) await course.writeToken(held, token, plan.forced);
+  if (!course.isOver) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
   return course;
+}
+
+/** What writing met with, as far as the plan still wants to write it. */
+export function stillRefused(failures: readonly PolicyFailure[], { steps }: Plan): PolicyFailure[] {
+  const acting = steps.filter(({ state }) => state === "Act");
+  const writes = acting.flatMap((step) => step.writes);
+  return failures.filter(({ kind, namespace = "", name }) => {
+    if (kind === FailoverPolicy.kind) return acting.length > 0;
+    return writes.some(
+      ({ kind: { kind: written }, object: { metadata } }) =>
+        written === kind && metadata.name === name && (metadata.namespace ?? "") === namespace,
+    );
+  });
 }
 
 export function isHeld({ metadata }: FailoverPolicy): boolean {
@@ -54,7 +67,7 @@ async function inOrder(steps: readonly Step[], course: Course): Promise<void> {
     for (const writes of Map.groupBy(step.writes, ({ kind }) => kind.kind).values()) {
       await allOf(writes.map((write) => course.write(step, write)));
     }
-    if (course.again) return;
+    if (course.again || course.isUnpromoted) return;
   }
 }
 
@@ -76,6 +89,7 @@ class Course implements Outcome {
   readonly written: Written[] = [];
   again = false;
   fluxGoesOn = false;
+  isUnpromoted = false;
   readonly #missed = new Set<KubeObject>();
   readonly #client: KubeClient;
   readonly #log: Log;
@@ -99,12 +113,19 @@ class Course implements Outcome {
       if (this.#isPassedBy(error)) return;
       if (!isRefusal(error)) throw error;
       this.fluxGoesOn ||= step.name === "SuspendFlux";
-      this.failures.push({ kind: kind.kind, namespace, name, ...refusal(error, words) });
+      this.isUnpromoted ||= step.name === "PromoteVolumes";
+      this.#refuse(kind.kind, object, error, words);
     }
   }
 
+  /** Nothing more can be written in this pass. */
+  get isOver(): boolean {
+    return this.again || this.failures.length > 0;
+  }
+
   async hold(policy: FailoverPolicy): Promise<FailoverPolicy> {
-    return this.#finalizers(policy, [...(policy.metadata.finalizers ?? []), finalizer]);
+    const finalizers = [...(policy.metadata.finalizers ?? []), finalizer];
+    return this.#orRefuse(policy, `hold the policy by finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
   }
 
   async release(policy: FailoverPolicy): Promise<void> {
@@ -126,10 +147,13 @@ class Course implements Outcome {
   async writeToken(policy: FailoverPolicy, token: FailoverToken, forced: string | undefined): Promise<void> {
     const { resourceVersion = "" } = policy.metadata;
     const patch = { status: { token: { ...token, forced: forced ?? null } } };
-    await this.#onPolicy(policy, () =>
-      this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
+    const words = `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}`;
+    await this.#orRefuse(policy, words, () =>
+      this.#onPolicy(policy, () =>
+        this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),
+      ),
     );
-    if (!this.again) this.#log.info({ key: keyOf(policy), ...token }, "failover token written");
+    if (!this.isOver) this.#log.info({ key: keyOf(policy), ...token }, "failover token written");
   }
 
   async #onPolicy(policy: FailoverPolicy, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
@@ -139,6 +163,22 @@ class Course implements Outcome {
       if (!this.#isPassedBy(error)) throw error;
       return policy;
     }
+  }
+
+  async #orRefuse(policy: FailoverPolicy, words: string, write: () => Promise<FailoverPolicy>): Promise<FailoverPolicy> {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      this.#refuse(FailoverPolicy.kind, policy, error, words);
+      return policy;
+    }
+  }
+
+  #refuse(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, words: string): void {
+    // It may have arrived all the same, so what comes next has to look first.
+    this.again ||= error.code === "Timeout";
+    this.failures.push({ kind, namespace, name, ...refusal(error, words) });
   }
 
   /** Somebody else was faster. */
@@ -151,7 +191,7 @@ class Course implements Outcome {
 
 /** Whether the server was asked and said no to this write; when it is away, or we are no longer leader, no write can succeed and none is to blame. */
 function isRefusal(error: unknown): error is KubeError {
-  return isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout", "Unauthorized", "Certificate", "Fenced");
+  return isKubeError(error) && !isKubeError(error, "Unreachable", "Unauthorized", "Certificate", "Fenced");
 }
 
 function refusal(error: KubeError, words: string): Pick<PolicyFailure, "reason" | "message" | "class"> {

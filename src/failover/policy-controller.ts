@@ -12,7 +12,7 @@ import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import type { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
-import { act, isHeld, letGo, type Outcome } from "./act.ts";
+import { act, isHeld, letGo, stillRefused, type Outcome } from "./act.ts";
 import { CachedSight, type Written } from "./sight/cached-sight.ts";
 import { ClaimBook } from "./claims.ts";
 import { lookLive } from "./sight/live-sight.ts";
@@ -160,6 +160,7 @@ export class PolicyController implements Runnable {
 
     const pass = await this.#look(policy, scope, course, signal);
     if (!pass) return { requeueAfter: CATCH_UP_MS };
+    course.refused = stillRefused(course.refused, pass.plan);
     this.#tell(key, course, pass);
     const outcome = await this.#act(pass, { client: this.#options.client, log }, signal);
     if (!outcome) return this.#rest(course, pass);
@@ -262,7 +263,6 @@ export class PolicyController implements Runnable {
 
   #rest(course: Course, { policy, plan, isLive }: Pass): Result {
     course.overtaken = 0;
-    course.refused = [];
     // Whatever the watches have not shown by now, the server has told.
     course.awaited = undefined;
     const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : ANOTHER_LOOK_MS);
