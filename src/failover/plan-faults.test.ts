@@ -3,7 +3,7 @@ import type { FailoverPolicy, ManagedKind, Role } from "../api/failover/failover
 import { plan } from "./plan.ts";
 import { shop, steps, words } from "./specimen-run.ts";
 import { SpecimenSite } from "./specimen-site.ts";
-import { cronJob, deployment, flux, named, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
+import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, volume, VOLUME_CONDITIONS } from "./specimen.ts";
 import type { TokenDecision } from "./token/token.ts";
 
 const KINDS: ManagedKind[] = ["Deployment", "StatefulSet", "CronJob", "VirtualService", "HelmRelease", "Kustomization"];
@@ -148,6 +148,42 @@ describe("a refusal", () => {
     expect(words(result)).toEqual([]);
     expect(result.steps.flatMap(({ writes }) => writes)).not.toEqual([]);
     expect(result.requeueAfterMs).toBe(20_000);
+  });
+});
+
+describe("a memory that nobody can read", () => {
+  const garbled = (rest: object = {}) => ({ annotations: { "plumbline.dev/failover-prior": "{", ...rest } });
+
+  test("is replaced on the way to secondary, while what there is can still be seen", () => {
+    const site = new SpecimenSite()
+      .put("Deployment", deployment("web", { replicas: 5 }, garbled()))
+      .put("CronJob", cronJob("nightly", {}, { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","replicas":2}' } }));
+    const result = plan(site.observe(policy({ managedResources: named("Deployment web", "CronJob nightly") })));
+    const patches = result.steps.flatMap(({ writes }) => writes.map(({ patch }) => patch));
+    expect(patches).toMatchObject([
+      { metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","suspend":null}' } } },
+      { metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","replicas":5}' } } },
+    ]);
+  });
+
+  test("is told on the way to primary, also of what the policy does not name itself", () => {
+    const keda = scaledObject("web", "web", garbled({ "autoscaling.keda.sh/paused-replicas": "0" }));
+    const hpa = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Disabled" } } });
+    hpa.metadata.annotations = garbled().annotations;
+    const site = new SpecimenSite()
+      .put("Deployment", deployment("web", { replicas: 0 }, garbled()))
+      .put("CronJob", cronJob("nightly", { suspend: true }, garbled()))
+      .put("Job", job("nightly-1", "nightly", { suspend: true }, garbled()))
+      .put("HorizontalPodAutoscaler", hpa)
+      .put("ScaledObject", keda);
+    const result = plan(site.observe(policy({ desiredState: "primary", managedResources: named("Deployment web", "CronJob nightly") })));
+    expect(result.failures.map(({ reason, kind, name }) => `${reason} ${kind} ${name}`)).toEqual([
+      "Invalid Deployment web",
+      "Invalid CronJob nightly",
+      "Invalid Job nightly-1",
+      "Invalid HorizontalPodAutoscaler web",
+      "Invalid ScaledObject web",
+    ]);
   });
 });
 

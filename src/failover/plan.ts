@@ -1,6 +1,7 @@
 import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import { cronJobStates } from "./planning/cron-jobs.ts";
+import { autoscalersOf } from "./planning/autoscalers.ts";
+import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
 import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
@@ -101,14 +102,25 @@ function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
 
 /** Objects of which nobody can say any more what they were. */
 function unreadable(observed: Observed): PolicyFailure[] {
-  const workloads = found(observed, ["Deployment", "StatefulSet"]).filter(({ object }) => recall(object, "replicas").is === "unreadable");
-  const others = found(observed, ["CronJob", "HelmRelease", "Kustomization"]).filter(
-    ({ object }) => recall(object, "suspend").is === "unreadable",
-  );
-  return [...workloads, ...others].map(({ resource: { kind, namespace, name, field }, object }) => {
-    const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
-    return { kind, namespace, name, field, reason: "Invalid", message, class: "Permanent" };
-  });
+  const { autoscalers, scaledObjects } = autoscalersOf(observed);
+  const named = found(observed, ["Deployment", "StatefulSet", "CronJob", "HelmRelease", "Kustomization"]).map(({ resource, object }) => ({
+    kind: resource.kind,
+    object,
+    field: resource.field,
+    memory: recall(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
+  }));
+  const around = [
+    ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: recall(object, "suspend") })),
+    ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: recall(object, "selectPolicy") })),
+    ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: recall(object, "pausedReplicas") })),
+  ];
+  return [...named, ...around]
+    .filter(({ memory }) => memory.is === "unreadable")
+    .map(({ kind, object, ...rest }) => {
+      const { namespace = "", name } = object.metadata;
+      const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
+      return { kind, namespace, name, ...("field" in rest && { field: rest.field }), reason: "Invalid", message, class: "Permanent" };
+    });
 }
 
 /** In the order of the policy. */

@@ -63,7 +63,11 @@ export function resumeAutoscalers(observed: Observed): Finding {
 }
 
 /** Those of the policy's workloads. An autoscaler that a ScaledObject made is KEDA's. */
-function autoscalersOf(observed: Observed): { autoscalers: HorizontalPodAutoscaler[]; scaledObjects: ScaledObject[]; waits: Wait[] } {
+export function autoscalersOf(observed: Observed): {
+  autoscalers: HorizontalPodAutoscaler[];
+  scaledObjects: ScaledObject[];
+  waits: Wait[];
+} {
   const workloads = observed.managed.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
   const autoscalers: HorizontalPodAutoscaler[] = [];
   const scaledObjects: ScaledObject[] = [];

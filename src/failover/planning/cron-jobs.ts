@@ -73,7 +73,7 @@ function cronJobs({ managed }: Observed) {
 }
 
 /** The runs of the policy's CronJobs. */
-function jobsOf(observed: Observed): { items: Job[]; waits: Wait[] } {
+export function jobsOf(observed: Observed): { items: Job[]; waits: Wait[] } {
   const names = new Set(cronJobs(observed).map(({ namespace, name }) => `${namespace}/${name}`));
   const lists = namespacesOf(cronJobs(observed)).map((namespace) => listed(observed.jobs(namespace), "Job", namespace));
   return {

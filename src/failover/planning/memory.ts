@@ -25,14 +25,14 @@ export function recall<F extends keyof Priors>(object: KubeObject, field: F): Me
   return fits(field, prior) ? { is: "there", prior } : { is: "unreadable" };
 }
 
-/** The annotation to write with a change; none where there is one already, since what it says is older. */
+/** The annotation to write with a change; none where there is one already, since what it says is older. One that cannot be read says nothing. */
 export function remember<F extends keyof Priors>(
   policy: FailoverPolicy,
   object: KubeObject,
   field: F,
   prior: Priors[F],
 ): Record<string, string> {
-  if (object.metadata.annotations?.[PRIOR] !== undefined) return {};
+  if (recall(object, field).is === "there") return {};
   return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 
