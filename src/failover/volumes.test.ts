@@ -173,6 +173,22 @@ describe("before a volume is demoted", () => {
     expect(plan(site.observe(data("secondary"))).resources[0]?.lastSyncTime).toBe("2026-11-16T11:58:00Z");
   });
 
+  test("that somebody else promoted since is not as old as its last demotion says", () => {
+    const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2025-01-01T00:00:00Z"}' };
+    const again = volume("data", "primary", { metadata: { annotations }, status: { lastSyncTime: "2026-11-16T11:58:00Z" } });
+    const site = bound().put("VolumeReplication", again);
+    const result = plan(site.observe(data("secondary")));
+    expect(result.resources[0]?.lastSyncTime).toBe("2026-11-16T11:58:00Z");
+    expect(result.steps.flatMap(({ writes }) => writes)[0]?.patch).toMatchObject({
+      metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2026-11-16T11:58:00Z"}' } },
+    });
+    const silent = bound().put("VolumeReplication", volume("data", "primary", { metadata: { annotations } }));
+    expect(plan(silent.observe(data("secondary"))).steps.flatMap(({ writes }) => writes)[0]?.patch).toEqual({
+      metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' } },
+      spec: { replicationState: "secondary" },
+    });
+  });
+
   test("one that would not be demoted keeps the others as they are", () => {
     const failed = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.demoteFailed], status: { state: "Primary" } });
     const site = new SpecimenSite().put("VolumeReplication", failed, volume("cache", "primary"));

@@ -14,7 +14,7 @@ import {
   waitFor,
   type Finding,
 } from "./planning/looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
+import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
@@ -26,8 +26,8 @@ export function demoteVolumes(observed: Observed, fence: number | undefined): Fi
   const writes = found(observed, KIND).flatMap(({ object }) => {
     const name = called("VolumeReplication", object);
     if (asked(object) === "secondary") return isStamped(object, fence) ? [] : [change(kind, object, stamp(fence), {}, `mark ${name}`)];
-    // A secondary no longer says when it was last copied.
-    const annotations = { ...remember(observed.policy, object, "lastSyncTime", object.status?.lastSyncTime ?? null), ...stamp(fence) };
+    // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
+    const annotations = { ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null), ...stamp(fence) };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
   });
   return { writes, waits: unseen(observed, KIND) };
@@ -178,7 +178,8 @@ export function volumeStates(observed: Observed, role: Role): ResourceState[] {
 function stateOf(resource: Managed, volume: VolumeReplication, role: Role): ResourceState {
   const lacking = whatLacks(volume, role);
   const memory = recall(volume, "lastSyncTime");
-  const lastSyncTime = (memory.is === "there" ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
+  const isOfNow = memory.is === "there" && asked(volume) === "secondary";
+  const lastSyncTime = (isOfNow ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
   return {
     resource,
     state: volume.status?.state ?? "Unknown",

@@ -32,7 +32,11 @@ export function remember<F extends keyof Priors>(
   field: F,
   prior: Priors[F],
 ): Record<string, string> {
-  if (recall(object, field).is === "there") return {};
+  return recall(object, field).is === "there" ? {} : rememberAnew(policy, field, prior);
+}
+
+/** Whatever was remembered before. */
+export function rememberAnew<F extends keyof Priors>(policy: FailoverPolicy, field: F, prior: Priors[F]): Record<string, string> {
   return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 
