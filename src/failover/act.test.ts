@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../api/core/deployment.ts";
 import { StatefulSet } from "../api/core/stateful-set.ts";
-import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
-import { act, letGo, stillRefused } from "./act.ts";
+import { act, letGo, mayGo, stillRefused } from "./act.ts";
 import type { Plan, Step, StepName } from "./step.ts";
 
 const { signal } = new AbortController();
@@ -211,4 +211,24 @@ test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fa
   await expect(act(steps, held, { client, log }, signal)).rejects.toMatchObject({ code });
   // What was under way has arrived before it is told, and nothing comes after.
   expect(writes).toEqual(["Deployment b@3 {}"]);
+});
+
+test("a policy that is deleted half-way is held until it is done, but not for what no longer exists", () => {
+  const deleted = { ...held, metadata: { ...held.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
+  const resource = (kind: ManagedKind, state: string) => ({ resource: { kind, namespace: "shop", name: "a", field: "" }, state });
+  const running = plan("safe", step("ScaleDown", ["a"]), step("AwaitVolumes", [], { state: "Wait" }));
+  const some = { ...running, resources: [resource("Deployment", "Active"), resource("VolumeReplication", "Not Found")] };
+  const none = { ...running, resources: [resource("Deployment", "Not Found"), resource("VolumeReplication", "Not Found")] };
+  const done = { ...some, steps: [step("ScaleDown", [], { state: "Done" })] };
+  expect([running, some, none, done].map((each) => mayGo(held, each))).toEqual([false, false, false, false]);
+  expect(
+    [
+      { ...some, complete: true },
+      { ...done, complete: true },
+    ].map((each) => mayGo(held, each)),
+  ).toEqual([true, true]);
+  expect([some, none, done].map((each) => mayGo(deleted, each))).toEqual([false, true, true]);
+  // Without its volumes a site never becomes primary.
+  expect(mayGo(deleted, { ...some, to: "primary" })).toBe(true);
+  expect(mayGo(deleted, { ...running, to: "primary", resources: [resource("VolumeReplication", "Error")] })).toBe(false);
 });

@@ -53,6 +53,17 @@ export function isHeld({ metadata }: FailoverPolicy): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
+/**
+ * Whether nothing is left to hold the policy for. One that is deleted does not wait for what no longer exists: with its namespace all of that goes
+ * first, and a finalizer that stayed would keep the namespace for ever.
+ */
+export function mayGo({ metadata }: FailoverPolicy, { complete, refusals, steps, resources, to }: Plan): boolean {
+  if (complete || metadata.deletionTimestamp === undefined) return complete;
+  const volumes = resources.filter(({ resource }) => resource.kind === "VolumeReplication");
+  const needed = to === "primary" && volumes.length > 0 ? volumes : resources;
+  return refusals.length > 0 || steps.every(({ state }) => state === "Done") || needed.every(({ state }) => state === "Not Found");
+}
+
 /** The switch is over, or will never be: the policy may go. */
 export async function letGo(policy: FailoverPolicy, hands: Hands, signal: AbortSignal): Promise<Outcome> {
   const course = new Course(hands, signal);

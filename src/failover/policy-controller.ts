@@ -12,7 +12,7 @@ import type { Log } from "../kube/log.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import type { StatusWriter } from "../kube/status/status-writer.ts";
 import { writeClaims } from "../kube/status/write-claims.ts";
-import { act, isHeld, letGo, stillRefused, type Outcome } from "./act.ts";
+import { act, isHeld, letGo, mayGo, stillRefused, type Outcome } from "./act.ts";
 import { CachedSight, type Written } from "./sight/cached-sight.ts";
 import { ClaimBook } from "./claims.ts";
 import { lookLive } from "./sight/live-sight.ts";
@@ -256,8 +256,7 @@ export class PolicyController implements Runnable {
   async #act(pass: Pass, hands: { client: KubeClient; log: Log }, signal: AbortSignal): Promise<Outcome | undefined> {
     const { policy, plan, isLive } = pass;
     if (isLive && hasWork(pass)) return act(plan, policy, hands, signal);
-    const isOver = plan.complete || (plan.refusals.length > 0 && policy.metadata.deletionTimestamp !== undefined);
-    if (isHeld(policy) && isOver) return letGo(policy, hands, signal);
+    if (isHeld(policy) && mayGo(policy, plan)) return letGo(policy, hands, signal);
     return undefined;
   }
 
