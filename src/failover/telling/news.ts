@@ -1,5 +1,6 @@
 import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
 import type { EventText } from "../../kube/event-correlator.ts";
+import { PRIOR } from "../planning/memory.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;
 
@@ -30,8 +31,7 @@ export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus
   }
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
-  const error = errorNews(before, after);
-  if (error) events.push(error);
+  events.push(...leftNews(before, after), ...errorNews(before, after));
   if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps };
   const seconds = secondsBetween(is.startTime, is.completionTime);
   events.push({ type: "Normal", reason: "FailoverCompleted", message: `This site is ${is.to}; the switch took ${seconds} s` });
@@ -45,11 +45,34 @@ function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {
     .map(({ name, startTime, completionTime }) => ({ name, seconds: secondsBetween(startTime, completionTime) }));
 }
 
+/** Resources that the policy names no more, though they are stopped: they stay so. */
+function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  const named = new Set(resourcesOf(after).map(({ resource }) => resource));
+  const [first, ...others] = resourcesOf(before).filter(({ resource, state }) => !named.has(resource) && STOPPED.has(state));
+  if (!first) return [];
+  const what = `${first.resource} (${first.state})${others.length > 0 ? ` and ${others.length} more are` : " is"}`;
+  const message = `${what} no longer named and left stopped; annotation ${PRIOR} says what was there before`;
+  return [{ type: "Warning", reason: "ResourceLeft", message }];
+}
+
+const STOPPED = new Set(["Scaled Down", "Scaling Down", "Suspended", "Secondary", "Ignored"]);
+
+function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: FailoverStatus = {}): {
+  resource: string;
+  state: string;
+}[] {
+  const volumes = volumeReplicationStatuses.map((volume) => ({ kind: "VolumeReplication", ...volume }));
+  return [...volumes, ...workloadStatuses].map(({ kind, namespace = "", name, state = "" }) => ({
+    resource: `${kind} ${namespace}/${name}`,
+    state,
+  }));
+}
+
 /** An error is told when it appears and when it becomes another. */
-function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText | undefined {
+function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [errorOf(before), errorOf(after)];
-  if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return undefined;
-  return { type: "Warning", reason: is.reason, message: is.message };
+  if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return [];
+  return [{ type: "Warning", reason: is.reason, message: is.message }];
 }
 
 function errorOf(status: FailoverStatus | undefined) {
