@@ -185,3 +185,29 @@ test("a site that does not answer is given five seconds", async () => {
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await asked).toMatchObject({ reachable: false, message: expect.stringContaining("5 s") });
 });
+
+test("while one asks again whether a silent site is back, nobody else waits for it", async () => {
+  holdTime();
+  const other = await server(hang);
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  const silent = { reachable: false, message: expect.stringContaining("5 s") };
+  const first = peers.ask(policy, signal);
+  await until(() => other.received.length === 1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await first).toMatchObject(silent);
+
+  const second = peers.ask(policy, signal);
+  await until(() => other.received.length === 2);
+  expect(await peers.ask(policy, signal)).toMatchObject(silent);
+  expect(other.received).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await second).toMatchObject(silent);
+
+  other.follow(theirs({ desiredState: "primary" }));
+  const views = await Promise.all([peers.ask(policy, signal), peers.ask(policy, signal)]);
+  expect(views.map(({ reachable }) => reachable)).toContain(true);
+  expect(await Promise.all([peers.ask(policy, signal), peers.ask(policy, signal)])).toMatchObject([
+    { reachable: true },
+    { reachable: true },
+  ]);
+});

@@ -15,11 +15,19 @@ interface Line {
   readonly client: Promise<KubeClient>;
 }
 
+interface Silence {
+  readonly error: KubeError;
+  /** Whether somebody waits for an answer at this moment. */
+  isAsked: boolean;
+}
+
 /** Asks other sites what their policies say. It reads there and never writes. */
 export class Peers {
   readonly #client: KubeClient;
   /** By the Secret and its key. */
   readonly #lines = new Map<string, Line>();
+  /** By server: those that did not answer when they were last asked. */
+  readonly #silences = new Map<string, Silence>();
 
   /** `client` is that of the own cluster, where the Secrets are. */
   constructor(client: KubeClient) {
@@ -32,7 +40,8 @@ export class Peers {
     const { namespace = policy.metadata.namespace ?? "", name = policy.metadata.name } = peer;
     try {
       const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
-      return viewOf(await client.resource(FailoverPolicy).get(name, { namespace, signal }), policy);
+      const read = () => client.resource(FailoverPolicy).get(name, { namespace, signal });
+      return viewOf(await this.#patiently(client.access.server, read), policy);
     } catch (error) {
       if (signal.aborted || !isKubeError(error)) throw error;
       // The same answer for a cluster without the kind, without the namespace and without the policy.
@@ -44,6 +53,26 @@ export class Peers {
   close(): void {
     for (const line of this.#lines.values()) hangUp(line);
     this.#lines.clear();
+    this.#silences.clear();
+  }
+
+  /**
+   * Of those who ask a server that did not answer last time, one waits whether it does now; to the others it is still silent, which grants nothing.
+   * Else all policies of a site that is gone would stand in line for each other's five seconds, on the day on which they are to be switched.
+   */
+  async #patiently<T>(server: string, ask: () => Promise<T>): Promise<T> {
+    const silence = this.#silences.get(server);
+    if (silence?.isAsked) throw silence.error;
+    if (silence) silence.isAsked = true;
+    try {
+      const answer = await ask();
+      this.#silences.delete(server);
+      return answer;
+    } catch (error) {
+      if (isKubeError(error, "Unreachable", "Timeout")) this.#silences.set(server, { error, isAsked: false });
+      else this.#silences.delete(server);
+      throw error;
+    }
   }
 
   /** One client for as long as the Secret says the same. */
