@@ -129,7 +129,7 @@ test("an object that a person has changed meanwhile is looked at again before th
   const { client, writes } = server({ a: "Conflict" });
   const outcome = await act(plan("safe", step("SuspendCronJobs", ["a", "b"]), step("ScaleDown", ["c"])), held, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}"]);
-  expect(outcome).toMatchObject({ again: true, failures: [] });
+  expect(outcome).toMatchObject({ again: true, failures: [], passedBy: [{ kind: "Deployment", namespace: "shop", name: "a" }] });
 });
 
 test.for<[mode: Plan["mode"], code: KubeErrorCode]>([

@@ -15,6 +15,8 @@ export interface Outcome {
   readonly written: readonly Written[];
   /** Something had changed since it was looked at: what comes after is decided anew. */
   readonly again: boolean;
+  /** The same as a failure, for where it goes on like that. */
+  readonly passedBy: readonly PolicyFailure[];
 }
 
 export interface Hands {
@@ -99,6 +101,7 @@ class Course implements Outcome {
   readonly failures: PolicyFailure[] = [];
   readonly written: Written[] = [];
   again = false;
+  readonly passedBy: PolicyFailure[] = [];
   fluxGoesOn = false;
   isUnpromoted = false;
   readonly #missed = new Set<KubeObject>();
@@ -121,7 +124,7 @@ class Course implements Outcome {
       this.#log.info({ step: step.name, words }, "failover wrote");
     } catch (error) {
       this.#missed.add(object);
-      if (this.#isPassedBy(error)) return;
+      if (this.#isPassedBy(error, kind.kind, object, words)) return;
       if (!isRefusal(error)) throw error;
       this.fluxGoesOn ||= step.name === "SuspendFlux";
       this.isUnpromoted ||= step.name === "PromoteVolumes";
@@ -171,7 +174,7 @@ class Course implements Outcome {
     try {
       return await write();
     } catch (error) {
-      if (!this.#isPassedBy(error)) throw error;
+      if (!this.#isPassedBy(error, FailoverPolicy.kind, policy, "write the policy")) throw error;
       return policy;
     }
   }
@@ -193,10 +196,12 @@ class Course implements Outcome {
   }
 
   /** Somebody else was faster. */
-  #isPassedBy(error: unknown): boolean {
-    const isPassedBy = isKubeError(error, "Conflict", "NotFound");
-    this.again ||= isPassedBy;
-    return isPassedBy;
+  #isPassedBy(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, words: string): boolean {
+    if (!isKubeError(error, "Conflict", "NotFound")) return false;
+    this.again = true;
+    const message = `Could not ${words}, again and again, because it had changed since it was read: ${error.message}`;
+    this.passedBy.push({ kind, namespace, name, reason: "WriteFailed", message, class: "Transient" });
+    return true;
   }
 }
 

@@ -78,6 +78,8 @@ const WORKERS = 8;
 const CATCH_UP_MS = 1_000;
 const AGAIN = { minMs: 25, maxMs: 5_000 };
 const ANOTHER_LOOK_MS = 5_000;
+/** So often in a row is no coincidence, and worth telling. */
+const HOUNDED = 6;
 /** How old the other site's answer may be while it is waited for, and while nothing is. */
 const PEER_MS = 4_500;
 const PEER_AT_REST_MS = 20_000;
@@ -165,8 +167,8 @@ export class PolicyController implements Runnable {
     const outcome = await this.#act(pass, { client: this.#options.client, log }, signal);
     if (!outcome) return this.#rest(course, pass);
 
-    course.refused = outcome.failures;
     course.overtaken = outcome.again ? course.overtaken + 1 : 0;
+    course.refused = course.overtaken < HOUNDED ? outcome.failures : [...outcome.failures, ...outcome.passedBy];
     course.awaited = { written: outcome.written, since: performance.now() };
     this.#tell(key, course, pass);
     if (outcome.again) return { requeueAfter: backoffMs(course.overtaken, AGAIN) };
