@@ -312,3 +312,11 @@ test("told the same twice it says the same", () => {
 function seconds(start: string | undefined, end: string | undefined): number {
   return (Date.parse(end ?? "") - Date.parse(start ?? "")) / 1000;
 }
+
+test("a policy with more resources than a status may list still has one", () => {
+  const many = Array.from({ length: 1024 }, (_, at) => `Deployment web-${at}`);
+  const large = policy({ managedResources: named(...many), deployments: [{ name: "one-more" }] });
+  const status = report(undefined, large, plan(new SpecimenSite().observe(large)), { failures: [] }, NOW);
+  expect(status.workloadStatuses).toHaveLength(1024);
+  expect(status.conditions).toHaveLength(3);
+});

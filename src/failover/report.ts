@@ -37,6 +37,8 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
   };
 }
 
+const LONGEST = 1024;
+
 type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
 type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
@@ -55,7 +57,9 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources }: Plan,
     };
     return { name, namespace, state, ...texts, lastUpdateTime };
   };
-  const [volumes, workloads] = [resources.filter(isVolume), resources.filter((state) => !isVolume(state))];
+  // A status that is refused for its length would tell nothing at all.
+  const volumes = resources.filter(isVolume).slice(0, LONGEST);
+  const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
     volumes.map((state) => Object.assign(common(state), state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime })),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),

@@ -155,6 +155,18 @@ describe("a workload is over", () => {
   });
 });
 
+test.each([
+  ["Deployment", "ReplicaSet", "web-5d9c", "belongs to Deployment web and"],
+  ["Deployment", "ReplicaSet", "canary-5d9c", "is of ReplicaSet canary-5d9c, but the selector of Deployment web matches it too, and"],
+  ["Deployment", "Job", "web-migrate", "is of Job web-migrate, but the selector of Deployment web matches it too, and"],
+  ["StatefulSet", "StatefulSet", "web", "belongs to StatefulSet web and"],
+] as const)("whose pod a %s waits for is told truly: one of %s %s", (kind, ownerKind, owner, text) => {
+  const ownerReferences = [{ apiVersion: "apps/v1", kind: ownerKind, name: owner, uid: "1", controller: true }];
+  const site = new SpecimenSite().put(kind, deployment("web", { replicas: 0 })).put("Pod", pod("web-1", { ownerReferences }));
+  const { steps } = plan(site.observe(policy({ managedResources: named(`${kind} web`) })));
+  expect(steps.flatMap(({ waits }) => waits)[0]?.message).toContain(`Pod shop/web-1 ${text} runs on node n1`);
+});
+
 describe("autoscalers", () => {
   test("are paused after their workload, so that its count is not lost, and remembered", () => {
     const site = new SpecimenSite()

@@ -38,11 +38,18 @@ export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: nu
 export function unterminated(observed: Observed): Wait[] {
   return found(observed, KINDS).flatMap(({ resource, object }) => {
     const { items: pods, waits } = writersOf(observed, resource.namespace, object.spec.selector);
-    const why = `belongs to ${resource.kind} ${resource.name}${stallOf(object, pods)}`;
-    const left = pods.map((pod) => podWait(pod, why, observed.now));
+    const stall = stallOf(object, pods);
+    const left = pods.map((pod) => podWait(pod, `${tieOf(pod, resource)}${stall}`, observed.now));
     if (waits.length > 0 || left.length > 0) return waits.concat(left);
     return isDown(object) ? [] : [waitFor(resource, counts(resource.kind, object))];
   });
+}
+
+/** One that a selector catches though it is somebody else's is waited for as well, but whoever looks for it has to look there. */
+function tieOf({ metadata: { ownerReferences } }: Pod, { kind, name }: Managed): string {
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  const isOwn = !owner || (owner.kind === kind ? owner.name === name : owner.kind === "ReplicaSet" && owner.name.startsWith(`${name}-`));
+  return isOwn ? `belongs to ${kind} ${name}` : `is of ${owner.kind} ${owner.name}, but the selector of ${kind} ${name} matches it too,`;
 }
 
 /** Autoscalers first, so that what they know about the number counts; then the remembered number, where nobody else has brought one back. */
