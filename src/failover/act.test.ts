@@ -213,9 +213,10 @@ test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fa
   expect(writes).toEqual(["Deployment b@3 {}"]);
 });
 
+const resource = (kind: ManagedKind, state: string) => ({ resource: { kind, namespace: "shop", name: "a", field: "" }, state });
+
 test("a policy that is deleted half-way is held until it is done, but not for what no longer exists", () => {
   const deleted = { ...held, metadata: { ...held.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
-  const resource = (kind: ManagedKind, state: string) => ({ resource: { kind, namespace: "shop", name: "a", field: "" }, state });
   const running = plan("safe", step("ScaleDown", ["a"]), step("AwaitVolumes", [], { state: "Wait" }));
   const some = { ...running, resources: [resource("Deployment", "Active"), resource("VolumeReplication", "Not Found")] };
   const none = { ...running, resources: [resource("Deployment", "Not Found"), resource("VolumeReplication", "Not Found")] };

@@ -151,9 +151,9 @@ describe("a refusal", () => {
   });
 });
 
-describe("a memory that nobody can read", () => {
-  const garbled = (rest: object = {}) => ({ annotations: { "plumbline.dev/failover-prior": "{", ...rest } });
+const garbled = (rest: object = {}) => ({ annotations: { "plumbline.dev/failover-prior": "{", ...rest } });
 
+describe("a memory that nobody can read", () => {
   test("is replaced on the way to secondary, while what there is can still be seen", () => {
     const site = new SpecimenSite()
       .put("Deployment", deployment("web", { replicas: 5 }, garbled()))

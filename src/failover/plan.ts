@@ -106,7 +106,6 @@ function unreadable(observed: Observed): PolicyFailure[] {
   const named = found(observed, ["Deployment", "StatefulSet", "CronJob", "HelmRelease", "Kustomization"]).map(({ resource, object }) => ({
     kind: resource.kind,
     object,
-    field: resource.field,
     memory: recall(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
   }));
   const around = [
@@ -116,10 +115,10 @@ function unreadable(observed: Observed): PolicyFailure[] {
   ];
   return [...named, ...around]
     .filter(({ memory }) => memory.is === "unreadable")
-    .map(({ kind, object, ...rest }) => {
+    .map(({ kind, object }) => {
       const { namespace = "", name } = object.metadata;
       const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
-      return { kind, namespace, name, ...("field" in rest && { field: rest.field }), reason: "Invalid", message, class: "Permanent" };
+      return { kind, namespace, name, reason: "Invalid", message, class: "Permanent" };
     });
 }
 

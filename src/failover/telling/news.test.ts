@@ -56,21 +56,22 @@ test("a forced switch is told with its reason", () => {
   ]);
 });
 
+const seen = (...names: string[]): FailoverStatus => ({
+  volumeReplicationStatuses: [{ name: "data", namespace: "shop", state: "Secondary" }],
+  workloadStatuses: names.map((name) => ({
+    kind: "Deployment",
+    name,
+    namespace: "shop",
+    state: name === "runs" ? "Active" : "Scaled Down",
+  })),
+});
+
 test("what the policy no longer names while it is stopped is told of: nobody will start it again", () => {
-  const lists = (...names: string[]): FailoverStatus => ({
-    volumeReplicationStatuses: [{ name: "data", namespace: "shop", state: "Secondary" }],
-    workloadStatuses: names.map((name) => ({
-      kind: "Deployment",
-      name,
-      namespace: "shop",
-      state: name === "runs" ? "Active" : "Scaled Down",
-    })),
-  });
   const rest = "no longer named and left stopped; annotation plumbline.dev/failover-prior says what was there before";
-  expect(texts(lists("web", "api"), lists("api"))).toEqual([`Warning ResourceLeft: Deployment shop/web (Scaled Down) is ${rest}`]);
-  expect(texts(lists("a", "b", "c", "d", "e"), {})).toEqual([
+  expect(texts(seen("web", "api"), seen("api"))).toEqual([`Warning ResourceLeft: Deployment shop/web (Scaled Down) is ${rest}`]);
+  expect(texts(seen("a", "b", "c", "d", "e"), {})).toEqual([
     `Warning ResourceLeft: VolumeReplication shop/data (Secondary) and 5 more are ${rest}`,
   ]);
-  expect(texts(lists("api", "runs"), lists("api"))).toEqual([]);
-  expect(texts(lists("api"), lists("api", "web"))).toEqual([]);
+  expect(texts(seen("api", "runs"), seen("api"))).toEqual([]);
+  expect(texts(seen("api"), seen("api", "web"))).toEqual([]);
 });
