@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, ManagedKind, Role } from "../api/failover/failover-policy.ts";
-import { plan } from "./plan.ts";
+import { plan, tokenFacts } from "./plan.ts";
 import { shop, steps, words } from "./specimen-run.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, volume, VOLUME_CONDITIONS } from "./specimen.ts";
-import type { TokenDecision } from "./token/token.ts";
+import { decideToken, type TokenDecision } from "./token/token.ts";
 
 const KINDS: ManagedKind[] = ["Deployment", "StatefulSet", "CronJob", "VirtualService", "HelmRelease", "Kustomization"];
 
@@ -262,6 +262,19 @@ describe("with another site", () => {
     const releasing = plan(at.observe(down), { ...decision, release: { epoch: 3, state: "Released" } });
     expect(releasing.steps.at(-1)).toMatchObject({ name: "ReleaseToken", state: "Act", token: { epoch: 3, state: "Released" } });
     expect(plan(at.observe(held(down, 3, "Released")), decision).complete).toBe(true);
+  });
+
+  test("a site that was outranked before it promoted anything lets go all the same: the line may be cut before the next pass", () => {
+    const at = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "secondary"))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    const peerView = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 6, state: "Held" } } as const;
+    const own = held(up(), 4);
+    const observed = at.observe(own, { peer: peerView });
+    const token = decideToken({ policy: own, mode: "safe", ...tokenFacts(observed), peer: peerView });
+    const result = plan(observed, token);
+    expect(words(result)).toEqual([]);
+    expect(result.steps.filter(({ state }) => state === "Act").map((step) => step.token)).toEqual([{ epoch: 4, state: "Released" }]);
   });
 
   test("a site that was outranked is made a secondary first, whatever is wanted, and says so", () => {

@@ -71,7 +71,9 @@ function takeToken({ policy }: Observed, token: TokenDecision | undefined): Step
       waits: [{ kind: "FailoverPolicy", namespace, name, message: "The other site has not been asked yet" }],
     };
   }
-  if (token.take) return { ...step, state: "Act", token: token.take, waits: [] };
+  // What is let go because the other site holds more is let go at once, also where nothing has to be put down first.
+  const next = token.take ?? token.release;
+  if (next) return { ...step, state: "Act", token: next, waits: token.waits };
   return { ...step, state: token.mayWrite ? "Done" : "Wait", waits: token.mayWrite ? [] : token.waits };
 }
 
