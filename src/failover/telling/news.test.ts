@@ -75,3 +75,16 @@ test("what the policy no longer names while it is stopped is told of: nobody wil
   expect(texts(seen("api", "runs"), seen("api"))).toEqual([]);
   expect(texts(seen("api"), seen("api", "web"))).toEqual([]);
 });
+
+const withWeb = (state: string, changes: Partial<Transition> = {}): FailoverStatus => ({
+  transition: transition(changes),
+  workloadStatuses: [{ kind: "Deployment", name: "web", namespace: "shop", state }],
+});
+
+test("what somebody else starts again at a secondary is told of, since it is stopped again before anybody sees it", () => {
+  const told =
+    "Warning Drifted: Deployment shop/web was stopped and is Active again; whoever started it will go on, unless it is stopped too";
+  expect(texts(withWeb("Scaled Down"), withWeb("Active"))).toEqual([told]);
+  expect(texts(withWeb("Active"), withWeb("Scaled Down"))).toEqual([]);
+  expect(texts(withWeb("Scaled Down", { to: "primary" }), withWeb("Active", { to: "primary" }))).toEqual([]);
+});

@@ -31,7 +31,7 @@ export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus
   }
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
-  events.push(...leftNews(before, after), ...errorNews(before, after));
+  events.push(...leftNews(before, after), ...(isNew ? [] : startedNews(before, after)), ...errorNews(before, after));
   if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps };
   const seconds = secondsBetween(is.startTime, is.completionTime);
   events.push({ type: "Normal", reason: "FailoverCompleted", message: `This site is ${is.to}; the switch took ${seconds} s` });
@@ -55,6 +55,17 @@ function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): Ev
   return [{ type: "Warning", reason: "ResourceLeft", message }];
 }
 
+/** What was stopped on the way to secondary and runs again: an operator, a parent of Flux or a person does not know of the switch. */
+function startedNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  if (after.transition?.to !== "secondary") return [];
+  const stopped = new Set(resourcesOf(before).flatMap(({ resource, state }) => (STOPPED.has(state) ? resource : [])));
+  const [first, ...others] = resourcesOf(after).filter(({ resource, state }) => stopped.has(resource) && STARTED.has(state));
+  if (!first) return [];
+  const what = `${first.resource} was stopped and is ${first.state} again${others.length > 0 ? `, and ${others.length} more` : ""}`;
+  return [{ type: "Warning", reason: "Drifted", message: `${what}; whoever started it will go on, unless it is stopped too` }];
+}
+
+const STARTED = new Set(["Active", "Primary"]);
 const STOPPED = new Set(["Scaled Down", "Scaling Down", "Suspended", "Secondary", "Ignored"]);
 
 function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: FailoverStatus = {}): {
