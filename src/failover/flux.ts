@@ -25,7 +25,7 @@ const REQUESTED = "reconcile.fluxcd.io/requestedAt";
 const FORCED = "reconcile.fluxcd.io/forceAt";
 const GROUP: Record<FluxKind, string> = { Kustomization: "kustomize.toolkit.fluxcd.io", HelmRelease: "helm.toolkit.fluxcd.io" };
 
-export function suspendFlux(observed: Observed, fence: number | undefined): Finding {
+export function suspendFlux(observed: Observed, fence: string | undefined): Finding {
   const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
     const write = (annotations: Record<string, string>, spec: object, verb: string) => [
       change(observed.kindOf(resource.kind), object, { ...annotations, ...stamp(fence) }, spec, `${verb} ${called(resource.kind, object)}`),

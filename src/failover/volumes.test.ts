@@ -265,7 +265,7 @@ describe("what the token rests on", () => {
     const result = plan(site.observe(held), decision);
     expect(words(result)).toEqual(["mark VolumeReplication shop/data"]);
     for (const write of result.steps.flatMap((step) => step.writes)) site.write(write);
-    expect(site.get("VolumeReplication", "data").metadata.annotations).toEqual({ "plumbline.dev/failover-epoch": "3" });
+    expect(site.get("VolumeReplication", "data").metadata.annotations).toEqual({ "plumbline.dev/failover-epoch": "3/1" });
     expect(tokenFacts(site.observe(held)).demoted).toBe(true);
   });
 });

@@ -21,7 +21,7 @@ import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
 
 const KIND = ["VolumeReplication"] as const;
 
-export function demoteVolumes(observed: Observed, fence: number | undefined): Finding {
+export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
   const kind = observed.kindOf("VolumeReplication");
   const writes = found(observed, KIND).flatMap(({ object }) => {
     const name = called("VolumeReplication", object);
@@ -145,7 +145,7 @@ export function groupVolumes(observed: Observed): PolicyFailure[] {
 }
 
 /** Whether every volume is known to be a secondary, at the epoch that is to be released. */
-export function areDemoted(observed: Observed, fence: number | undefined): boolean {
+export function areDemoted(observed: Observed, fence: string | undefined): boolean {
   return sightings(observed, KIND).every(
     ({ look }) => "found" in look && whatLacks(look.found, "secondary") === undefined && isStamped(look.found, fence),
   );

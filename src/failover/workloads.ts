@@ -17,7 +17,7 @@ type WorkloadKind = (typeof KINDS)[number];
  * Replicas to 0, remembered. The workload comes before its autoscaler: KEDA, once paused, scales to 0 by itself, and then nobody would know from how
  * many.
  */
-export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: number | undefined): Finding {
+export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: string | undefined): Finding {
   const workloads = found(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
     const name = called(kind, object);
     const replicas = object.spec.replicas ?? 1;

@@ -9,7 +9,7 @@ import type { Wait, Write } from "../step.ts";
 const PAUSED = "autoscaling.keda.sh/paused-replicas";
 
 /** Nobody lifts what was scaled down: KEDA would, on the next of its events. */
-export function pauseAutoscalers(observed: Observed, fence: number | undefined): Finding {
+export function pauseAutoscalers(observed: Observed, fence: string | undefined): Finding {
   const { policy } = observed;
   const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
   const writes: Write[] = [];

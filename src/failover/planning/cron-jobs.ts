@@ -9,7 +9,7 @@ import type { ResourceState, Wait } from "../step.ts";
 const KIND = ["CronJob"] as const;
 
 /** No run begins any more, and those that have begun stop: a suspended Job ends its pods and goes on later. */
-export function suspendCronJobs(observed: Observed, fence: number | undefined): Finding {
+export function suspendCronJobs(observed: Observed, fence: string | undefined): Finding {
   const { policy } = observed;
   const cronJobs = found(observed, KIND).flatMap(({ object }) => {
     const name = called("CronJob", object);

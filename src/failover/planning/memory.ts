@@ -4,7 +4,7 @@ import { keyOf, type KubeObject } from "../../api/kind.ts";
 /** What an object was before a policy changed it, on the object itself: written with the first change and removed with the one that restores. */
 export const PRIOR = "plumbline.dev/failover-prior";
 
-/** The epoch under which an object was last stopped. See `fence` of a token decision. */
+/** The epoch, and the generation of the policy, under which an object was last stopped. See `fenceOf`. */
 const EPOCH = "plumbline.dev/failover-epoch";
 
 /** What is remembered, by its name in the annotation. Null: the field was not there, and is restored by removing it. */
@@ -40,13 +40,13 @@ export function rememberAnew<F extends keyof Priors>(policy: FailoverPolicy, fie
   return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 
-/** Whether the object has been written under the epoch of the release that is on its way, if there is one. */
-export function isStamped({ metadata }: KubeObject, fence: number | undefined): boolean {
-  return fence === undefined || metadata.annotations?.[EPOCH] === String(fence);
+/** Whether the object has been written on the way to the release that is to come, if there is one. */
+export function isStamped({ metadata }: KubeObject, fence: string | undefined): boolean {
+  return fence === undefined || metadata.annotations?.[EPOCH] === fence;
 }
 
-export function stamp(fence: number | undefined): Record<string, string> {
-  return fence === undefined ? {} : { [EPOCH]: String(fence) };
+export function stamp(fence: string | undefined): Record<string, string> {
+  return fence === undefined ? {} : { [EPOCH]: fence };
 }
 
 function fieldOf(text: string, field: string): unknown {

@@ -149,8 +149,9 @@ test("force that is not needed is not used", () => {
   expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: held(3) });
 });
 
-test("objects are fenced with the held epoch on the way down, and only then", () => {
-  expect(fenceOf(policy("secondary", held(4)))).toBe(4);
+test("objects are fenced with the held epoch and what asks for it on the way down, and only then", () => {
+  const { metadata, ...rest } = policy("secondary", held(4));
+  expect(fenceOf({ ...rest, metadata: { ...metadata, generation: 7 } })).toBe("4/7");
   expect([policy("secondary"), policy("secondary", released(4)), policy("primary", held(4))].map(fenceOf)).toEqual([
     undefined,
     undefined,
@@ -206,6 +207,17 @@ test.for<Modes>([SAFE, ["unsafe", "unsafe"], ["safe", "unsafe"]])(
     console.log(`${modes.join(" and ")}: ${states} states explored`);
     expect(violation).toBeUndefined();
     expect(states).toBeGreaterThan(100_000);
+  },
+);
+
+test(
+  "a site that turns back on its way down and then down again leaves no promotion behind that can come late",
+  { timeout: PATIENCE_MS },
+  () => {
+    for (const modes of [SAFE, ["unsafe", "unsafe"]] as const) {
+      const { violation } = explore(modes, { flips: 4, crashes: 1, partitions: 0, forces: 0, cut: false });
+      expect(violation).toBeUndefined();
+    }
   },
 );
 

@@ -44,11 +44,13 @@ export function decideToken(sight: TokenSight): TokenDecision {
 }
 
 /**
- * On the way to a release, the epoch under which every object that was to be promoted or restored has to be written once more before it counts as
+ * On the way to a release, the mark under which every object that was to be promoted or restored has to be written once more before it counts as
  * stopped, even if it already looks so: a write of an earlier, dead controller may still be under way to it, and only a newer resourceVersion stops that.
+ * The epoch alone is not enough: who turns back half-way and then down again has promoted under the same one in between.
  */
-export function fenceOf({ spec, status }: FailoverPolicy): number | undefined {
-  return spec.desiredState === "secondary" && status?.token?.state === "Held" ? status.token.epoch : undefined;
+export function fenceOf({ metadata, spec, status }: FailoverPolicy): string | undefined {
+  if (spec.desiredState !== "secondary" || status?.token?.state !== "Held") return undefined;
+  return `${status.token.epoch}/${metadata.generation ?? 0}`;
 }
 
 function towardsRelease(sight: TokenSight): TokenDecision {

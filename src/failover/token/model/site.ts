@@ -5,17 +5,18 @@ import { decideToken, fenceOf, type PeerView, type TokenDecision, type TokenSigh
 interface Resource {
   /** Volumes are primary; workloads run. */
   readonly on: boolean;
-  /** Written under the epoch that is held now. */
+  /** Written under the epoch that is held now, since something else was last wanted. */
   readonly fenced: boolean;
 }
 
 /** A request on its way to the site's own API server. One whose precondition no longer holds is as good as answered, so there are none of those. */
 type Flight =
   | { readonly to: "policy"; readonly token: FailoverToken }
-  | { readonly to: "volumes" | "workloads"; readonly on: boolean; readonly fence?: number };
+  | { readonly to: "volumes" | "workloads"; readonly on: boolean; readonly fence?: string };
 
 /** What one can read of a policy. */
 interface Words {
+  readonly generation: number;
   readonly wants: Role;
   readonly token?: FailoverToken;
   /** The epoch that `spec.force` names. */
@@ -51,7 +52,7 @@ const NOTHING = { read: {}, fresh: { policy: false, volumes: false, workloads: f
 
 export function siteAtRest(mode: Site["mode"], wants: Role, running: boolean): Site {
   const resource = { on: running, fenced: false };
-  return { mode, policy: { wants }, volumes: resource, workloads: resource, ...NOTHING, flights: [], orphans: [] };
+  return { mode, policy: { generation: 1, wants }, volumes: resource, workloads: resource, ...NOTHING, flights: [], orphans: [] };
 }
 
 export function isIdle({ read, flights }: Site): boolean {
@@ -115,8 +116,7 @@ function land(site: Site, flight: Flight, protocol: Protocol): Site {
     const taken = flight.token.state === "Held" ? unfenced(without) : without;
     return changed({ ...taken, policy: { ...site.policy, token: flight.token } }, "policy", protocol);
   }
-  const { token } = site.policy;
-  const fenced = token?.state === "Held" && token.epoch === flight.fence;
+  const fenced = flight.fence !== undefined && flight.fence === fenceOf(asObject(site.policy));
   return changed({ ...without, [flight.to]: { on: flight.on, fenced } }, flight.to, protocol);
 }
 
@@ -132,12 +132,13 @@ function changed(site: Site, what: Flight["to"], { preconditions }: Protocol): S
 
 export function flipped(site: Site, protocol: Protocol): Site {
   const wants = site.policy.wants === "primary" ? "secondary" : "primary";
-  return changed({ ...site, policy: { ...site.policy, wants } }, "policy", protocol);
+  return changed(unfenced({ ...site, policy: { ...site.policy, generation: site.policy.generation + 1, wants } }), "policy", protocol);
 }
 
 export function forced(site: Site, protocol: Protocol): Site {
-  const policy: Words = { ...site.policy, wants: "primary", force: site.policy.token?.epoch ?? 0 };
-  return changed({ ...site, policy }, "policy", protocol);
+  const { generation, token } = site.policy;
+  const policy: Words = { ...site.policy, generation: generation + 1, wants: "primary", force: token?.epoch ?? 0 };
+  return changed(unfenced({ ...site, policy }), "policy", protocol);
 }
 
 /** The controller dies, or gives up waiting for an answer: what it has sent may still arrive. */
@@ -151,11 +152,11 @@ export function spoken({ policy }: Site): PeerView {
   return { reachable: true, exists: true, desiredState: policy.wants, ...(policy.token ? { token: policy.token } : {}) };
 }
 
-function asObject({ wants, token, force }: Words): FailoverPolicy {
+function asObject({ generation, wants, token, force }: Words): FailoverPolicy {
   return {
     apiVersion: "crd.hahomelabs.com/v1alpha1",
     kind: "FailoverPolicy",
-    metadata: { name: "shop", namespace: "shop" },
+    metadata: { name: "shop", namespace: "shop", generation },
     spec: { desiredState: wants, ...(force === undefined ? {} : { force: { reason: "fire", epoch: force } }) },
     ...(token ? { status: { token } } : {}),
   };
@@ -163,7 +164,7 @@ function asObject({ wants, token, force }: Words): FailoverPolicy {
 
 function said(flight: Flight): string {
   if (flight.to === "policy") return `token ${flight.token.state} ${flight.token.epoch}`;
-  const under = flight.fence === undefined ? "" : ` under epoch ${flight.fence}`;
+  const under = flight.fence === undefined ? "" : ` under ${flight.fence}`;
   if (flight.to === "volumes") return flight.on ? "promotion" : `demotion${under}`;
   return flight.on ? "start" : `stop${under}`;
 }
