@@ -1,8 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
+import { managedBy, modeOf } from "../../src/failover/managed.ts";
 import { type Ended, LAUNCHER, plumbline } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
 
@@ -36,6 +40,32 @@ function transition(to: Role, generation: number): NonNullable<FailoverStatus["t
     ],
   };
 }
+
+/** Manifests in the shapes that Failover-Operator takes, the mode that each has here, and all that it names. */
+const SHAPES: readonly (readonly [file: string, mode: "safe" | "unsafe", named: string])[] = [
+  [
+    "one-list",
+    "safe",
+    "VolumeReplication/shop/data Deployment/shop/web StatefulSet/shop/db CronJob/shop/report VirtualService/shop/web HelmRelease/charts/cache Kustomization/flux-system/site",
+  ],
+  [
+    "old-lists",
+    "unsafe",
+    "VolumeReplication/shop/data VolumeReplication/storage/files VirtualService/shop/web Deployment/front/web StatefulSet/shop/db CronJob/shop/report HelmRelease/charts/cache Kustomization/flux-system/site",
+  ],
+  ["mode-on", "safe", "Deployment/shop/of-mode-on"],
+  ["mode-off", "unsafe", "Deployment/shop/of-mode-off"],
+];
+const fileOf = (shape: string) => join(import.meta.dirname, "../failover/testdata", `${shape}.yaml`);
+
+/** As Failover-Operator leaves it. */
+const THEIR_STATUS = {
+  currentState: "secondary",
+  conditions: [{ type: "FailoverReady", status: "True", reason: "FailoverComplete", message: "Done", lastTransitionTime: time(0) }],
+  volumeReplicationStatuses: [{ name: "data", state: "secondary-ro", message: "Synced", lastUpdateTime: time(0) }],
+  workloadStatus: "1/1 scaled down",
+  workloadStatuses: [{ name: "web", kind: "Deployment", state: "Scaled Down", error: "", lastUpdateTime: time(0) }],
+};
 
 const manifest = (name: string) => `---
 apiVersion: crd.hahomelabs.com/v1alpha1
@@ -76,12 +106,40 @@ describe.each(SERVERS)("on %s", (_name, start) => {
       const { generation = 0 } = metadata;
       if (spec.desiredState === to) {
         await report(name, { observedGeneration: generation, conditions: conditions("InProgress", "ScaleDown") });
-        const done = { observedGeneration: generation, conditions: conditions("Complete"), transition: transition(to, generation) };
+        const workloadStatuses = [{ kind: "Deployment" as const, name: "api", namespace, state: "Scaled Down", message: "Left at 0" }];
+        const made = { conditions: conditions("Complete"), transition: transition(to, generation) };
+        const done = { observedGeneration: generation, workloadStatuses, ...made };
         await report(name, done);
         return;
       }
     }
   }
+
+  test.each(SHAPES)(
+    "a manifest of Failover-Operator applies unchanged, and what it left in the status is no hindrance: %s",
+    async (shape, mode, all) => {
+      const file = fileOf(shape);
+      expect(await plumbline(["lint", "-f", file])).toEqual({ code: 0, stdout: "1 object, nothing wrong\n", stderr: "" });
+      expect(await server.plumbline("apply", "-f", file)).toMatchObject({ code: 0, stderr: "" });
+      const stored = await get(shape);
+      expect(stored.spec).toEqual((parse(await readFile(file, "utf8")) as FailoverPolicy).spec);
+      expect(modeOf(stored.spec)).toBe(mode);
+      const { managed, problems } = managedBy(stored);
+      expect([problems, managed.map(({ kind, namespace: where, name }) => `${kind}/${where}/${name}`).join(" ")]).toEqual([[], all]);
+
+      const path = `/apis/crd.hahomelabs.com/v1alpha1/namespaces/${namespace}/failoverpolicies/${shape}/status`;
+      const contentType = "application/merge-patch+json";
+      const query = { fieldValidation: "Strict" };
+      const written = await server.client.request<FailoverPolicy>("PATCH", path, {
+        signal,
+        body: { status: THEIR_STATUS },
+        contentType,
+        query,
+      });
+      expect(written.status).toEqual(THEIR_STATUS);
+      await policies().delete({ name: shape, namespace }, { signal });
+    },
+  );
 
   test("history tells the latest switches with their figures, of one policy and of all", async () => {
     const past = { to: "primary", mode: "unsafe", generation: 1, startTime: time(-100), outcome: "Completed" } as const;
@@ -164,6 +222,8 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
       "AwaitTermination done after 20s",
       "DemoteVolumes done after 12s",
       "FailoverPolicy shop/web is secondary, after 34s; the last copy was 12s old when writes stopped",
+      "Worth knowing:",
+      "  Deployment shop/api: Left at 0",
     ]);
     expect(await failover("switch", "web", "--to", "secondary")).toMatchObject({
       code: 0,
