@@ -13,7 +13,7 @@ export const VolumeReplication = served(external.VolumeReplication);
 export const HelmRelease = served(external.HelmRelease);
 export const Kustomization = served(external.Kustomization);
 export const VirtualService = served(external.VirtualService);
-const ScaledObject = served(external.ScaledObject);
+export const ScaledObject = served(external.ScaledObject);
 
 export const PersistentVolume = builtinKind({
   group: "",

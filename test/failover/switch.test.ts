@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ScaledObject } from "../../lab/sites/kinds.ts";
+import { HorizontalPodAutoscaler } from "../../src/api/core/horizontal-pod-autoscaler.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { reconciles } from "../../src/kube/metrics.ts";
 import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
@@ -143,6 +145,42 @@ test("in unsafe mode everything is written before anything is waited for, and ev
 
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
   expect(comparable(namespace, await app.read())).toEqual(before);
+  await controller.stop();
+});
+
+const scales = (kind: string, name: string) => ({ scaleTargetRef: { apiVersion: "apps/v1", kind, name }, minReplicas: 1, maxReplicas: 4 });
+
+test("autoscalers are paused with what they scale, and come back exactly as they were", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const [autoscalers, scaledObjects] = [site.client.resource(HorizontalPodAutoscaler), site.client.resource(ScaledObject)];
+  const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } } as object;
+  await autoscalers.create({ metadata: { name: "web", namespace }, spec: scales("Deployment", "web") }, { signal });
+  await autoscalers.create({ metadata: { name: "db", namespace }, spec: { ...scales("StatefulSet", "db"), behavior } }, { signal });
+  const triggers = [{ type: "cron", metadata: { timezone: "UTC", start: "0 6 * * *", end: "0 20 * * *", desiredReplicas: "3" } }];
+  const keda = Object.assign({ scaleTargetRef: { name: "api" } }, { triggers });
+  await scaledObjects.create({ metadata: { name: "api", namespace, annotations: { mine: "yes" } }, spec: keda }, { signal });
+  const state = async () => {
+    const [{ items: some }, { items: more }] = await Promise.all([
+      autoscalers.list({ namespace, signal }),
+      scaledObjects.list({ namespace, signal }),
+    ]);
+    return [...some, ...more].map(({ metadata: { name, annotations = {} }, spec }) => ({ name, annotations, spec }));
+  };
+  const before = await state();
+
+  const controller = new TestController({ access: site.access, namespace });
+  await app.policy({ desiredState: "secondary" });
+  await policies.complete(namespace, 1);
+  const [db, web, api] = await state();
+  expect(db).toMatchObject({ annotations: { [PRIOR]: expect.stringContaining('"selectPolicy":"Max"') as string } });
+  expect(web).toMatchObject({ annotations: { [PRIOR]: expect.stringContaining('"selectPolicy":null') as string } });
+  for (const one of [db, web]) expect(one?.spec).toMatchObject({ behavior: { scaleUp: { selectPolicy: "Disabled" } } });
+  expect(api?.annotations).toMatchObject({ mine: "yes", "autoscaling.keda.sh/paused-replicas": "0" });
+
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
+  expect(await state()).toEqual(before);
+  expect((await app.read())["Deployment/api"]?.spec["replicas"]).toBe(2);
   await controller.stop();
 });
 
