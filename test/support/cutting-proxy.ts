@@ -43,7 +43,7 @@ export class CuttingProxy {
   }
 
   cutAll(): void {
-    for (const socket of this.#open) socket.resetAndDestroy();
+    for (const socket of this.#open) cut(socket);
   }
 
   async stop(): Promise<void> {
@@ -57,7 +57,7 @@ export class CuttingProxy {
     const fate = this.calm ? undefined : FATES[Math.floor(this.#random() * FATES.length)];
     if (this.blocked || fate === "refuse") {
       if (!this.blocked) this.suffered.refuse += 1;
-      client.resetAndDestroy();
+      cut(client);
       return;
     }
     const server = connect(this.#target, "127.0.0.1");
@@ -99,11 +99,17 @@ export class CuttingProxy {
         // The last bytes go out, so that what arrives ends in the middle of something.
         client.write(chunk.subarray(0, Math.max(0, chunk.length + left)));
         if (fate === "truncate") client.end(() => server.destroy());
-        else if (fate !== "stall") client.resetAndDestroy();
+        else if (fate !== "stall") cut(client);
       }
     });
     server.on("end", () => client.end());
   }
+}
+
+/** Node cannot reset a socket in the moment in which it is being ended: it is then never closed, and its worker thread never ends. */
+function cut(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function mulberry32(seed: number): () => number {
