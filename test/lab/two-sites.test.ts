@@ -61,6 +61,30 @@ test("a site that does not reach the other one is not promoted", async () => {
   expect(await sites()).toEqual({ east: "primary primary True Held 4", west: "secondary secondary True Released 3" });
 });
 
+test("a driver that refuses is an error of the policy, and the site goes on when it is mended", async () => {
+  await lab("break", "volume-refuses", "--site", "east");
+  const moving = switchSite("east", "secondary");
+  await vi.waitFor(
+    async () => expect((await lab("status")).stdout).toContain("Completed is False (FailedToDemote): failed to demote"),
+    PATIENCE,
+  );
+  expect((await sites())["east"]).toBe("secondary mixed False Held 4");
+  await lab("mend", "volume-refuses", "--site", "east");
+  expect(await moving).toMatchObject({ code: 0, stdout: expect.stringContaining("Error VolumeError: VolumeReplication shop/data-db-0: ") });
+  expect((await sites())["east"]).toBe("secondary secondary True Released 4");
+});
+
+test("a pod that refuses to die is named with its node, and no volume is demoted before it is gone", async () => {
+  expect(await switchSite("west", "primary")).toMatchObject({ code: 0 });
+  await lab("break", "pod-refuses-to-die", "--site", "west");
+  const moving = switchSite("west", "secondary");
+  await vi.waitFor(async () => expect((await lab("status")).stdout).toContain("AwaitTermination, waiting for Pod shop/db-0\n"), PATIENCE);
+  expect((await sites())["west"]).toMatch(/^secondary (primary|mixed) False Held 5$/);
+  await lab("mend", "pod-refuses-to-die", "--site", "west");
+  expect(await moving).toMatchObject({ code: 0, stdout: expect.stringContaining("Pod shop/db-0 belongs to StatefulSet db and ") });
+  expect((await sites())["west"]).toBe("secondary secondary True Released 5");
+});
+
 test("down leaves nothing of it", async () => {
   expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is down.\n" });
   expect(existsSync(kubeconfig)).toBe(false);
