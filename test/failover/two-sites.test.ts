@@ -152,7 +152,7 @@ describe.concurrent("two sites", { timeout: 240_000 }, () => {
   );
 });
 
-/** Runs what the comment of deploy/rbac/failover-peer.yaml says, but for the namespace, and returns the kubeconfig. */
+/** Runs what the comment of deploy/rbac/failover-peer.yaml says, but for the namespace, whose name the policy has too, and returns the kubeconfig. */
 async function asWritten({ server }: FailoverSite["site"], namespace: string): Promise<string> {
   const kubectl = (await kubeBinaries(silent)).command("kubectl");
   if (!kubectl) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kubectl; unset it to use our own build");
@@ -202,7 +202,7 @@ test("deploy/rbac/failover-peer.yaml lets the other site read one policy, and th
   const namespace = "peer-rights";
   await Promise.all([namespace, "plumbline-system"].map((name) => createNamespace(admin, name, signal)));
   const spec = { desiredState: "secondary" as const };
-  for (const name of ["site", "other"]) await admin.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
+  for (const name of [namespace, "other"]) await admin.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 
   const kubeconfig = await asWritten(site, namespace);
   const stored = await admin.resource(Secret).get("failover-other-site", { namespace, signal });
@@ -210,9 +210,9 @@ test("deploy/rbac/failover-peer.yaml lets the other site read one policy, and th
   const peer = new KubeClient(await accessFromText(kubeconfig, "the Secret"), { retries: 0 });
   onTestFinished(() => peer.close());
   const policies = peer.resource(FailoverPolicy);
-  const mine = { name: "site", namespace };
+  const mine = { name: namespace, namespace };
   const ofPeer = await outcomes({
-    "read it": () => policies.get("site", { namespace, signal }),
+    "read it": () => policies.get(namespace, { namespace, signal }),
     "change it": () => policies.patch(mine, { spec: { desiredState: "primary" } }, { signal }),
     "write its token": () => policies.patchStatus(mine, { status: { token: { epoch: 9, state: "Held" } } }, { signal }),
     "delete it": () => policies.delete(mine, { signal }),
