@@ -62,12 +62,15 @@ const later: FailoverPolicy = policy(
 
 test("each step is told once when it begins to wait and once when it is done", () => {
   const now = policy({}, waiting);
+  const writing = structuredClone(now);
+  for (const step of writing.status?.transition?.steps ?? []) if (step.state === "Waiting") step.state = "Running";
   expect(news(undefined, now, asked, NOW)).toEqual([
     "SuspendFlux done after 0s",
     "ScaleDown done after 2s",
     "AwaitTermination waits: Pod shop/db-0 belongs to StatefulSet db and is terminating (and 2 more), for 38s",
   ]);
   expect(news(now, now, asked, NOW + 5000)).toEqual([]);
+  expect(news(writing, now, asked, NOW)).toEqual([]);
   expect(news(now, later, asked, NOW)).toEqual([
     "AwaitTermination done after 35s",
     "Error VolumeError: VolumeReplication data: FailedToDemote",

@@ -99,9 +99,9 @@ function stepText(step: TransitionStep, now: number): string {
   return step.waitingFor ? `waits: ${waitText(step, now)}` : "";
 }
 
-/** Without the times, which move by themselves. */
+/** Without the times, which move by themselves, and without whether it also writes while it waits. */
 function fingerprint({ state, waitingFor }: TransitionStep): string {
-  return JSON.stringify([state, waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
+  return JSON.stringify([state === "Done", waitingFor?.kind, waitingFor?.namespace, waitingFor?.name, waitingFor?.message]);
 }
 
 /** `AwaitTermination waits: Pod shop/db-0 ...`, for whoever stops watching. */
