@@ -5,6 +5,7 @@ import {
   called,
   change,
   found,
+  mark,
   sightings,
   suspendState,
   unfoundState,
@@ -13,7 +14,7 @@ import {
   type Finding,
   type Sighting,
 } from "./planning/looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
+import { PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { ResourceState, Wait } from "./step.ts";
 
@@ -27,13 +28,11 @@ const GROUP: Record<FluxKind, string> = { Kustomization: "kustomize.toolkit.flux
 
 export function suspendFlux(observed: Observed, fence: string | undefined): Finding {
   const writes = found(observed, KINDS).flatMap(({ resource, object }) => {
-    const write = (annotations: Record<string, string>, spec: object, verb: string) => [
-      change(observed.kindOf(resource.kind), object, { ...annotations, ...stamp(fence) }, spec, `${verb} ${called(resource.kind, object)}`),
-    ];
-    if (object.spec.suspend !== true) {
-      return write(remember(observed.policy, object, "suspend", object.spec.suspend ?? null), { suspend: true }, "suspend");
-    }
-    return isStamped(object, fence) ? [] : write({}, {}, "mark");
+    const kind = observed.kindOf(resource.kind);
+    const name = called(resource.kind, object);
+    if (object.spec.suspend === true) return mark(kind, object, fence, name);
+    const annotations = { ...remember(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence) };
+    return [change(kind, object, annotations, { suspend: true }, `suspend ${name}`)];
   });
   return { writes, waits: unseen(observed, KINDS) };
 }

@@ -7,6 +7,7 @@ import {
   found,
   grouped,
   listed,
+  mark,
   perObserved,
   sightings,
   unfoundState,
@@ -25,7 +26,7 @@ export function demoteVolumes(observed: Observed, fence: string | undefined): Fi
   const kind = observed.kindOf("VolumeReplication");
   const writes = found(observed, KIND).flatMap(({ object }) => {
     const name = called("VolumeReplication", object);
-    if (asked(object) === "secondary") return isStamped(object, fence) ? [] : [change(kind, object, stamp(fence), {}, `mark ${name}`)];
+    if (asked(object) === "secondary") return mark(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
     const annotations = { ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null), ...stamp(fence) };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];

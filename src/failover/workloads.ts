@@ -4,8 +4,8 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { Role } from "../api/failover/failover-policy.ts";
 import { pauseAutoscalers, resumeAutoscalers } from "./planning/autoscalers.ts";
 import { isThrough, ownersInFlux } from "./flux.ts";
-import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting } from "./planning/looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
+import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting, mark } from "./planning/looking.ts";
+import { PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOf } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
@@ -21,7 +21,7 @@ export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: st
   const workloads = found(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
     const name = called(kind, object);
     const replicas = object.spec.replicas ?? 1;
-    if (replicas === 0) return isStamped(object, fence) ? [] : [change(observed.kindOf(kind), object, stamp(fence), {}, `mark ${name}`)];
+    if (replicas === 0) return mark(observed.kindOf(kind), object, fence, name);
     const annotations = { ...remember(observed.policy, object, "replicas", replicas), ...stamp(fence) };
     return [change(observed.kindOf(kind), object, annotations, { replicas: 0 }, `scale ${name} from ${replicas} to 0`)];
   });

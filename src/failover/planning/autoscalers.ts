@@ -1,8 +1,8 @@
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../external.ts";
-import { called, change, found, listed, namespacesOf, type Finding } from "./looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import { called, change, found, listed, mark, namespacesOf, type Finding } from "./looking.ts";
+import { PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Managed, Observed } from "../observed.ts";
 import type { Wait, Write } from "../step.ts";
 
@@ -22,8 +22,8 @@ export function pauseAutoscalers(observed: Observed, fence: string | undefined):
       // Once paused, KEDA scales to 0 by itself, and nobody would know from how many.
       const target = targetOf(observed, scaled);
       writes.push(target ? { ...pause, after: target } : pause);
-    } else if (!isStamped(scaled, fence)) {
-      writes.push(change(kind, scaled, stamp(fence), {}, `mark ${called("ScaledObject", scaled)}`));
+    } else {
+      writes.push(...mark(kind, scaled, fence, called("ScaledObject", scaled)));
     }
   }
   for (const autoscaler of autoscalers) {
@@ -34,8 +34,8 @@ export function pauseAutoscalers(observed: Observed, fence: string | undefined):
       const annotations = { ...remember(policy, autoscaler, "selectPolicy", selectPolicy), ...stamp(fence) };
       const spec = { behavior: { scaleUp: { selectPolicy: "Disabled" } } };
       writes.push(change(HorizontalPodAutoscaler, autoscaler, annotations, spec, `pause ${called("HorizontalPodAutoscaler", autoscaler)}`));
-    } else if (!isStamped(autoscaler, fence)) {
-      writes.push(change(HorizontalPodAutoscaler, autoscaler, stamp(fence), {}, `mark ${called("HorizontalPodAutoscaler", autoscaler)}`));
+    } else {
+      writes.push(...mark(HorizontalPodAutoscaler, autoscaler, fence, called("HorizontalPodAutoscaler", autoscaler)));
     }
   }
   return { writes, waits };

@@ -1,7 +1,19 @@
 import { Job } from "../../api/core/job.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
-import { called, change, found, listed, namespacesOf, sightings, suspendState, unfoundState, unseen, type Finding } from "./looking.ts";
-import { isStamped, PRIOR, recall, remember, stamp } from "./memory.ts";
+import {
+  called,
+  change,
+  found,
+  listed,
+  mark,
+  namespacesOf,
+  sightings,
+  suspendState,
+  unfoundState,
+  unseen,
+  type Finding,
+} from "./looking.ts";
+import { PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Observed } from "../observed.ts";
 import { allWriters, podWait } from "./pods.ts";
 import type { ResourceState, Wait } from "../step.ts";
@@ -13,15 +25,13 @@ export function suspendCronJobs(observed: Observed, fence: string | undefined): 
   const { policy } = observed;
   const cronJobs = found(observed, KIND).flatMap(({ object }) => {
     const name = called("CronJob", object);
-    if (object.spec.suspend === true) {
-      return isStamped(object, fence) ? [] : [change(observed.kindOf("CronJob"), object, stamp(fence), {}, `mark ${name}`)];
-    }
+    if (object.spec.suspend === true) return mark(observed.kindOf("CronJob"), object, fence, name);
     const annotations = { ...remember(policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence) };
     return [change(observed.kindOf("CronJob"), object, annotations, { suspend: true }, `suspend ${name}`)];
   });
   const { items, waits } = jobsOf(observed);
   const jobs = items.filter(isUnfinished).flatMap((job) => {
-    if (job.spec.suspend === true) return isStamped(job, fence) ? [] : [change(Job, job, stamp(fence), {}, `mark ${called("Job", job)}`)];
+    if (job.spec.suspend === true) return mark(Job, job, fence, called("Job", job));
     const annotations = { ...remember(policy, job, "suspend", job.spec.suspend ?? null), ...stamp(fence) };
     return [change(Job, job, annotations, { suspend: true }, `suspend ${called("Job", job)}, a run of CronJob ${cronJobOf(job)}`)];
   });

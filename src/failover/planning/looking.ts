@@ -1,6 +1,6 @@
 import type { ManagedKind, Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { PRIOR } from "./memory.ts";
+import { isStamped, PRIOR, stamp } from "./memory.ts";
 import type { Look, Managed, ManagedObjects, Observed } from "../observed.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "../step.ts";
 
@@ -99,6 +99,11 @@ export function change(
     ...(Object.keys(spec).length > 0 && { spec }),
   };
   return { kind, object, patch, words };
+}
+
+/** The mark of what was stopped already, where it has to carry one and does not yet. */
+export function mark(kind: Kind | undefined, object: KubeObject, fence: string | undefined, name: string): Write[] {
+  return isStamped(object, fence) ? [] : [change(kind, object, stamp(fence), {}, `mark ${name}`)];
 }
 
 /** What is wrong with a resource that was not found. */
