@@ -275,6 +275,7 @@ test("a namespace that cannot be read holds up the meshes that name it and no ot
     await wait(10_000);
     expect(stage.said()).toBe("20 1 20 Complete: Every check that is wanted exists");
     expect(stage.said("far")).toBe("0 0 0 Unreadable: Namespace far cannot be read; the checks stay as they are");
+    expect(stage.reports.get(`${SYSTEM}/far`)?.conditions).toMatchObject([{ type: "Ready", status: "Unknown" }]);
     const old = stage.checks.get(`${SYSTEM}/old`);
     expect([old?.metadata.annotations?.[retiredMark], old && stage.controller.wants(old)]).toEqual([undefined, true]);
     stage.closed.clear();
