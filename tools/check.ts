@@ -17,6 +17,7 @@ export async function run(): Promise<number> {
     format: () => command("oxfmt", "--check", "."),
     lint: () => command("oxlint", "--type-aware", "."),
     types: () => command("tsc", "-p", "tsconfig.json"),
+    "types of the page": () => command("tsc", "-p", "src/web/ui/tsconfig.json"),
     "unused code": () => command("knip"),
     "import directions": async () => lines(importComplaints(ROOT, await trackedFiles("src"))),
     "generated files": async () => lines((await staleFiles(ROOT)).map((path) => `${path} is stale: run ./plumbline generate`)),
@@ -53,7 +54,7 @@ async function readLock(): Promise<Lock> {
 
 async function trackedFiles(directory: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)("git", ["ls-files", "--cached", "--others", "--exclude-standard", directory], { cwd: ROOT });
-  return stdout.split("\n").filter((file) => file.endsWith(".ts"));
+  return stdout.split("\n").filter((file) => /\.tsx?$/.test(file));
 }
 
 /** Only where Go is at hand: the check needs no Go to say what it says of TypeScript. */
