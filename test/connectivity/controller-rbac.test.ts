@@ -7,10 +7,9 @@ import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { retiredMark } from "../../src/connectivity/marks.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { applyRights, refusals } from "../support/rights.ts";
-import { eventually, MeshedCluster, SYSTEM } from "./fixtures/meshed-cluster.ts";
+import { accessOf, installIdentities, refusals } from "../support/identities.ts";
+import { eventually, MeshedCluster } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();
 let cluster: MeshedCluster;
@@ -18,16 +17,13 @@ let restricted: () => KubeClient;
 
 beforeAll(async () => {
   cluster = await MeshedCluster.start("connectivity-rbac", "shop", "metallb-system");
-  await applyRights(cluster.client, ["router-controller", "connectivity-controller", "failover-controller"], signal);
-  const path = `/api/v1/namespaces/${SYSTEM}/serviceaccounts/plumbline-controller/token`;
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
-  const { url, caPem: ca } = cluster.api.server;
-  restricted = () => new KubeClient(fixedAccess(url, { ca, token: status.token }), { userAgent: "restricted" });
+  await installIdentities(cluster.client);
+  const access = await accessOf(cluster.client, "controller");
+  restricted = () => new KubeClient(access, { userAgent: "restricted" });
 });
 afterAll(() => cluster.stop());
 
-test("with the rights of deploy/rbac the controller makes, retires and marks checks, and is refused nothing", async () => {
+test("with the rights of the chart the controller makes, retires and marks checks, and is refused nothing", async () => {
   const before = await refusals();
   const controller = cluster.controller({ client: restricted(), silenceMs: 3_000 });
   await cluster.node("n1", "192.0.2.1");

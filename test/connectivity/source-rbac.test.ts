@@ -21,12 +21,12 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { applyRights, refusals } from "../support/rights.ts";
+import { applyRights, installIdentities, refusals, tokenOf } from "../support/identities.ts";
 import { Listener } from "./fixtures/listener.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
-import { tokenOf, writeKubeconfig } from "./fixtures/token.ts";
+import { writeKubeconfig } from "./fixtures/kubeconfig.ts";
 
-// The rights of deploy/rbac and deploy/p2pnc, and the admission policies that keep sources to their own checks.
+// The rights of the chart and deploy/p2pnc, and the admission policies that keep sources to their own checks.
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -48,7 +48,8 @@ beforeAll(async () => {
   await account("shop", "web");
   await account("shop", "operator");
   await account("kube-system", "default");
-  await applyRights(admin, ["connectivity-agent", "connectivity-source", "../p2pnc/role", "../p2pnc/prune-role"], signal);
+  await installIdentities(admin);
+  for (const name of ["role", "prune-role"]) await applyRights(admin, `p2pnc/${name}.yaml`);
   for (const name of ["web-1", "web-2"]) {
     const spec = { serviceAccountName: "web", nodeName: "worker0", containers: [{ name: "web", image: "example.com/web:1" }] };
     await admin.resource(Pod).create({ metadata: { name, namespace: "shop" }, spec }, { signal });
@@ -118,7 +119,7 @@ function leaseOf(pod: string) {
 }
 
 describe("an agent", () => {
-  test("with the rights of deploy/rbac it makes the checks of its node, and is refused nothing", async () => {
+  test("with the rights of the chart it makes the checks of its node, and is refused nothing", async () => {
     await check("mine", own, "worker0", { node: "worker0" });
     await check("theirs", own, "worker1", { node: "worker1" });
     const before = await refusals();

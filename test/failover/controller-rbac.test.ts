@@ -2,14 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Event } from "../../src/api/core/event.ts";
-import { Namespace } from "../../src/api/core/namespace.ts";
 import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
 import { addFailover } from "../../src/failover/controller.ts";
-import { type ClusterAccess, fixedAccess } from "../../src/kube/client/access.ts";
+import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
@@ -17,7 +16,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-import { applyRights, refusals } from "../support/rights.ts";
+import { accessOf, installIdentities, refusals } from "../support/identities.ts";
 
 interface ClusterRole extends KubeObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
@@ -37,14 +36,8 @@ let restricted: ClusterAccess;
 
 beforeAll(async () => {
   site = await failoverSite("failover-rbac");
-  for (const name of ["plumbline-system", "openperouter-system"])
-    await site.client.resource(Namespace).create({ metadata: { name } }, { signal });
-  await applyRights(site.client, ["router-controller", "failover-controller"], signal);
-  const path = "/api/v1/namespaces/plumbline-system/serviceaccounts/plumbline-controller/token";
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const { status } = await site.client.request<{ status: { token: string } }>("POST", path, { body, signal });
-  const { url, caPem: ca } = site.site.server;
-  restricted = fixedAccess(url, { ca, token: status.token });
+  await installIdentities(site.client);
+  restricted = await accessOf(site.client, "controller");
   policies = new PolicyWatch(site.client);
 });
 afterAll(async () => {
@@ -52,7 +45,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-test("with the rights of deploy/rbac a site is switched both ways, and the controller is refused nothing", async () => {
+test("with the rights of the chart a site is switched both ways, and the controller is refused nothing", async () => {
   const app = await site.application();
   const { namespace } = app;
   const log = createLog({ level: "silent" });

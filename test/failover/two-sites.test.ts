@@ -152,14 +152,11 @@ describe.concurrent("two sites", { timeout: 240_000 }, () => {
   );
 });
 
-/** Runs what the comment of deploy/rbac/failover-peer.yaml says, but for the namespace, whose name the policy has too, and returns the kubeconfig. */
+/** Runs what the comment of deploy/failover/peer.yaml says, but for the namespace, whose name the policy has too, and returns the kubeconfig. */
 async function asWritten({ server }: FailoverSite["site"], namespace: string): Promise<string> {
   const kubectl = (await kubeBinaries(silent)).command("kubectl");
   if (!kubectl) throw new Error("The binaries in KUBEBUILDER_ASSETS bring no kubectl; unset it to use our own build");
-  const text = (await readFile(join(import.meta.dirname, "../../deploy/rbac/failover-peer.yaml"), "utf8")).replaceAll(
-    /\bshop\b/g,
-    namespace,
-  );
+  const text = (await readFile(join(import.meta.dirname, "../../deploy/failover/peer.yaml"), "utf8")).replaceAll(/\bshop\b/g, namespace);
   const said = [...text.matchAll(/^# {3}(\S.*)$/gm)].map(([, line = ""]) => line);
   const directory = await mkdtemp(join(tmpdir(), "failover-peer-"));
   try {
@@ -195,7 +192,7 @@ async function outcomes(tries: Record<string, () => Promise<unknown>>): Promise<
   return came;
 }
 
-test("deploy/rbac/failover-peer.yaml lets the other site read one policy, and the controller one Secret, and no more", async ({
+test("deploy/failover/peer.yaml lets the other site read one policy, and the controller one Secret, and no more", async ({
   onTestFinished,
 }) => {
   const { client: admin, site, access } = sites[0];

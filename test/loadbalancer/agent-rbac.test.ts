@@ -21,7 +21,6 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
@@ -33,9 +32,9 @@ import { addSpeaker } from "../../src/loadbalancer/agent.ts";
 import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/refusals.ts";
 import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { applyRights, refusals } from "../support/rights.ts";
+import { accessOf, installIdentities, refusals } from "../support/identities.ts";
 
-// The rights of deploy/rbac, and the admission policy that keeps an agent to its own node.
+// The rights of the chart, and the admission policy that keeps an agent to its own node.
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -54,7 +53,7 @@ beforeAll(async () => {
   await installCrds(admin, CUSTOM_KINDS, signal);
   for (const name of [own, metallb, "shop"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
-  await applyRights(admin, ["loadbalancer-agent"], signal);
+  await installIdentities(admin);
   for (const name of ["tor", "other"]) {
     const data = { password: btoa("s3cret"), username: "" };
     await admin.resource(Secret).create({ metadata: { name, namespace: metallb }, type: "kubernetes.io/basic-auth", data }, { signal });
@@ -74,12 +73,7 @@ afterAll(async () => {
 
 /** Speaks as the agent of this node, or as one whose token says nothing of a node. */
 async function agentOf(node?: string): Promise<KubeClient> {
-  const uid = node === undefined ? undefined : (await admin.resource(Node).get(node, { signal })).metadata.uid;
-  const spec = uid === undefined ? {} : { boundObjectRef: { apiVersion: "v1", kind: "Node", name: node, uid } };
-  const path = `/api/v1/namespaces/${own}/serviceaccounts/plumbline-agent/token`;
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec };
-  const { status } = await admin.request<{ status: { token: string } }>("POST", path, { body, signal });
-  return new KubeClient(fixedAccess(api.server.url, { ca: api.server.caPem, token: status.token }));
+  return new KubeClient(await accessOf(admin, node === undefined ? "agent of no node" : { agentOf: node }));
 }
 
 /** The agent of worker0, whose FRR and kernel take everything. */
@@ -130,7 +124,7 @@ const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation,
 const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object, namespace = metallb) =>
   admin.resource(kind).create({ metadata: { name, namespace }, spec } as never, { signal });
 
-test("with the rights of deploy/rbac the agent does all of its work, and is refused nothing", async () => {
+test("with the rights of the chart the agent does all of its work, and is refused nothing", async () => {
   const before = await refusals();
   await startAgent();
   const peer = { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.1", passwordSecret: { name: "tor" } };

@@ -8,11 +8,10 @@ import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts
 import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
-import { applyRights, refusals } from "../support/rights.ts";
+import { accessOf, installIdentities, refusals } from "../support/identities.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -21,20 +20,13 @@ let restricted: () => KubeClient;
 
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-controller-rbac");
-  await applyRights(
-    cluster.client,
-    ["router-controller", "loadbalancer-controller", "connectivity-controller", "failover-controller"],
-    signal,
-  );
-  const path = `/api/v1/namespaces/${own}/serviceaccounts/plumbline-controller/token`;
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
-  const { url, caPem: ca } = cluster.api.server;
-  restricted = () => new KubeClient(fixedAccess(url, { ca, token: status.token }), { userAgent: "restricted" });
+  await installIdentities(cluster.client);
+  const access = await accessOf(cluster.client, "controller");
+  restricted = () => new KubeClient(access, { userAgent: "restricted" });
 });
 afterAll(() => cluster.stop());
 
-test("with the rights of deploy/rbac the controller does all of its work, and is refused nothing", async () => {
+test("with the rights of the chart the controller does all of its work, and is refused nothing", async () => {
   const before = await refusals();
   const admin = cluster.client;
   await admin.resource(Node).create({ metadata: { name: "mute" } }, { signal });

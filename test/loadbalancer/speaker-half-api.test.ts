@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Node } from "../../src/api/core/node.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
@@ -7,9 +6,9 @@ import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
-import { type ClusterAccess, fixedAccess } from "../../src/kube/client/access.ts";
-import { applyRights } from "../support/rights.ts";
-import { eventually, METALLB, OWN, SpeakerCluster } from "../support/speaker-cluster.ts";
+import type { ClusterAccess } from "../../src/kube/client/access.ts";
+import { accessOf, installIdentities } from "../support/identities.ts";
+import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // A machine that is started anew while its agent may read all but one kind: nothing can be decided, and what was live last goes on.
 
@@ -23,8 +22,8 @@ let agent: ClusterAccess;
 beforeAll(async () => {
   cluster = await SpeakerCluster.start("lb-half-api", 1);
   await cluster.greet();
-  await applyRights(cluster.client, ["loadbalancer-agent"], signal);
-  agent = await agentOf("worker0");
+  await installIdentities(cluster.client);
+  agent = await accessOf(cluster.client, { agentOf: "worker0" });
   await cluster.create(BGPPeer, "tor", { myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s" });
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24", "192.168.50.128/25"] });
   await cluster.create(BGPAdvertisement, "ad");
@@ -34,15 +33,6 @@ beforeAll(async () => {
   cluster.node(0).startAgent({ as: agent });
 });
 afterAll(() => cluster.stop());
-
-async function agentOf(node: string): Promise<ClusterAccess> {
-  const { uid } = (await cluster.client.resource(Node).get(node, { signal })).metadata;
-  const path = `/api/v1/namespaces/${OWN}/serviceaccounts/plumbline-agent/token`;
-  const spec = { boundObjectRef: { apiVersion: "v1", kind: "Node", name: node, uid } };
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec };
-  const { status } = await cluster.client.request<{ status: { token: string } }>("POST", path, { body, signal });
-  return fixedAccess(cluster.api.server.url, { ca: cluster.api.server.caPem, token: status.token });
-}
 
 const node = () => cluster.node(0);
 const holds = async (ip: string) => (await node().ip("-o", "addr", "show")).includes(`${ip}/32`);

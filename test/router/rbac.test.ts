@@ -11,7 +11,6 @@ import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { addControllerParts } from "../../src/cli/controller-parts.ts";
 import { addWebhooks } from "../../src/cli/webhooks.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { EventRecorder } from "../../src/kube/events.ts";
@@ -22,7 +21,7 @@ import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addRouter } from "../../src/router/controller.ts";
 import type { NodeRouter } from "../../src/router/node-router.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { applyRights, refusals } from "../support/rights.ts";
+import { accessOf, installIdentities, type Program, refusals } from "../support/identities.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -39,11 +38,7 @@ beforeAll(async () => {
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
   for (const name of [own, routers, metallb, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
-  await applyRights(
-    admin,
-    ["router-agent", "router-controller", "loadbalancer-controller", "connectivity-controller", "failover-controller"],
-    signal,
-  );
+  await installIdentities(admin);
   await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
 });
@@ -53,12 +48,9 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Speaks as this ServiceAccount. */
-async function clientOf(account: string): Promise<KubeClient> {
-  const path = `/api/v1/namespaces/${own}/serviceaccounts/${account}/token`;
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const { status } = await admin.request<{ status: { token: string } }>("POST", path, { body, signal });
-  return new KubeClient(fixedAccess(api.server.url, { ca: api.server.caPem, token: status.token }), { userAgent: account });
+/** Speaks as this program. */
+async function clientOf(program: Program): Promise<KubeClient> {
+  return new KubeClient(await accessOf(admin, program));
 }
 
 function start(manager: Manager): void {
@@ -72,7 +64,7 @@ function start(manager: Manager): void {
 
 /** The agent of worker-1, with a router that fails to set up whatever L2VNI there is. */
 async function startAgent(): Promise<void> {
-  const client = await clientOf("plumbline-agent");
+  const client = await clientOf({ agentOf: "worker-1" });
   const node = "worker-1";
   const manager = new Manager({ client, log });
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
@@ -112,7 +104,7 @@ async function startAgent(): Promise<void> {
 }
 
 async function startController(): Promise<void> {
-  const client = await clientOf("plumbline-controller");
+  const client = await clientOf("controller");
   const leader = new LeaderElector({ client, namespace: own, name: "plumbline-controller", identity: "test", log });
   const manager = new Manager({ client, log, leader });
   addWebhooks({ manager, client, log, namespace: own, metallbNamespace: metallb, host: "127.0.0.1", port: 0 });
@@ -133,7 +125,7 @@ async function startController(): Promise<void> {
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const statuses = () => admin.resource(RouterNodeConfigurationStatus);
 
-test("with the rights of deploy/rbac, agent and controller do all of their work, and are refused nothing", async () => {
+test("with the rights of the chart, agent and controller do all of their work, and are refused nothing", async () => {
   const before = await refusals();
   await startController();
   await startAgent();
@@ -172,7 +164,7 @@ describe("what they may not", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
 
   test("the agent removes no status, changes no configuration, no Node and no Pod, and reads no Secret of others", async () => {
-    const client = await clientOf("plumbline-agent");
+    const client = await clientOf({ agentOf: "worker-1" });
     const worker = { name: "worker-1", namespace: routers };
     const web = { name: "web", namespace: routers };
     const tries = [
@@ -196,7 +188,7 @@ describe("what they may not", () => {
   });
 
   test("the controller changes no configuration, only what is recorded with it, and reads no Secret of the routers", async () => {
-    const client = await clientOf("plumbline-controller");
+    const client = await clientOf("controller");
     const web = { name: "web", namespace: routers };
     const tries = [
       () => client.resource(L2VNI).patch(web, { spec: { vni: 111 } }, { signal }),
