@@ -1,0 +1,20 @@
+import { EndpointSlice } from "../api/core/endpoint-slice.ts";
+import { Node } from "../api/core/node.ts";
+import { Service } from "../api/core/service.ts";
+import type { Kind } from "../api/kind.ts";
+import { CUSTOM_KINDS } from "../api/kinds.ts";
+import type { Explainer } from "../api/standing.ts";
+
+/** Where configuration counts. */
+export interface Places {
+  readonly routerNamespace: string;
+  readonly metallbNamespace: string;
+}
+
+/** What the graph is made of: the objects that speak, and those that are looked at. */
+export const EXPLAINED_KINDS: readonly Kind[] = [...CUSTOM_KINDS, Node, Service, EndpointSlice];
+
+/** All that the domains have to say. */
+export function explainersOf(_places: Places): readonly Explainer[] {
+  return [];
+}
