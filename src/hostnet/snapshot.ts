@@ -28,6 +28,8 @@ export interface Link {
   readonly mtu: number;
   readonly mac: string;
   readonly up: boolean;
+  /** It is up, and its other end is not. */
+  readonly noCarrier?: true;
   readonly addresses: readonly LinkAddress[];
   readonly addrGenMode?: string;
   readonly vxlan?: {
@@ -134,6 +136,7 @@ function parseLink(printed: PrintedLink, addrGenMode = printed.inet6_addr_gen_mo
     mtu: printed.mtu,
     mac: printed.address ?? "",
     up: printed.flags.includes("UP"),
+    ...(printed.flags.includes("NO-CARRIER") && { noCarrier: true }),
     addresses: (printed.addr_info ?? []).flatMap(parseAddress),
     ...(addrGenMode !== undefined && { addrGenMode }),
     ...(type === "vxlan" && { vxlan: parseVxlan(own) }),

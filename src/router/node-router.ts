@@ -20,10 +20,11 @@ import type { Daemons } from "./acting/ground.ts";
 import { lastPlan } from "./memory/last-plan.ts";
 import { MissedAddresses } from "./acting/missed-addresses.ts";
 import { lookAt, observe, rememberNics } from "./observing/observe.ts";
+import { underlayLinks } from "./observing/underlay-links.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
-import type { Outcome } from "./report.ts";
+import type { LinkReport, Outcome } from "./report.ts";
 import { type Refusals, refusalsAfter } from "./acting/refusals.ts";
 import { type RouterState, StateFile } from "./memory/state.ts";
 
@@ -89,6 +90,7 @@ export class NodeRouter {
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = new MissedAddresses();
+  #links: readonly LinkReport[] = [];
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
   constructor(options: NodeRouterOptions) {
@@ -127,7 +129,9 @@ export class NodeRouter {
       if (!done.stopped) this.#refusals = refusalsAfter(this.#refusals, planned, done, state.lastGood);
       const stateLost = this.#stateLost;
       this.#stateLost = undefined;
-      return { outcome: outcomeOf(planned, state, done), done, ...(stateLost !== undefined && { stateLost }) };
+      this.#links = underlayLinks(state.lastGood, kernel.have, this.#links, new Date());
+      const outcome = { ...outcomeOf(planned, state, done), links: this.#links };
+      return { outcome, done, ...(stateLost !== undefined && { stateLost }) };
     } catch (error) {
       signal.throwIfAborted();
       if (isKubeError(error)) throw error;

@@ -7,6 +7,7 @@ import type { RouterKind } from "./step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 export type SessionReport = NonNullable<Status["sessions"]>[number];
+export type LinkReport = NonNullable<Status["links"]>[number];
 export type VniReport = NonNullable<Status["vnis"]>[number];
 type FailedResource = NonNullable<Status["failedResources"]>[number];
 type ResourceReport = NonNullable<Status["resources"]>[number];
@@ -24,6 +25,8 @@ export interface Outcome {
   readonly stopped?: Failure;
   /** Why the router cannot be spoken to at all. */
   readonly unavailable?: string;
+  /** The interfaces that the Underlay stands on; missing where they could not be looked at. */
+  readonly links?: readonly LinkReport[];
 }
 
 /** What the router says of itself; undefined while it does not answer. */
@@ -53,6 +56,7 @@ export function report(outcome: Outcome, spoken: Spoken | undefined): StatusRepo
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
     ...(sessions.length > 0 && { sessions }),
+    ...(outcome.links && outcome.links.length > 0 && { links: [...outcome.links] }),
     ...(vnis.length > 0 && { vnis }),
   };
 }

@@ -49,6 +49,17 @@ const session = s.object(
   { doc: "A BGP session of the router on this node." },
 );
 
+const link = s.object(
+  {
+    name: s.string({ doc: "The name of the interface.", minLength: 1, maxLength: 64 }),
+    state: s.enum(["Up", "NoCarrier", "Down", "Missing"], {
+      doc: "Up: it works. NoCarrier: the other end is down or not plugged in. Down: someone has switched it off on this node. Missing: it is not there.",
+    }),
+    since: s.optional(s.time({ doc: "Since when it is in this state, as far as the agent has seen." })),
+  },
+  { doc: "An interface of the Underlay." },
+);
+
 const vni = s.object(
   {
     vni: s.int({ doc: "The VXLAN network identifier.", minimum: 1, maximum: 16_777_215 }),
@@ -111,6 +122,7 @@ export const RouterNodeConfigurationStatus = defineKind({
         }),
       ),
       sessions: s.optional(s.listMap(["vrf", "neighbor"], session, { doc: "The router's BGP sessions.", maxItems: 4096 })),
+      links: s.optional(s.listMap(["name"], link, { doc: "The interfaces that the Underlay stands on.", maxItems: 256 })),
       vnis: s.optional(
         s.listMap(["vni"], vni, {
           doc: "The VNIs that are set up on this node. Where there are very many, not all of them.",
