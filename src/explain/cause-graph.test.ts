@@ -186,3 +186,19 @@ function told(graph: CauseGraph): unknown {
   const verdicts = [...graph.verdicts()].sort((one, other) => (one.id < other.id ? -1 : 1));
   return { verdicts, causes: graph.causes(), why: verdicts.map(({ id }) => graph.why(id)) };
 }
+
+test("who asks what was touched hears of everything whose verdict is another, also by what it needs, and of nothing else", () => {
+  const graph = graphOf(part("top", "Healthy", needs("bottom")), part("bottom", "Healthy"), part("other", "Healthy"));
+  expect([...graph.touched().keys()].sort()).toEqual(["Part/bottom", "Part/other", "Part/top"]);
+  graph.put(Part, part("bottom", "Down"));
+  expect([...graph.touched()].map(([id, verdict]) => [id, verdict?.health])).toEqual([
+    ["Part/bottom", "Down"],
+    ["Part/top", "Down"],
+  ]);
+  graph.drop(Part, "bottom");
+  expect([...graph.touched()].map(([id, verdict]) => [id, verdict?.health])).toEqual([
+    ["Part/bottom", undefined],
+    ["Part/top", "Healthy"],
+  ]);
+  expect([...graph.touched()]).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
-import type { Explainer, Health, Standing } from "../api/standing.ts";
+import { type Explainer, type Health, idOf, type Standing } from "../api/standing.ts";
 import type { Answer, Cause, Step, Verdict } from "./answer.ts";
 import { rankedCauses, unwellNeeds, verdictOn } from "./causes.ts";
 import { healthFlow } from "./health-flow.ts";
@@ -30,7 +30,8 @@ export class CauseGraph {
   readonly #lookedAtBy = new Map<Look, Set<string>>();
   readonly #speakers = new Map<string, Speaker>();
   readonly #stale = new Set<string>();
-  #flow: ReadonlyMap<string, Health> | undefined;
+  readonly #touched = new Set<string>();
+  #flow: ReadonlyMap<string, Health> = new Map();
   #causes: ReadonlyMap<string, Cause> | undefined;
 
   constructor(explainers: readonly Explainer[]) {
@@ -64,6 +65,18 @@ export class CauseGraph {
     const flow = this.#settled();
     const known = this.#things.known.get(id);
     return known && verdictOn(known, flow);
+  }
+
+  /** The things on which the verdict may be another since this was last asked, and what it is now; none where nobody speaks of one any more. */
+  touched(): ReadonlyMap<string, Verdict | undefined> {
+    const flow = this.#settled();
+    const touched = new Map<string, Verdict | undefined>();
+    for (const id of this.#touched) {
+      const known = this.#things.known.get(id);
+      touched.set(id, known?.own && verdictOn(known, flow));
+    }
+    this.#touched.clear();
+    return touched;
   }
 
   /** What is wrong now and not explained by anything below it; what is worst and troubles most comes first. */
@@ -102,10 +115,12 @@ export class CauseGraph {
     if (this.#stale.size > 0) {
       for (const speaker of this.#stale) this.#hear(speaker);
       this.#stale.clear();
-      this.#flow = undefined;
       this.#causes = undefined;
+      const before = this.#flow;
+      this.#flow = healthFlow(this.#things);
+      for (const id of new Set([...before.keys(), ...this.#flow.keys()])) if (before.get(id) !== this.#flow.get(id)) this.#touched.add(id);
     }
-    return (this.#flow ??= healthFlow(this.#things));
+    return this.#flow;
   }
 
   #hear(name: string): void {
@@ -123,6 +138,7 @@ export class CauseGraph {
       this.#statements.delete(name);
       this.#speakers.delete(name);
     }
+    for (const { thing } of [...(before?.standings ?? []), ...(now?.standings ?? [])]) this.#touched.add(idOf(thing));
     this.#things.hear(name, before?.standings ?? [], now?.standings ?? []);
   }
 
