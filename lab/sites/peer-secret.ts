@@ -1,7 +1,7 @@
 import { Secret } from "../../src/api/core/secret.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
-export const PEER_SECRET = "peer";
+export const PEER_SECRET = "failover-other-site";
 
 /** Makes the cluster of a kubeconfig the peer of the policies in this namespace. */
 export async function setPeer(client: KubeClient, namespace: string, kubeconfig: string, signal: AbortSignal): Promise<void> {

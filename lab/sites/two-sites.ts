@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { Namespace } from "../../src/api/core/namespace.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { Child } from "../child.ts";
@@ -9,6 +8,7 @@ import { LabError } from "../error.ts";
 import { ApiServer } from "../kube/api-server.ts";
 import { kubeBinaries } from "../kube/binary.ts";
 import { memoryDirectory, startEtcd } from "../kube/etcd.ts";
+import { accessAs, allowPeerSecret, installIdentities, kubeconfigOf } from "../kube/identities.ts";
 import type { Progress } from "../progress.ts";
 import { createApplication, MANAGED } from "./application.ts";
 import { APPLICATION, peerFile, type SiteName, SITES } from "./names.ts";
@@ -16,8 +16,6 @@ import { peerKubeconfig } from "./peer-access.ts";
 import { PEER_SECRET, setPeer } from "./peer-secret.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
 import { createNamespace, type Site, startSite, until } from "./site.ts";
-
-const OURS = ["plumbline-system", "openperouter-system", "metallb-system"];
 
 /** Slow enough to be watched, and still a tenth of what csi-addons takes. */
 const TIMES = { promoteMs: 1_500, demoteMs: 1_500, settleMs: 1_500, pollMs: 1_000, retryMs: 2_000, refreshMs: 10_000 };
@@ -87,7 +85,9 @@ export async function startTwoSites({ progress, controller, signal, application 
 
     progress.step("Starting a controller at each");
     const controllers = await inBoth(async (name) => {
-      const [program, ...args] = controller(await sites[name].server.kubeconfig("admin"));
+      const kubeconfig = join(directory, `controller-${name}.kubeconfig`);
+      await writeFile(kubeconfig, await kubeconfigOf(accessAs("controller", sites[name].client.access)), { mode: 0o600 });
+      const [program, ...args] = controller(kubeconfig);
       const child = new Child(`controller-${name}`, program, args, { logFile: join(directory, `controller-${name}.log`) });
       ending.defer(() => child.kill());
       return child;
@@ -122,7 +122,7 @@ async function inBoth<R>(work: (name: SiteName) => Promise<R>): Promise<[R, R]> 
 }
 
 async function startApplication(site: Site, application: SitesApplication, role: Role, signal: AbortSignal): Promise<void> {
-  await Promise.all(OURS.map((name) => site.client.resource(Namespace).create({ metadata: { name } }, { signal })));
+  await installIdentities(site.client, signal);
   await createNamespace(site.client, application.namespace, signal);
   await application.create(site, role, signal);
 }
@@ -138,6 +138,7 @@ async function introduce(
     const kubeconfig = await peerKubeconfig(sites[name === "east" ? "west" : "east"], namespace, signal);
     await writeFile(peerFile(directory, name), kubeconfig, { mode: 0o600 });
     await setPeer(sites[name].client, namespace, kubeconfig, signal);
+    await allowPeerSecret(sites[name].client, namespace, signal);
   });
 }
 

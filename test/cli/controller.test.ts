@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { connect } from "node:tls";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from "vitest";
+import { accessAs, installIdentities, kubeconfigOf } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Lease } from "../../src/api/core/lease.ts";
-import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
@@ -18,13 +19,16 @@ const namespace = "plumbline-system";
 const { signal } = new AbortController();
 let api: SuiteApiServer;
 let client: KubeClient;
+let kubeconfig: string;
 const running = new Set<Controller>();
 
 beforeAll(async () => {
   api = await apiServer("controller-command");
   client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
-  for (const name of [namespace, "openperouter-system"]) await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await installIdentities(client, signal);
+  kubeconfig = join(inject("lab").directory, "controller.kubeconfig");
+  await writeFile(kubeconfig, await kubeconfigOf(accessAs("controller", api.access)), { mode: 0o600 });
   await client.resource(Node).create({ metadata: { name: "n1" }, spec: {} }, { signal });
 });
 afterEach(() => {
@@ -89,7 +93,6 @@ class Controller {
 const holder = async () => (await client.resource(Lease).get("plumbline-controller", { namespace, signal })).spec.holderIdentity ?? "";
 
 test("two replicas are ready, one leads; told to end it lets go, and the other leads at once", async () => {
-  const kubeconfig = await api.server.kubeconfig("admin");
   const first = new Controller("first", kubeconfig);
   await first.said("leadership changed");
   const second = new Controller("second", kubeconfig);
@@ -110,7 +113,6 @@ test("two replicas are ready, one leads; told to end it lets go, and the other l
 });
 
 test("every replica answers on the webhook's address with the certificate that they share", async () => {
-  const kubeconfig = await api.server.kubeconfig("admin");
   const replicas = [new Controller("a", kubeconfig), new Controller("b", kubeconfig)];
   const ports = await Promise.all(replicas.map(async (replica) => (await replica.said("webhook listens")).port ?? 0));
   const served = await Promise.all(ports.map(servedCertificate));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
@@ -8,7 +9,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { retiredMark } from "../../src/connectivity/marks.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { accessOf, installIdentities, refusals } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 import { eventually, MeshedCluster } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();
@@ -16,10 +17,8 @@ let cluster: MeshedCluster;
 let restricted: () => KubeClient;
 
 beforeAll(async () => {
-  cluster = await MeshedCluster.start("connectivity-rbac", "shop", "metallb-system");
-  await installIdentities(cluster.client);
-  const access = await accessOf(cluster.client, "controller");
-  restricted = () => new KubeClient(access, { userAgent: "restricted" });
+  cluster = await MeshedCluster.start("connectivity-rbac", "shop");
+  restricted = () => new KubeClient(accessAs("controller", cluster.api.access), { userAgent: "restricted" });
 });
 afterAll(() => cluster.stop());
 

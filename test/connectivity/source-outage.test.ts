@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
 import type { ObjectMeta } from "../../src/api/kind.ts";
 import { metaTime } from "../../src/api/time.ts";
 import { CHECKS, ROUTER_PLACE } from "../../src/cli/agent-options.ts";
@@ -29,6 +31,7 @@ import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
 
 const { signal } = new AbortController();
 const namespace = "shop";
+const own = "plumbline-system";
 const MINUTE = 60_000;
 const log = createLog({ level: "silent" });
 const [realSetImmediate, realSetTimeout] = [setImmediate, setTimeout];
@@ -41,7 +44,9 @@ beforeAll(async () => {
   admin = new KubeClient(api.access);
   directory = await mkdtemp(join(tmpdir(), "plumbline-source-outage-"));
   await installCrds(admin, [PodNetworkConnectivityCheck], signal);
+  await installIdentities(admin, signal);
   await admin.resource(Namespace).create({ metadata: { name: namespace } }, { signal });
+  await admin.resource(Node).create({ metadata: { name: "worker0" } }, { signal });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -52,13 +57,14 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-async function create(name: string, sourcePod: string, targetEndpoint: string, marks: Partial<ObjectMeta> = {}): Promise<void> {
+async function create(name: string, sourcePod: string, targetEndpoint: string, more: Partial<ObjectMeta> = {}): Promise<void> {
   await admin
     .resource(PodNetworkConnectivityCheck)
-    .create({ metadata: { name, namespace, ...marks }, spec: { sourcePod, targetEndpoint } }, { signal });
+    .create({ metadata: { name, namespace, ...more }, spec: { sourcePod, targetEndpoint } }, { signal });
 }
 
-const statusOf = async (name: string) => (await admin.resource(PodNetworkConnectivityCheck).get(name, { namespace, signal })).status;
+const statusOf = async (name: string, where = namespace) =>
+  (await admin.resource(PodNetworkConnectivityCheck).get(name, { namespace: where, signal })).status;
 const eventually = <T>(expectation: () => Promise<T> | T) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 /** By a clock that is not faked, which goes ten times slower: who paces what it writes need not be waited for. */
 async function soon(expectation: () => Promise<void>): Promise<void> {
@@ -230,13 +236,14 @@ test("an agent that is started while the API server is away goes on with its che
   await create("of-node", "worker0", listener.target, {
     labels: { [nodeAnnotation]: "worker0" },
     annotations: { [nodeAnnotation]: "worker0" },
+    namespace: own,
   });
   const whileAgentRuns = async (work: () => Promise<void>) => {
-    const client = new KubeClient(api.access);
+    const client = new KubeClient(accessAs({ agentOf: "worker0" }, api.access));
     const manager = new Manager({ client, log });
     const place = { ...ROUTER_PLACE, stateDirectory: state };
     const checks = { ...CHECKS, allowTarget: [parsePrefix("127.0.0.0/8")], checkInterval: 100 };
-    const agent = addAgentParts({ manager, client, log, node: "worker0", namespace, place, startFrr: false, checks });
+    const agent = addAgentParts({ manager, client, log, node: "worker0", namespace: own, place, startFrr: false, checks });
     const stop = new AbortController();
     const ended = agent.run(stop.signal, { restoreAfterMs: 100 });
     try {
@@ -251,7 +258,7 @@ test("an agent that is started while the API server is away goes on with its che
     return only ? present(only.history).outages : [];
   };
   await whileAgentRuns(async () => {
-    await eventually(async () => expect((await statusOf("of-node"))?.conditions?.[0]?.status).toBe("True"));
+    await eventually(async () => expect((await statusOf("of-node", own))?.conditions?.[0]?.status).toBe("True"));
   });
   await api.server.kill();
   await listener.down();
@@ -262,10 +269,10 @@ test("an agent that is started while the API server is away goes on with its che
     await listener.up();
     await until(async () => (await onDisk())[0]?.end !== undefined);
     await api.server.restart();
-    await eventually(async () => expect((await statusOf("of-node"))?.outages).toHaveLength(1));
+    await eventually(async () => expect((await statusOf("of-node", own))?.outages).toHaveLength(1));
     await listener.down();
-    await eventually(async () => expect((await statusOf("of-node"))?.outages).toHaveLength(2));
+    await eventually(async () => expect((await statusOf("of-node", own))?.outages).toHaveLength(2));
   });
-  const starts = (await statusOf("of-node"))?.outages?.map(({ start }) => start);
+  const starts = (await statusOf("of-node", own))?.outages?.map(({ start }) => start);
   expect(starts).toEqual((await onDisk()).map(({ start }) => metaTime(new Date(start))));
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { accessAs, applyIdentities, installIdentities, tokenOf } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Event } from "../../src/api/core/event.ts";
@@ -21,7 +22,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { applyRights, installIdentities, refusals, tokenOf } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 import { Listener } from "./fixtures/listener.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
 import { writeKubeconfig } from "./fixtures/kubeconfig.ts";
@@ -43,13 +44,13 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "plumbline-source-rbac-"));
   listener = await Listener.start();
   await installCrds(admin, CUSTOM_KINDS, signal);
-  for (const name of [own, "shop", "elsewhere"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
+  for (const name of ["shop", "elsewhere"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
   await account("shop", "web");
   await account("shop", "operator");
   await account("kube-system", "default");
-  await installIdentities(admin);
-  for (const name of ["role", "prune-role"]) await applyRights(admin, `p2pnc/${name}.yaml`);
+  await installIdentities(admin, signal);
+  for (const name of ["role", "prune-role"]) await applyIdentities(admin, join(DEPLOY, `${name}.yaml`), signal);
   for (const name of ["web-1", "web-2"]) {
     const spec = { serviceAccountName: "web", nodeName: "worker0", containers: [{ name: "web", image: "example.com/web:1" }] };
     await admin.resource(Pod).create({ metadata: { name, namespace: "shop" }, spec }, { signal });
@@ -105,12 +106,12 @@ async function reachable(name: string, namespace: string): Promise<string | unde
 }
 
 /** Speaks as the agent of this node, or as one whose token says nothing of a node. */
-async function agentOf(node?: string): Promise<KubeClient> {
-  return clientWith(await tokenOf(admin, [own, "plumbline-agent"], node === undefined ? undefined : [Node, node]));
+function agentOf(node?: string): KubeClient {
+  return new KubeClient(accessAs(node === undefined ? "agent of no node" : { agentOf: node }, api.access));
 }
 
 function inPod(pod: string): Promise<string> {
-  return tokenOf(admin, ["shop", "web"], [Pod, pod]);
+  return tokenOf(admin, ["shop", "web"], [Pod, pod], signal);
 }
 
 function leaseOf(pod: string) {
@@ -123,7 +124,7 @@ describe("an agent", () => {
     await check("mine", own, "worker0", { node: "worker0" });
     await check("theirs", own, "worker1", { node: "worker1" });
     const before = await refusals();
-    const client = await agentOf("worker0");
+    const client = agentOf("worker0");
     const log = createLog({ level: "silent" });
     const manager = new Manager({ client, log });
     const agent = addAgentParts({
@@ -154,7 +155,7 @@ describe("an agent", () => {
   });
 
   test("it neither makes nor changes nor removes checks, and writes none of another node", async () => {
-    const client = await agentOf("worker0");
+    const client = agentOf("worker0");
     const checks = client.resource(PodNetworkConnectivityCheck);
     const mine = { name: "mine", namespace: own };
     const theirs = { name: "theirs", namespace: own };
@@ -186,7 +187,7 @@ describe("an agent", () => {
   });
 
   test("one whose token is bound to no node writes nothing", async () => {
-    const client = await agentOf();
+    const client = agentOf();
     const attempt = client.resource(PodNetworkConnectivityCheck).patchStatus({ name: "mine", namespace: own }, empty, { signal });
     await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
     client.close();
@@ -256,7 +257,7 @@ describe("a sidecar", () => {
   });
 
   test("one with a kubeconfig of the host, as a static pod has, is held by its Role alone", async () => {
-    const client = clientWith(await tokenOf(admin, ["shop", "web"]));
+    const client = clientWith(await tokenOf(admin, ["shop", "web"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
     await checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal });
     expect(await refusalOf(checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }))).toBe(forbidden);
@@ -264,7 +265,7 @@ describe("a sidecar", () => {
   });
 
   test("the pruner reads checks and pods of its namespace, deletes checks, and no more", async () => {
-    const client = clientWith(await tokenOf(admin, ["shop", "operator"]));
+    const client = clientWith(await tokenOf(admin, ["shop", "operator"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
     expect(await refusalOf(checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal }))).toBe(forbidden);
     expect(await refusalOf(checks.list({ namespace: "elsewhere", signal }))).toBe(forbidden);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Event } from "../../src/api/core/event.ts";
@@ -16,7 +17,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-import { accessOf, installIdentities, refusals } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 
 interface ClusterRole extends KubeObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];
@@ -36,8 +37,7 @@ let restricted: ClusterAccess;
 
 beforeAll(async () => {
   site = await failoverSite("failover-rbac");
-  await installIdentities(site.client);
-  restricted = await accessOf(site.client, "controller");
+  restricted = accessAs("controller", site.access);
   policies = new PolicyWatch(site.client);
 });
 afterAll(async () => {
@@ -103,7 +103,7 @@ test.each([
       .filter((rule) => rule.verbs.length > 0);
     await roles.patch({ name: role.metadata.name }, { rules }, { signal });
 
-    const controller = new TestController({ access: restricted, namespace });
+    const controller = new TestController({ access: site.access, namespace });
     await app.policy({ desiredState: "secondary" });
     const refused = await policies.until(
       namespace,

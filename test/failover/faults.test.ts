@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { externalCrds } from "../../lab/sites/external-crds.ts";
 import { VirtualService, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
+import { installIdentities } from "../../lab/kube/identities.ts";
 import { applyCrds } from "../../lab/kube/install-crds.ts";
 import { silent } from "../../lab/progress.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
@@ -247,6 +248,7 @@ test("kinds that the cluster does not have are failures of their resources, and 
   const bare = await apiServer("failover-bare");
   const client = new KubeClient(bare.access);
   await applyCrds(client, [crdOf(FailoverPolicy)], signal);
+  await installIdentities(client, signal);
   await client.resource(Namespace).create({ metadata: { name: "shop" } }, { signal });
   const controller = new TestController({ access: bare.access, namespace: "shop", absentMs: 200 });
   const watch = new PolicyWatch(client);

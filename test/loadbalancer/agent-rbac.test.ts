@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
@@ -32,7 +33,7 @@ import { addSpeaker } from "../../src/loadbalancer/agent.ts";
 import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/refusals.ts";
 import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { accessOf, installIdentities, refusals } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 
 // The rights of the chart, and the admission policy that keeps an agent to its own node.
 
@@ -51,9 +52,9 @@ beforeAll(async () => {
   admin = new KubeClient(api.access);
   directory = await mkdtemp(join(tmpdir(), "plumbline-rbac-"));
   await installCrds(admin, CUSTOM_KINDS, signal);
-  for (const name of [own, metallb, "shop"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
+  for (const name of ["shop"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
-  await installIdentities(admin);
+  await installIdentities(admin, signal);
   for (const name of ["tor", "other"]) {
     const data = { password: btoa("s3cret"), username: "" };
     await admin.resource(Secret).create({ metadata: { name, namespace: metallb }, type: "kubernetes.io/basic-auth", data }, { signal });
@@ -72,13 +73,13 @@ afterAll(async () => {
 });
 
 /** Speaks as the agent of this node, or as one whose token says nothing of a node. */
-async function agentOf(node?: string): Promise<KubeClient> {
-  return new KubeClient(await accessOf(admin, node === undefined ? "agent of no node" : { agentOf: node }));
+function agentOf(node?: string): KubeClient {
+  return new KubeClient(accessAs(node === undefined ? "agent of no node" : { agentOf: node }, api.access));
 }
 
 /** The agent of worker0, whose FRR and kernel take everything. */
 async function startAgent(): Promise<void> {
-  const client = await agentOf("worker0");
+  const client = agentOf("worker0");
   const manager = new Manager({ client, log });
   const nodes = manager.cache(Node, { fieldSelector: "metadata.name=worker0" });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: "test", log });
@@ -209,7 +210,7 @@ describe("what it may not", () => {
 
   test("it writes no Service and no configuration, and reads no Secret elsewhere", async () => {
     await create(Service, "api", { type: "LoadBalancer", ports: [{ port: 80 }] }, "shop");
-    const client = await agentOf("worker0");
+    const client = agentOf("worker0");
     const service = { name: "api", namespace: "shop" };
     const tries = [
       () => client.resource(Service).patchStatus(service, { status: { loadBalancer: { ingress: [] } } }, { signal }),
@@ -227,7 +228,7 @@ describe("what it may not", () => {
   });
 
   test("of what agents report, it writes and removes only what is of its own node", async () => {
-    const [mine, theirs] = [await agentOf("worker0"), await agentOf("worker1")];
+    const [mine, theirs] = [agentOf("worker0"), agentOf("worker1")];
     await theirs.resource(ServiceBGPStatus).create(report("api-worker1", "worker1"), { signal });
     const other = { name: "api-worker1", namespace: "shop" };
     const tries = [
@@ -245,7 +246,7 @@ describe("what it may not", () => {
   });
 
   test("a ServiceL2Status changes hands, but only into the hands of who writes it", async () => {
-    const [mine, theirs] = [await agentOf("worker0"), await agentOf("worker1")];
+    const [mine, theirs] = [agentOf("worker0"), agentOf("worker1")];
     const status = { name: "api", namespace: "shop" };
     await theirs.resource(ServiceL2Status).create(report("api", "worker1"), { signal });
     await expect(mine.resource(ServiceL2Status).patchStatus(status, { status: { node: "worker0" } }, { signal })).rejects.toEqual(denied);
@@ -257,7 +258,7 @@ describe("what it may not", () => {
   });
 
   test("an agent whose token is bound to no node writes nothing", async () => {
-    const client = await agentOf();
+    const client = agentOf();
     const attempt = client.resource(ServiceBGPStatus).create(report("api-worker0", "worker0"), { signal });
     await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
     client.close();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -38,7 +39,7 @@ beforeAll(async () => {
     await node.ip("link", "set", "eth1", "up");
     await cluster.torIp("link", "set", `${node.netns}b`, "up");
   }
-  controller = startController(cluster.api.access);
+  controller = startController(accessAs("controller", cluster.api.access));
   for (const node of cluster.nodes) node.startAgent();
   await cluster.greet("bfd");
   await cluster.create(BFDProfile, "slow", { receiveInterval: 2_000, transmitInterval: 2_000 });
@@ -193,7 +194,7 @@ const disturbances: Record<string, Disturbance> = {
     afterMs: 4_000,
     happens: async () => {
       await controller[Symbol.asyncDispose]();
-      controller = startController(cluster.api.access);
+      controller = startController(accessAs("controller", cluster.api.access));
     },
   },
 };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -11,7 +12,7 @@ import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
-import { accessOf, installIdentities, refusals } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -20,9 +21,7 @@ let restricted: () => KubeClient;
 
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-controller-rbac");
-  await installIdentities(cluster.client);
-  const access = await accessOf(cluster.client, "controller");
-  restricted = () => new KubeClient(access, { userAgent: "restricted" });
+  restricted = () => new KubeClient(accessAs("controller", cluster.api.access), { userAgent: "restricted" });
 });
 afterAll(() => cluster.stop());
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
   const agent = new Agent({
     host: host("node1"),
     program: await builtProgram(directory),
-    kubeconfig: api.kubeconfig,
+    kubeconfig: await api.agentKubeconfig("node1"),
     logFile: join(directory, "agent.log"),
     router: false,
     onEnd: (code) => process.stderr.write(`the agent ended with ${code}\n`),

@@ -1,7 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest";
 import { Child } from "../../lab/child.ts";
+import { accessAs, kubeconfigOf } from "../../lab/kube/identities.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { keyOf } from "../../src/api/kind.ts";
@@ -19,7 +21,8 @@ let kubeconfig: string;
 
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-leaders");
-  kubeconfig = await cluster.api.server.kubeconfig("admin");
+  kubeconfig = join(inject("lab").directory, "leaders.kubeconfig");
+  await writeFile(kubeconfig, await kubeconfigOf(accessAs("controller", cluster.api.access)), { mode: 0o600 });
   services = new Cache(cluster.client, Service);
   services.subscribe(judge);
   services.start(watching.signal);

@@ -6,8 +6,6 @@ import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
-import type { ClusterAccess } from "../../src/kube/client/access.ts";
-import { accessOf, installIdentities } from "../support/identities.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
 // A machine that is started anew while its agent may read all but one kind: nothing can be decided, and what was live last goes on.
@@ -17,20 +15,17 @@ const ROLE: Kind<Role> = { group: "rbac.authorization.k8s.io", version: "v1", ki
 const role = { name: "plumbline-loadbalancer-agent", namespace: METALLB };
 const { signal } = new AbortController();
 let cluster: SpeakerCluster;
-let agent: ClusterAccess;
 
 beforeAll(async () => {
   cluster = await SpeakerCluster.start("lb-half-api", 1);
   await cluster.greet();
-  await installIdentities(cluster.client);
-  agent = await accessOf(cluster.client, { agentOf: "worker0" });
   await cluster.create(BGPPeer, "tor", { myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.1", connectTime: "1s" });
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24", "192.168.50.128/25"] });
   await cluster.create(BGPAdvertisement, "ad");
   await cluster.create(L2Advertisement, "ad");
   await cluster.service("web", { ip: "10.20.0.1" });
   await cluster.service("near", { ip: "192.168.50.200" });
-  cluster.node(0).startAgent({ as: agent });
+  cluster.node(0).startAgent();
 });
 afterAll(() => cluster.stop());
 
@@ -54,7 +49,7 @@ test("what was live last goes on until all can be read, and then what stands in 
   await roles.patch(role, { rules: fewer }, { signal });
   // Meanwhile something has changed that the agent does not get to know.
   await cluster.service("late", { ip: "10.20.0.9" });
-  node().startAgent({ as: agent, restoreAfterMs: 1_000 });
+  node().startAgent({ restoreAfterMs: 1_000 });
   await goesOn();
   const established = async () => JSON.stringify(/"connectionsEstablished":\d+/.exec(await cluster.show("bgp neighbors json")));
   const before = await established();

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
@@ -147,7 +148,7 @@ test("what a silent agent last said becomes Unknown, and true again when it is b
     return conditions.length > 0 && conditions.every(({ status, reason }) => status === "Unknown" && reason === "AgentSilent");
   };
   // Soon worried about agents that renew their Lease every ten seconds.
-  await using controller = startController(cluster.api.access, { silenceMs: 13_000 });
+  await using controller = startController(accessAs("controller", cluster.api.access), { silenceMs: 13_000 });
   await node().stopAgent();
   await eventually(async () => expect(await Promise.all(reports.map(isUnknown))).toEqual([true, true, true, true]));
   expect(await cluster.get(ConfigurationState, "speaker-worker0")).toMatchObject({ status: { result: "Unknown" } });

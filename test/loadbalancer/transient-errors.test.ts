@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { BFDProfile } from "../../src/api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
@@ -32,7 +33,7 @@ beforeAll(async () => {
   await configureWebhooks(cluster.client, webhook, signal);
   // The server hears of webhooks in its own time; until then it takes anything.
   await vi.waitUntil(async () => (await refused()) !== undefined, { timeout: 60_000, interval: 100 });
-  controller = startController(cluster.api.access);
+  controller = startController(accessAs("controller", cluster.api.access));
   for (const node of cluster.nodes) node.startAgent();
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24"] });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
-import { Namespace } from "../../src/api/core/namespace.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { BFDProfile } from "../../src/api/metallb/bfd-profile.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   api = await apiServer("lb-webhooks");
   client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
-  for (const name of [namespace, "plumbline-system"]) await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await installIdentities(client, signal);
   webhook = await startWebhook(api.access);
   await configureWebhooks(client, webhook, signal);
   await refusal(IPAddressPool, pool("probe", ["nonsense"]));

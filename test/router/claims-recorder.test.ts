@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -28,8 +29,8 @@ beforeAll(async () => {
   api = await apiServer("claims");
   client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
-  for (const name of ["plumbline-system", routers, "elsewhere"])
-    await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await installIdentities(client, signal);
+  await client.resource(Namespace).create({ metadata: { name: "elsewhere" } }, { signal });
   await client.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   stopController = startController();
 });
@@ -48,7 +49,7 @@ beforeEach(async () => {
 /** The leader's part of `plumbline controller`. */
 function startController(): () => Promise<void> {
   const stopping = new AbortController();
-  const client = new KubeClient(api.access, { userAgent: "controller" });
+  const client = new KubeClient(accessAs("controller", api.access), { userAgent: "controller" });
   const manager = new Manager({ client, log });
   addControllerParts({
     manager,

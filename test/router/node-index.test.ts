@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
-import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { addControllerParts } from "../../src/cli/controller-parts.ts";
@@ -20,8 +20,7 @@ beforeAll(async () => {
   api = await apiServer("node-index");
   client = new KubeClient(api.access);
   await installCrds(client, CUSTOM_KINDS, signal);
-  for (const name of ["plumbline-system", "openperouter-system"])
-    await client.resource(Namespace).create({ metadata: { name } }, { signal });
+  await installIdentities(client, signal);
 });
 afterAll(async () => {
   await stopController?.();
@@ -32,7 +31,8 @@ afterAll(async () => {
 function startController(): () => Promise<void> {
   const stopping = new AbortController();
   const log = createLog({ level: "error" });
-  const manager = new Manager({ client: new KubeClient(api.access), log });
+  const client = new KubeClient(accessAs("controller", api.access));
+  const manager = new Manager({ client, log });
   const namespaces = { namespace: "plumbline-system", routerNamespace: "openperouter-system" };
   addControllerParts({ manager, client, log, ...namespaces, settle: () => Promise.resolve() });
   const ended = manager.run(stopping.signal);

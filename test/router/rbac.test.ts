@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { accessAs, installIdentities, type Program } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
@@ -21,7 +22,7 @@ import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addRouter } from "../../src/router/controller.ts";
 import type { NodeRouter } from "../../src/router/node-router.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { accessOf, installIdentities, type Program, refusals } from "../support/identities.ts";
+import { refusals } from "../support/refusals.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";
@@ -37,8 +38,8 @@ beforeAll(async () => {
   api = await apiServer("rbac");
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
-  for (const name of [own, routers, metallb, "default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
-  await installIdentities(admin);
+  for (const name of ["default-tenant"]) await admin.resource(Namespace).create({ metadata: { name } }, { signal });
+  await installIdentities(admin, signal);
   await admin.resource(Node).create({ metadata: { name: "worker-1" } }, { signal });
   await admin.resource(Secret).create({ metadata: { name: "tor", namespace: "default-tenant" } }, { signal });
 });
@@ -49,8 +50,8 @@ afterAll(async () => {
 });
 
 /** Speaks as this program. */
-async function clientOf(program: Program): Promise<KubeClient> {
-  return new KubeClient(await accessOf(admin, program));
+function clientOf(program: Program): KubeClient {
+  return new KubeClient(accessAs(program, api.access));
 }
 
 function start(manager: Manager): void {
@@ -64,7 +65,7 @@ function start(manager: Manager): void {
 
 /** The agent of worker-1, with a router that fails to set up whatever L2VNI there is. */
 async function startAgent(): Promise<void> {
-  const client = await clientOf({ agentOf: "worker-1" });
+  const client = clientOf({ agentOf: "worker-1" });
   const node = "worker-1";
   const manager = new Manager({ client, log });
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
@@ -104,7 +105,7 @@ async function startAgent(): Promise<void> {
 }
 
 async function startController(): Promise<void> {
-  const client = await clientOf("controller");
+  const client = clientOf("controller");
   const leader = new LeaderElector({ client, namespace: own, name: "plumbline-controller", identity: "test", log });
   const manager = new Manager({ client, log, leader });
   addWebhooks({ manager, client, log, namespace: own, metallbNamespace: metallb, host: "127.0.0.1", port: 0 });
@@ -164,7 +165,7 @@ describe("what they may not", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
 
   test("the agent removes no status, changes no configuration, no Node and no Pod, and reads no Secret of others", async () => {
-    const client = await clientOf({ agentOf: "worker-1" });
+    const client = clientOf({ agentOf: "worker-1" });
     const worker = { name: "worker-1", namespace: routers };
     const web = { name: "web", namespace: routers };
     const tries = [
@@ -188,7 +189,7 @@ describe("what they may not", () => {
   });
 
   test("the controller changes no configuration, only what is recorded with it, and reads no Secret of the routers", async () => {
-    const client = await clientOf("controller");
+    const client = clientOf("controller");
     const web = { name: "web", namespace: routers };
     const tries = [
       () => client.resource(L2VNI).patch(web, { spec: { vni: 111 } }, { signal }),

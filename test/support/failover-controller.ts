@@ -1,3 +1,4 @@
+import { accessAs } from "../../lab/kube/identities.ts";
 import type { ReadObject } from "../../lab/sites/application.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../src/api/kind.ts";
@@ -22,6 +23,7 @@ export interface SentWrite {
 }
 
 export interface TestControllerOptions {
+  /** That of the admin of the cluster. */
   access: ClusterAccess;
   /** Policies of other namespaces are other controllers' business. */
   namespace: string;
@@ -50,7 +52,7 @@ export class TestController {
 
   constructor(options: TestControllerOptions) {
     this.#options = options;
-    this.#client = new KubeClient(options.access, { userAgent: `failover-${options.namespace}` });
+    this.#client = new KubeClient(accessAs("controller", options.access), { userAgent: `failover-${options.namespace}` });
     const client = this.#observed(this.#client);
     const log = createLog({ level: "silent" });
     const budget = new WriteBudget();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { vi } from "vitest";
+import { allowPeerSecret } from "../../lab/kube/identities.ts";
 import { peerKubeconfig } from "../../lab/sites/peer-access.ts";
 import type { Damage } from "../../lab/sites/replicated-storage.ts";
 import { Pod } from "../../src/api/core/pod.ts";
@@ -113,6 +114,7 @@ class PairedSite {
     await site.client
       .resource(Secret)
       .create({ metadata: { name: "failover-other-site", namespace }, stringData: { kubeconfig } }, { signal });
+    await allowPeerSecret(site.client, namespace, signal);
   }
 
   async begin(spec: FailoverPolicy["spec"]): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
+import { installIdentities } from "../../lab/kube/identities.ts";
 import { silent } from "../../lab/progress.ts";
 import { createApplication, MANAGED, readApplication, type ReadObject } from "../../lab/sites/application.ts";
 import { ReplicatedStorage } from "../../lab/sites/replicated-storage.ts";
@@ -75,6 +76,7 @@ export async function failoverSite(suite: string, options: Options = {}): Promis
   const { server, access } = suiteServer;
   try {
     const site = await startSite({ name, binaries: await kubeBinaries(silent), server, progress: silent, ...rest });
+    await installIdentities(site.client, signal);
     return new FailoverSite(site, access, () => suiteServer.stop());
   } catch (error) {
     await suiteServer.stop();

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
+import { installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
@@ -62,7 +63,8 @@ export class SpeakerCluster {
     const [api, tor] = await Promise.all([apiServer(suite, { audit: true }), frrInNamespace({ version: "8.4" })]);
     const cluster = new SpeakerCluster(api, tor);
     await installCrds(cluster.client, CUSTOM_KINDS, signal);
-    for (const name of [METALLB, OWN, "shop"]) await cluster.client.resource(Namespace).create({ metadata: { name } }, { signal });
+    await installIdentities(cluster.client, signal);
+    await cluster.client.resource(Namespace).create({ metadata: { name: "shop" } }, { signal });
     await cluster.torIp("link", "add", "br0", "type", "bridge");
     await cluster.torIp("addr", "add", "192.168.50.1/24", "dev", "br0");
     await cluster.torIp("link", "set", "br0", "up");

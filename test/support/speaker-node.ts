@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { LOAD_BALANCER, type LoadBalancerOptions, type RouterPlaceOptions } from "../../src/cli/agent-options.ts";
 import { addAgentParts } from "../../src/cli/agent-parts.ts";
@@ -82,7 +83,12 @@ export class SpeakerNode {
   }
 
   /** The agent, in this process; or one that finds no API server, or has less rights there. */
-  startAgent({ away = false, as = this.#access, restoreAfterMs = away ? 0 : 10_000, ...more }: AgentStart = {}): void {
+  startAgent({
+    away = false,
+    as = accessAs({ agentOf: this.name }, this.#access),
+    restoreAfterMs = away ? 0 : 10_000,
+    ...more
+  }: AgentStart = {}): void {
     const stop = new AbortController();
     const log = createLog({ level: process.env["SPEAKER_LOG"] === undefined ? "silent" : "debug" }).child({ node: this.name });
     const access = away ? fixedAccess(`unix:${join(this.directory, "nobody.sock")}`) : as;

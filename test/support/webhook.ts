@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { parse } from "yaml";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { addWebhooks } from "../../src/cli/webhooks.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -24,7 +25,7 @@ export async function startWebhook(access: ClusterAccess): Promise<RunningWebhoo
       if (msg === "webhook listens" && port !== undefined) ports.push(port);
     },
   });
-  const client = new KubeClient(access);
+  const client = new KubeClient(accessAs("controller", access));
   const manager = new Manager({ client, log });
   addWebhooks({ manager, client, log, namespace: "plumbline-system", metallbNamespace: "metallb-system", host: "127.0.0.1", port: 0 });
   const ended = manager.run(stop.signal);
@@ -40,7 +41,9 @@ export async function startWebhook(access: ClusterAccess): Promise<RunningWebhoo
 
 /** What deploy/ has. */
 export async function deployedWebhooks(): Promise<ValidatingWebhookConfiguration> {
-  return parse(await readFile(join(import.meta.dirname, "../../deploy/webhooks.yaml"), "utf8")) as ValidatingWebhookConfiguration;
+  return parse(
+    await readFile(join(import.meta.dirname, "../../deploy/chart/files/webhooks.yaml"), "utf8"),
+  ) as ValidatingWebhookConfiguration;
 }
 
 /** The same, reached by URL because no Service leads out of the API server here. The server hears of it in its own time. */

@@ -1,14 +1,13 @@
-import { cp, mkdir, stat } from "node:fs/promises";
+import { cp, mkdir, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type ControlPlane, startControlPlane } from "../../../lab/kube/control-plane.ts";
+import { accessAs, installIdentities, kubeconfigOf } from "../../../lab/kube/identities.ts";
 import { installCrds } from "../../../lab/kube/install-crds.ts";
 import type { Progress } from "../../../lab/progress.ts";
-import { Namespace } from "../../api/core/namespace.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import { type Embedded, startEmbedded } from "../../embedded/embedded.ts";
 import { accessFromKubeconfig } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/client/error.ts";
 import type { Log } from "../../kube/log.ts";
 import { applyServerSide } from "../applying/apply-one.ts";
 import { embeddedAccess } from "../connection.ts";
@@ -22,9 +21,14 @@ export const METALLB_NAMESPACE = "metallb-system";
 
 /** The API of the lab, outside its machine and reached from everywhere inside. */
 export interface LabApi {
+  /** As an admin. */
   readonly client: KubeClient;
+  /** As Plumbline's controller; the embedded API knows only its owner. */
+  readonly controller: KubeClient;
   /** Works outside and inside alike. */
   readonly kubeconfig: string;
+  /** The path of one with which the agent of this node speaks as what it is. */
+  agentKubeconfig(node: string): Promise<string>;
   readonly url: string;
   /** Undefined where it is a real API server. */
   readonly embedded?: Embedded;
@@ -62,7 +66,9 @@ export async function startEmbeddedApi({ directory, address, manifests, log, pro
   if (!tcp) throw new TypeError("the embedded API listens where it was told to");
   return {
     client,
+    controller: client,
     kubeconfig: tcp.kubeconfig,
+    agentKubeconfig: () => Promise.resolve(tcp.kubeconfig),
     url: tcp.url,
     embedded,
     manifests: served,
@@ -80,24 +86,25 @@ export async function startKubeApi({ directory, address, progress, signal }: Omi
   try {
     progress.step("Installing Plumbline's kinds");
     await installCrds(client, CUSTOM_KINDS, signal);
-    for (const name of [NAMESPACE, ROUTER_NAMESPACE, METALLB_NAMESPACE]) {
-      await client
-        .resource(Namespace)
-        .create({ apiVersion: "v1", kind: "Namespace", metadata: { name } }, { signal })
-        .catch((error: unknown) => {
-          if (!isKubeError(error, "AlreadyExists")) throw error;
-        });
-    }
+    await installIdentities(client, signal);
     // The server's own directory is hidden from the lab's hosts.
     const kubeconfig = join(directory, "kubeconfig");
     await cp(plane.kubeconfig, kubeconfig);
+    const controller = new KubeClient(accessAs("controller", client.access), { userAgent: "controller" });
     return {
       client,
+      controller,
       kubeconfig,
+      async agentKubeconfig(node) {
+        const path = join(directory, `agent-${node}.kubeconfig`);
+        await writeFile(path, await kubeconfigOf(accessAs({ agentOf: node }, client.access)), { mode: 0o600 });
+        return path;
+      },
       url: plane.server.url,
       plane,
       async stop() {
         client.close();
+        controller.close();
         await plane.stop();
       },
     };
