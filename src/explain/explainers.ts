@@ -4,6 +4,10 @@ import { Service } from "../api/core/service.ts";
 import type { Kind } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Explainer } from "../api/standing.ts";
+import { edges as connectivity } from "../connectivity/explain.ts";
+import { edges as failover } from "../failover/explain.ts";
+import { edges as loadbalancer } from "../loadbalancer/explain.ts";
+import { edges as router } from "../router/explain.ts";
 
 /** Where configuration counts. */
 export interface Places {
@@ -15,6 +19,6 @@ export interface Places {
 export const EXPLAINED_KINDS: readonly Kind[] = [...CUSTOM_KINDS, Node, Service, EndpointSlice];
 
 /** All that the domains have to say. */
-export function explainersOf(_places: Places): readonly Explainer[] {
-  return [];
+export function explainersOf(places: Places): readonly Explainer[] {
+  return [...router(places), ...loadbalancer(places), ...connectivity(), ...failover()];
 }

@@ -1,0 +1,20 @@
+import { type Command, Option } from "commander";
+import type { Places } from "../../explain/explainers.ts";
+import { type ConnectionOptions, withLooking } from "../connection.ts";
+import type { ReadGraph } from "./read-graph.ts";
+
+export interface ExplainingOptions extends ConnectionOptions, Places {
+  output: "text" | "json";
+}
+
+/** The options of every command that asks the cause graph. */
+export function withExplaining(command: Command): Command {
+  return withLooking(command)
+    .option("--router-namespace <name>", "where router configuration counts", "openperouter-system")
+    .option("--metallb-namespace <name>", "where load balancer configuration counts", "metallb-system")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"));
+}
+
+export function warnOfUnread({ unread }: ReadGraph): void {
+  for (const { kind, why } of unread) process.stderr.write(`Warning: what ${kind} objects say is missing: ${why}\n`);
+}

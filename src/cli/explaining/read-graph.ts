@@ -1,0 +1,30 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { CauseGraph } from "../../explain/cause-graph.ts";
+import { EXPLAINED_KINDS, explainersOf, type Places } from "../../explain/explainers.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+
+export interface ReadGraph {
+  readonly graph: CauseGraph;
+  /** Kinds that could not be read, and why: what they would say is missing. */
+  readonly unread: readonly { readonly kind: string; readonly why: string }[];
+}
+
+/** The cause graph of what an API server holds at this moment. */
+export async function readGraph(client: KubeClient, places: Places, signal: AbortSignal): Promise<ReadGraph> {
+  const graph = new CauseGraph(explainersOf(places));
+  const unread: { kind: string; why: string }[] = [];
+  await Promise.all(
+    EXPLAINED_KINDS.map(async (kind) => {
+      try {
+        const { items } = await client.resource<KubeObject>(kind).list({ signal });
+        for (const item of items) graph.put(kind, item);
+      } catch (error) {
+        if (isKubeError(error, "NotFound")) return;
+        if (!isKubeError(error, "Forbidden")) throw error;
+        unread.push({ kind: kind.kind, why: error.message });
+      }
+    }),
+  );
+  return { graph, unread };
+}

@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import { connect } from "./connection.ts";
+import { EXIT } from "./exit.ts";
+import { clusterStatus, drawStatus } from "./explaining/draw-status.ts";
+import { type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
+import { readGraph } from "./explaining/read-graph.ts";
+import { printItems } from "./printing/items.ts";
+import { paintFor } from "./printing/paint.ts";
+
+export function configure(command: Command): void {
+  withExplaining(command)
+    .addHelpText(
+      "after",
+      `
+One screen for the whole cluster: each domain, each node, and what is to blame for what is wrong. Exit 1 when something is wrong.
+
+Examples:
+  plumbline status
+  plumbline status -o json
+  watch -n 2 plumbline status
+`,
+    )
+    .action(run);
+}
+
+async function run(options: ExplainingOptions): Promise<void> {
+  const client = await connect(options);
+  try {
+    const read = await readGraph(client, options, new AbortController().signal);
+    warnOfUnread(read);
+    const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
+    if (options.output === "json") printItems("ClusterStatus", [status]);
+    else process.stdout.write(`${drawStatus(status, Date.now(), paintFor(process.stdout)).join("\n")}\n`);
+    if (status.causes.length > 0) process.exitCode = EXIT.no;
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { connect } from "./connection.ts";
+import { EXIT } from "./exit.ts";
+import { drawAnswer, drawCauses } from "./explaining/draw-why.ts";
+import { findThing } from "./explaining/find-thing.ts";
+import { type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
+import { readGraph } from "./explaining/read-graph.ts";
+import { printItems } from "./printing/items.ts";
+import { paintFor } from "./printing/paint.ts";
+
+interface WhyOptions extends ExplainingOptions {
+  namespace?: string;
+}
+
+export function configure(command: Command): void {
+  withExplaining(command)
+    .argument("[things...]", "KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE; none: everything that is wrong now")
+    .option("-n, --namespace <name>", "where a thing is that is named without its namespace")
+    .addHelpText(
+      "after",
+      `
+Goes down from what does not work to what it needs, and names what is to blame: the object and field to change, or what to run to look closer. Besides
+objects there are parts that only statuses speak of: Agent, FRR, Link, Session. Exit 1 when something is wrong.
+
+Examples:
+  plumbline why
+  plumbline why service/shop/web
+  plumbline why l3vni/red@node1
+  plumbline why node/node2 -o json
+  plumbline why --bundle cluster.tar.gz
+`,
+    )
+    .action(run);
+}
+
+async function run(things: readonly string[], options: WhyOptions): Promise<void> {
+  const client = await connect(options);
+  try {
+    const read = await readGraph(client, options, new AbortController().signal);
+    warnOfUnread(read);
+    const { graph } = read;
+    const paint = paintFor(process.stdout);
+    const now = Date.now();
+    if (things.length === 0) {
+      const causes = graph.causes();
+      if (options.output === "json") printItems("Causes", causes);
+      else process.stdout.write(`${drawCauses(causes, now, paint).join("\n")}\n`);
+      if (causes.length > 0) process.exitCode = EXIT.no;
+      return;
+    }
+    const answers = things.flatMap((words) => graph.why(findThing(words, options.namespace, graph.verdicts()).id) ?? []);
+    if (options.output === "json") printItems("Answers", answers);
+    else process.stdout.write(`${answers.map((answer) => drawAnswer(answer, now, paint).join("\n")).join("\n\n")}\n`);
+    if (answers.some(({ path }) => path.health !== "Healthy")) process.exitCode = EXIT.no;
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import type { Condition } from "../api/kind.ts";
+import { L2VNI } from "../api/openpe/l2vni.ts";
+import { L3VNI } from "../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
+import { CauseGraph } from "../explain/cause-graph.ts";
+import { edges } from "./explain.ts";
+
+const namespace = "openperouter-system";
+const SINCE = "2026-11-16T12:00:00Z";
+type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
+
+function ready(status: Condition["status"], reason: string, message = ""): Condition[] {
+  const opposite = status === "True" ? "False" : status === "False" ? "True" : "Unknown";
+  return [
+    { type: "Ready", status, reason, message, lastTransitionTime: SINCE },
+    { type: "Degraded", status: opposite, reason, message, lastTransitionTime: SINCE },
+  ];
+}
+
+/** A node on which everything works, but for what is given. */
+function nodeStatus(node: string, change: Status = {}): RouterNodeConfigurationStatus {
+  const resource = (kind: "Underlay" | "L2VNI" | "L3VNI", name: string) => ({ kind, name, generation: 1, state: "Applied" as const });
+  return {
+    metadata: { name: node, namespace },
+    status: {
+      conditions: ready("True", "ConfigurationSuccessful"),
+      resources: [resource("Underlay", "underlay"), resource("L2VNI", "shop"), resource("L3VNI", "red")],
+      sessions: [
+        { vrf: "default", neighbor: "192.168.11.2", state: "Established", since: SINCE },
+        { vrf: "red", neighbor: "10.1.0.2", state: "Established", since: SINCE },
+      ],
+      links: [{ name: "eth1", state: "Up", since: SINCE }],
+      vnis: [
+        { vni: 110, type: "L2", vrf: "red", state: "Up" },
+        { vni: 100, type: "L3", vrf: "red", state: "Up" },
+      ],
+      ...change,
+    },
+  };
+}
+
+function graphOf(...statuses: RouterNodeConfigurationStatus[]): CauseGraph {
+  const graph = new CauseGraph(edges({ routerNamespace: namespace }));
+  graph.put(Underlay, { metadata: { name: "underlay", namespace }, spec: {} } as Underlay);
+  graph.put(L2VNI, { metadata: { name: "shop", namespace }, spec: { vni: 110, vrf: "red" } } as L2VNI);
+  graph.put(L3VNI, { metadata: { name: "red", namespace }, spec: { vni: 100, vrf: "red" } } as L3VNI);
+  for (const status of statuses) graph.put(RouterNodeConfigurationStatus, status);
+  return graph;
+}
+
+function causesOf(graph: CauseGraph): string[] {
+  return graph.causes().map(({ id, reason }) => `${id} ${reason}`);
+}
+
+const VNI_CONFLICT = {
+  conditions: ready("False", "ConfigurationFailed"),
+  failedResources: [{ kind: "L2VNI", name: "shop", reason: "ValidationFailed", message: "VNI 110 conflicts", field: "spec.vni" }],
+} satisfies Status;
+
+test("where everything works nothing is wrong, and what selects no node is not either", () => {
+  const graph = graphOf(nodeStatus("node1"), nodeStatus("node2"));
+  expect(causesOf(graph)).toEqual([]);
+  expect([...graph.verdicts()].filter(({ health }) => health !== "Healthy")).toEqual([]);
+  expect(causesOf(graphOf())).toEqual([]);
+});
+
+test("an agent that has not reported yet is no fault", () => {
+  expect(causesOf(graphOf({ metadata: { name: "node1", namespace } }))).toEqual([]);
+});
+
+test("a cable that is out explains the session, the Underlay and all that stands on it, on that node alone", () => {
+  const broken = nodeStatus("node2", {
+    links: [{ name: "eth1", state: "NoCarrier", since: SINCE }],
+    sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Connect", since: SINCE }],
+  });
+  const graph = graphOf(nodeStatus("node1"), broken);
+  expect(causesOf(graph)).toEqual(["Link/eth1@node2 NoCarrier"]);
+  const why = graph.why(`L3VNI/${namespace}/red`);
+  expect(why?.path.health).toBe("Degraded");
+  expect(why?.causes).toMatchObject([
+    { id: "Link/eth1@node2", since: SINCE, remedy: { command: "ip netns exec perouter ip link show eth1" } },
+  ]);
+  expect(graph.verdict(`L3VNI/${namespace}/red@node2`)?.health).toBe("Down");
+  expect(graph.verdict(`L3VNI/${namespace}/red@node1`)?.health).toBe("Healthy");
+  expect(graph.verdict("Node/node2")?.health).toBe("Degraded");
+});
+
+test("a session that is down while the links are up is the cause", () => {
+  const graph = graphOf(nodeStatus("node1", { sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Active", since: SINCE }] }));
+  expect(causesOf(graph)).toEqual(["Session/192.168.11.2@node1 SessionDown"]);
+  expect(graph.verdict(`Underlay/${namespace}/underlay`)?.health).toBe("Down");
+});
+
+test("one of two fabric sessions down leaves the Underlay degraded", () => {
+  const session = (neighbor: string, state: string) => ({ vrf: "default", neighbor, state, since: SINCE });
+  const graph = graphOf(nodeStatus("node1", { sessions: [session("192.168.11.2", "Active"), session("192.168.11.3", "Established")] }));
+  expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Degraded");
+});
+
+test("the session towards the host being down is about its VRF only", () => {
+  const sessions = [
+    { vrf: "default", neighbor: "192.168.11.2", state: "Established" },
+    { vrf: "red", neighbor: "10.1.0.2", state: "Idle", since: SINCE },
+  ];
+  const graph = graphOf(nodeStatus("node1", { sessions }));
+  expect(causesOf(graph)).toEqual(["Session/red/10.1.0.2@node1 SessionDown"]);
+  expect(graph.verdict(`L3VNI/${namespace}/red@node1`)?.health).toBe("Degraded");
+  expect(graph.verdict(`L2VNI/${namespace}/shop@node1`)?.health).toBe("Healthy");
+});
+
+test("a refused resource has itself to blame, with the field to change, whatever else is down", () => {
+  const graph = graphOf(
+    nodeStatus("node1", {
+      ...VNI_CONFLICT,
+      links: [{ name: "eth1", state: "Down", since: SINCE }],
+      resources: [
+        { kind: "Underlay", name: "underlay", generation: 1, state: "Applied" },
+        { kind: "L2VNI", name: "shop", generation: 2, state: "KeptPrevious" },
+      ],
+    }),
+  );
+  expect(graph.why(`L2VNI/${namespace}/shop`)?.causes).toMatchObject([
+    {
+      id: `L2VNI/${namespace}/shop@node1`,
+      health: "Degraded",
+      message: "VNI 110 conflicts; its last good form goes on",
+      remedy: { change: { thing: { kind: "L2VNI", namespace, name: "shop" }, field: "spec.vni" } },
+    },
+  ]);
+});
+
+test("what lacks something to stand on is explained by what failed there", () => {
+  const graph = graphOf(
+    nodeStatus("node1", {
+      ...VNI_CONFLICT,
+      failedResources: [
+        ...VNI_CONFLICT.failedResources,
+        { kind: "L3VNI", name: "red", reason: "DependencyFailed", message: "No healthy L2VNI exists for VRF 'red'", field: "spec.vrf" },
+      ],
+      resources: [
+        { kind: "Underlay", name: "underlay", generation: 1, state: "Applied" },
+        { kind: "L2VNI", name: "shop", generation: 1, state: "Failed" },
+        { kind: "L3VNI", name: "red", generation: 1, state: "Failed" },
+      ],
+    }),
+  );
+  expect(graph.why(`L3VNI/${namespace}/red`)?.causes.map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop@node1`]);
+});
+
+test("without an Underlay a VNI has itself to blame", () => {
+  const graph = graphOf(
+    nodeStatus("node1", {
+      conditions: ready("False", "ConfigurationFailed"),
+      failedResources: [{ kind: "L2VNI", name: "shop", reason: "DependencyFailed", message: "No Underlay selects this node" }],
+      resources: [{ kind: "L2VNI", name: "shop", generation: 1, state: "Failed" }],
+      sessions: [],
+      links: [],
+    }),
+  );
+  expect(causesOf(graph)).toEqual([`L2VNI/${namespace}/shop@node1 DependencyFailed`]);
+});
+
+test("FRR that does not answer explains the node's router", () => {
+  const graph = graphOf(
+    nodeStatus("node1", { conditions: ready("False", "RouterUnavailable", "bgpd does not answer"), sessions: [], links: [] }),
+  );
+  expect(causesOf(graph)).toEqual(["FRR/router@node1 RouterUnavailable"]);
+  expect(graph.verdict(`L2VNI/${namespace}/shop@node1`)?.health).toBe("Down");
+});
+
+test("of a silent agent's node nothing is known, and the agent is the cause even of what it last said was down", () => {
+  const graph = graphOf(
+    nodeStatus("node1", {
+      conditions: ready("Unknown", "AgentSilent", "The agent on node node1 has been silent since 12:00"),
+      sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Active", since: SINCE }],
+      links: [{ name: "eth1", state: "NoCarrier", since: SINCE }],
+    }),
+  );
+  expect(causesOf(graph)).toEqual(["Agent/node1 AgentSilent"]);
+  expect(graph.verdict(`L2VNI/${namespace}/shop`)?.health).not.toBe("Healthy");
+});
+
+test("configuration in another namespace does not count, so nothing is said of it", () => {
+  const graph = graphOf();
+  graph.put(L3VNI, { metadata: { name: "stray", namespace: "default" }, spec: { vni: 5, vrf: "x" } } as L3VNI);
+  expect(graph.verdict("L3VNI/default/stray")).toBeUndefined();
+});
