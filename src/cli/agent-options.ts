@@ -63,7 +63,7 @@ export function withLoadBalancerPlace(command: Command): Command {
     .option("--frr-root <directory>", "use the FRR of another root file system");
 }
 
-function lbFrrRunDirectory(): Option {
+export function lbFrrRunDirectory(): Option {
   return new Option("--lb-frr-run-directory <directory>", "where the daemons of the load balancer's FRR have their sockets").default(
     LOAD_BALANCER.lbFrrRunDirectory,
   );
@@ -93,6 +93,13 @@ export function withLoadBalancer(command: Command): Command {
 /** A part of the agent that can be left out. */
 export function withPart(command: Command, name: string, what: string): Command {
   return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
+}
+
+/** For a lab whose controller is told to wait less long for it. */
+export function withHeartbeat(command: Command): Command {
+  return command.addOption(
+    new Option("--heartbeat-interval <duration>", "how often it says that it is alive").argParser(parseInterval).hideHelp(),
+  );
 }
 
 /** How checks of connectivity are made. */

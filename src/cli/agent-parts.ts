@@ -36,6 +36,8 @@ export interface AgentPartsOptions {
   checks?: CheckOptions;
   /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
   startFrr: boolean;
+  /** How often it says that it is alive. */
+  heartbeatMs?: number;
 }
 
 export interface AgentParts {
@@ -70,7 +72,16 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   // All caches are synced when the manager starts the first of its runnables.
   const read = new AbortController();
   manager.add({ name: "first view of the cluster", run: () => Promise.resolve(read.abort()) });
-  manager.add(heartbeat({ client, namespace, node, nodeUid: () => nodes.get(node)?.metadata.uid, log }));
+  manager.add(
+    heartbeat({
+      client,
+      namespace,
+      node,
+      nodeUid: () => nodes.get(node)?.metadata.uid,
+      log,
+      ...(options.heartbeatMs !== undefined && { renewMs: options.heartbeatMs }),
+    }),
+  );
   const parts: Part[] = [];
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
   if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));

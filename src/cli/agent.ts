@@ -13,6 +13,7 @@ import {
   withChecks,
   withLoadBalancer,
   withNode,
+  withHeartbeat,
   withPart,
   withRouterPlace,
 } from "./agent-options.ts";
@@ -28,6 +29,7 @@ interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerO
   loadbalancer: "on" | "off";
   connectivity: "on" | "off";
   frrStart?: boolean;
+  heartbeatInterval?: number;
   healthAddress: string;
   logLevel: LogLevel;
 }
@@ -39,7 +41,7 @@ export function configure(command: Command): void {
   withPart(command, "router", "be the router of this machine");
   withPart(command, "loadbalancer", "announce Services of type LoadBalancer");
   withPart(command, "connectivity", "make the connectivity checks of this node");
-  withLogLevel(withChecks(withLoadBalancer(withRouterPlace(withNode(withCluster(command))))))
+  withLogLevel(withHeartbeat(withChecks(withLoadBalancer(withRouterPlace(withNode(withCluster(command)))))))
     .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
     .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
     .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
@@ -69,6 +71,7 @@ async function run({
   loadbalancer,
   connectivity,
   frrStart = false,
+  heartbeatInterval,
   ...options
 }: AgentOptions): Promise<void> {
   for (const flag of FRUGAL) setFlagsFromString(flag);
@@ -84,6 +87,7 @@ async function run({
     namespace,
     place: options,
     startFrr: frrStart,
+    ...(heartbeatInterval !== undefined && { heartbeatMs: heartbeatInterval }),
     ...(router === "on" && { routerNamespace }),
     ...(loadbalancer === "on" && { loadbalancer: options }),
     ...(connectivity === "on" && { checks: options }),

@@ -2,7 +2,9 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { NODES, type NodeName } from "../../lab/net/topology.ts";
 import { SITES, type SiteName } from "../../lab/sites/names.ts";
 import { CliError, EXIT } from "./exit.ts";
-import { type Fault, FAULTS } from "./lab/faults.ts";
+import type { DrillOptions } from "./lab/drill.ts";
+import { FAULTS } from "./lab/faults.ts";
+import type { Fault } from "./lab/faults/fault.ts";
 import { kubeCommand } from "./lab/kube.ts";
 import { background, hostIn, runningLab } from "./lab/running.ts";
 import { SITE_FAULTS, type SiteFault } from "./lab/site-faults.ts";
@@ -75,6 +77,18 @@ export function configure(lab: Command): void {
     .addOption(siteOption())
     .addHelpText("after", "\nExample:\n  plumbline lab mend link-down --node node2\n")
     .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "mend"));
+  lab
+    .command("drill")
+    .description(
+      "Break everything once, one after the other, in a lab of its own: what is said of each fault, how soon, whether it is explained, and whether mending clears it. Exit 1 when something was not as it should.",
+    )
+    .addOption(new Option("--only <fault...>", "these alone").argParser(faultNames))
+    .addOption(new Option("--pairs <count>", "instead, so many pairs of faults at the same time").argParser(aCount))
+    .addOption(new Option("--seed <number>", "which pairs").argParser(aCount).default(1))
+    .option("--write <file>", "write what was found as a document")
+    .addOption(new Option("-o, --output <format>", "json for programs").choices(["json"]))
+    .addHelpText("after", "\nExamples:\n  plumbline lab drill --only link-down vni-taken\n  plumbline lab drill --pairs 20 --seed 7\n")
+    .action(async (options: DrillOptions) => (await import("./lab/drill.ts")).drill(options));
   lab.addCommand(kubeCommand());
 }
 
@@ -175,6 +189,19 @@ function aFault(name: string): NamedFault {
   if (fault) return { name, of: "nodes", fault };
   if (siteFault) return { name, of: "sites", fault: siteFault };
   throw new InvalidArgumentError(`It is one of ${[...Object.keys(FAULTS), ...Object.keys(SITE_FAULTS)].join(", ")}.`);
+}
+
+function faultNames(name: string, before: readonly string[] = []): string[] {
+  if (!FAULTS[name]?.expect) {
+    const drilled = Object.keys(FAULTS).filter((known) => FAULTS[known]?.expect);
+    throw new InvalidArgumentError(`It is one of ${drilled.join(", ")}.`);
+  }
+  return [...before, name];
+}
+
+function aCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("It is a number.");
+  return Number(text);
 }
 
 function twoSites(count: string): 2 {

@@ -23,6 +23,8 @@ export interface AgentOptions {
   readonly standInPorts?: string | undefined;
   /** How often it tries each connectivity check: `10s`; as it is by itself without. */
   readonly checkInterval?: string | undefined;
+  /** How often it says that it is alive. */
+  readonly heartbeat?: string | undefined;
   /** Told when it ended by itself. */
   readonly onEnd: (code: number) => void;
 }
@@ -68,13 +70,14 @@ export class Agent {
   }
 
   async #runOnce(signal: AbortSignal): Promise<void> {
-    const { host, program, kubeconfig, router, standInPorts, checkInterval, onEnd } = this.#options;
+    const { host, program, kubeconfig, router, standInPorts, checkInterval, heartbeat, onEnd } = this.#options;
     const cache = process.env["NODE_COMPILE_CACHE"];
     const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: cache };
     const parts = [
       ...(router ? [] : ["--router", "off"]),
       ...(standInPorts === undefined ? [] : ["--lb-exempt-ports", standInPorts]),
       ...(checkInterval === undefined ? [] : ["--check-interval", checkInterval]),
+      ...(heartbeat === undefined ? [] : ["--heartbeat-interval", heartbeat]),
     ];
     const flags = ["--node", host.name, "--kubeconfig", kubeconfig, "--frr-start", ...parts];
     const agent = host.start(["sh", "-c", WHEN_ON, "sh", process.execPath, ...process.execArgv, program, "agent", ...flags], { env });

@@ -31,6 +31,8 @@ export interface RouterLabOptions {
   readonly standIns?: boolean;
   /** Given where nodes check what they reach: there is a name server, and they try this often, such as `10s`. */
   readonly checkInterval?: string;
+  /** How often agents say that they are alive, such as `2s`; as they do by themselves without. */
+  readonly heartbeat?: string;
   /** How long an agent may be silent. */
   readonly silenceMs?: number;
   /** Which nodes have an agent; all of them without. */
@@ -92,7 +94,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
   if (api.plane) await applyManifests(api.client, manifests, signal);
-  started.defer(runController(api.client, { log, silenceMs: options.silenceMs }));
+  started.defer(runController(api.controller, { log, silenceMs: options.silenceMs }));
 
   const net = await startNet({ started: machine, keep: [directory], routers, speakers: options.speakers ?? false, progress, signal });
   if (api.plane && machine.kernel === "own") {
@@ -118,11 +120,12 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     const agent = new Agent({
       host: hostOf(net, node),
       program,
-      kubeconfig: api.kubeconfig,
+      kubeconfig: await api.agentKubeconfig(node),
       logFile: join(directory, `agent-${node}.log`),
       router: routers,
       standInPorts: withStandIns ? STAND_IN_PORTS : undefined,
       checkInterval: options.checkInterval,
+      heartbeat: options.heartbeat,
       onEnd: (code) => log.warn({ node, code }, "the agent ended and is started again"),
     });
     agents.set(node, agent);

@@ -1,9 +1,10 @@
-import { Machine } from "../../../lab/machine/machine.ts";
-import { NODES } from "../../../lab/net/topology.ts";
-import { Service } from "../../api/core/service.ts";
-import { CliError, EXIT } from "../exit.ts";
-import type { Fault, FaultGround } from "./faults.ts";
-import { LIES_FILE, NAME_SERVER_PROCESS } from "./name-server.ts";
+import { Machine } from "../../../../lab/machine/machine.ts";
+import { NODES } from "../../../../lab/net/topology.ts";
+import { Service } from "../../../api/core/service.ts";
+import { CliError, EXIT } from "../../exit.ts";
+import { failingChecks, silentNode } from "./expectations.ts";
+import type { Fault, FaultGround } from "./fault.ts";
+import { LIES_FILE, NAME_SERVER_PROCESS } from "../name-server.ts";
 
 /** Every port that something listens on; what a node itself connects from lies above. */
 const LISTENED_PORTS = "1-32767";
@@ -23,21 +24,28 @@ const MAKE_ROOM = "ip rule show pref 100 | grep -q local || { ip rule add pref 1
 export const CONNECTIVITY_FAULTS: Readonly<Record<string, Fault>> = {
   "uplink-down": {
     about: "the node's link to the other nodes and to the API goes down",
+    domain: "cluster",
     break: (ground) => onMachine(ground, ["ip", "link", "set", `mgmt-${ground.node}`, "down"]),
     mend: (ground) => onMachine(ground, ["ip", "link", "set", `mgmt-${ground.node}`, "up"]),
+    expect: silentNode,
   },
   "firewall-rejects": {
     about: "a firewall on the node rejects every connection from other nodes, and says so",
+    domain: "connectivity",
     break: (ground) => firewall(ground, "prohibit"),
     mend: noFirewall,
+    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^Node/${node} `),
   },
   "firewall-drops": {
     about: "a firewall on the node drops every connection from other nodes without a word",
+    domain: "connectivity",
     break: (ground) => firewall(ground, "blackhole"),
     mend: noFirewall,
+    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^Node/${node} `),
   },
   "service-cut": {
     about: `no node reaches Service ${CUT_SERVICE} at its cluster IP any more; its endpoints they do`,
+    domain: "connectivity",
     break: async (ground) => {
       const address = await clusterIP(ground);
       for (const node of NODES) await routeRule(ground, node, `ip rule add pref ${SERVICE_RULE} to ${address} unreachable`);
@@ -45,19 +53,24 @@ export const CONNECTIVITY_FAULTS: Readonly<Record<string, Fault>> = {
     mend: async ({ host }) => {
       for (const node of NODES) await host(node).do(["ip", "rule", "del", "pref", String(SERVICE_RULE)]);
     },
+    expect: () => failingChecks("[^ ]+-to-web-service-80-", "^Service/default/web "),
   },
   "dns-silent": {
     about: "the name server of the nodes no longer answers",
+    domain: "connectivity",
     break: (ground) => onMachine(ground, ["pkill", "-STOP", "-f", NAME_SERVER_PROCESS]),
     mend: (ground) => onMachine(ground, ["pkill", "-CONT", "-f", NAME_SERVER_PROCESS]),
+    expect: () => failingChecks("[^ ]+-to-dns-lab-53-", "^Names/"),
   },
   "dns-lies": {
     about: `the name server of the nodes says that ${LIED_ABOUT} is a machine where nobody listens`,
+    domain: "connectivity",
     break: async ({ node, host }) => {
       const { machine } = host(node).access;
       await new Machine(machine).do(["tee", LIES_FILE], { input: JSON.stringify({ [LIED_ABOUT]: machine.address }) });
     },
     mend: (ground) => onMachine(ground, ["rm", "-f", LIES_FILE]),
+    expect: () => failingChecks("[^ ]+-to-wiki-default-svc-cluster-local-80-", "wiki\\.default\\.svc\\.cluster\\.local:80"),
   },
 };
 

@@ -1,12 +1,13 @@
-import { Machine } from "../../../lab/machine/machine.ts";
-import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_LINK, ACCESS_NETWORK, accessPort } from "../../../lab/net/topology.ts";
-import { Service } from "../../api/core/service.ts";
-import { parsePrefix } from "../../ip/prefix.ts";
-import { parseAddress } from "../../ip/address.ts";
-import { isKubeError } from "../../kube/client/error.ts";
-import { CliError, EXIT } from "../exit.ts";
-import { AGENT_PROCESS, SWITCHED_OFF } from "./agents.ts";
-import type { Fault, FaultGround } from "./faults.ts";
+import { Machine } from "../../../../lab/machine/machine.ts";
+import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_LINK, ACCESS_NETWORK, accessPort } from "../../../../lab/net/topology.ts";
+import { Service } from "../../../api/core/service.ts";
+import { parsePrefix } from "../../../ip/prefix.ts";
+import { parseAddress } from "../../../ip/address.ts";
+import { isKubeError } from "../../../kube/client/error.ts";
+import { CliError, EXIT } from "../../exit.ts";
+import { AGENT_PROCESS, SWITCHED_OFF } from "../agents.ts";
+import { silentNode } from "./expectations.ts";
+import { type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
 
 const THIEF = "vip-thief";
 /** More than the pool of the client's segment has addresses. */
@@ -17,24 +18,50 @@ const NAMESPACE = "default";
 export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
   "node-lost": {
     about: "the node loses its power: no link, no agent, no FRR, and no address that was held on the client's segment",
+    domain: "cluster",
     break: loseNode,
     mend: async ({ node, host }) => {
       await host(node).do(["rm", "-f", SWITCHED_OFF]);
       await host(node).ip(["link set eth0 up"]);
       await host("tor").ip([`link set ${node} up`, `link set ${accessPort(node)} up`]);
     },
+    expect: (node) => ({ ...silentNode(node), interrupts: flowsThrough(node) }),
   },
   "api-cut": {
     about: "the node alone no longer reaches the API",
+    domain: "cluster",
     break: (ground) => isolate(ground, "on"),
     mend: (ground) => isolate(ground, "off"),
+    expect: silentNode,
   },
   "lb-frr-killed": {
     about: "every daemon of the node's load balancer is killed",
-    break: async ({ node, host }) => void (await host(node).do(["pkill", "-KILL", "-f", "/[a-z]+ .*-N plumbline-lb"])),
+    domain: "loadbalancer",
+    break: (ground) => signalSpeaker(ground, "KILL"),
+    expect: (node) => ({
+      says: new RegExp(
+        `^BGPSessionStatus [^ ]+@${node}: (session (?!Established)|Reported=False)|^Event (FRRRestarted|DriftRepaired) of [^ ]+ [^ ]*${node} `,
+      ),
+      withinMs: WITHIN_MS.session,
+      interrupts: ["web"],
+    }),
+  },
+  "lb-frr-frozen": {
+    about: "every daemon of the node's load balancer stops in its tracks",
+    domain: "loadbalancer",
+    break: (ground) => signalSpeaker(ground, "STOP"),
+    mend: (ground) => signalSpeaker(ground, "CONT"),
+    expect: (node) => ({
+      says: new RegExp(`^BGPSessionStatus [^ ]+@${node}: Reported=False FRRUnavailable`),
+      untrue: new RegExp(`^BGPSessionStatus [^ ]+@${node}: (session Established|Reported=True)`),
+      cause: new RegExp(`^FRR/lb@${node} `),
+      withinMs: WITHIN_MS.session,
+      interrupts: ["web"],
+    }),
   },
   "pool-exhausted": {
     about: "someone creates more services than the pool of the client's segment has addresses",
+    domain: "loadbalancer",
     break: async ({ client, signal }) => {
       for (const name of CROWD) {
         await client.resource(Service).create(
@@ -56,13 +83,30 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
           });
       }
     },
+    expect: () => ({
+      says: /^IPAddressPool [^ ]+\/segment: Exhausted=True/,
+      untrue: /^IPAddressPool [^ ]+\/segment: Exhausted=False/,
+      cause: /^IPAddressPool\/metallb-system\/segment /,
+      withinMs: WITHIN_MS.refused,
+    }),
   },
   "service-stolen": {
     about: "someone else on the client's segment answers for a service's address",
+    domain: "loadbalancer",
     break: stealService,
     mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
+    expect: () => ({
+      says: /^ServiceL2Status wiki@[^ ]+: Announced=False|^Service default\/wiki: metallb.io\/Announced=False|^Event announceFailed of /,
+      cause: /^Address\//,
+      withinMs: WITHIN_MS.session,
+      interrupts: ["wiki"],
+    }),
   },
 };
+
+async function signalSpeaker({ node, host }: FaultGround, signal: string): Promise<void> {
+  await host(node).do(["pkill", `-${signal}`, "-f", "/[a-z]+ .*-N plumbline-lb"]);
+}
 
 async function loseNode({ node, host }: FaultGround): Promise<void> {
   // First the silence, then the reasons for it: nobody may hear a farewell.

@@ -1,0 +1,64 @@
+import { hostAddress, type NodeName, type Segment, SEGMENTS } from "../../../../lab/net/topology.ts";
+import type { LabHost } from "../../../../lab/net/lab-host.ts";
+import { type AnnouncedService, targetsOf } from "../announced-services.ts";
+import { Connections } from "../connections.ts";
+import { type Flow, FLOWS } from "../faults/fault.ts";
+import { Traffic } from "../traffic.ts";
+
+const PING_EVERY_MS = 250;
+const CONNECT_EVERY_MS = 500;
+
+/** What did not get through, by flow. */
+export type Losses = Readonly<Record<Flow, number>>;
+
+/** Traffic through the lab that goes on while things break. */
+export class Flows {
+  readonly #pings: ReadonlyMap<Flow, Traffic>;
+  readonly #connections: Connections;
+
+  constructor(host: (name: string) => LabHost) {
+    const [shop, stock] = SEGMENTS as readonly [Segment, Segment];
+    const ping = (label: Flow, from: NodeName, to: NodeName, segment: Segment): [Flow, Traffic] => [
+      label,
+      new Traffic({ label, host: host(from), namespace: shop.name, to: hostAddress(segment, to), everyMs: PING_EVERY_MS }),
+    ];
+    this.#pings = new Map([
+      ping("shop node1 → node2", "node1", "node2", shop),
+      ping("shop node1 → node3", "node1", "node3", shop),
+      ping("shop node3 → stock node1", "node3", "node1", stock),
+    ]);
+    this.#connections = new Connections({ host: host("client"), everyMs: CONNECT_EVERY_MS });
+  }
+
+  aim(services: readonly AnnouncedService[]): void {
+    this.#connections.aim(targetsOf(services.filter(({ key }) => key === "default/web" || key === "default/wiki")));
+  }
+
+  /** Until now. What is late counts as lost until it is there. */
+  losses(): Losses {
+    return this.#each(
+      (ping) => ping.lost,
+      (tally) => tally.failed,
+    );
+  }
+
+  passed(): Losses {
+    return this.#each(
+      (ping) => ping.answered,
+      (tally) => tally.ok,
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#connections.stop(), ...[...this.#pings.values()].map((ping) => ping.stop())]);
+  }
+
+  #each(ofPing: (ping: Traffic) => number, ofTally: (tally: { ok: number; failed: number }) => number): Losses {
+    return Object.fromEntries(
+      FLOWS.map((flow) => {
+        const ping = this.#pings.get(flow);
+        return [flow, ping ? ofPing(ping) : ofTally(this.#connections.tally(`default/${flow}`))];
+      }),
+    ) as Losses;
+  }
+}

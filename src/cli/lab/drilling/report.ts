@@ -1,0 +1,93 @@
+import type { Exercised } from "./exercise.ts";
+import { isGood, type Judgement, type Outcome, scoreOf } from "./outcome.ts";
+
+const COLUMNS = ["FAULT", "DOMAIN", "TOLD", "CAUSE", "HEALTH", "CLEARED", "TRAFFIC"];
+const WIDTHS = [26, 14, 9, 9, 9, 9, 0];
+
+export function headLine(): string {
+  return line(COLUMNS);
+}
+
+/** `link-down  router  0.4 s  0.6 s  honest  2.1 s  flowed` */
+export function outcomeLine({ outcome, judgement }: Exercised): string {
+  return line(cells(outcome, judgement));
+}
+
+/** What a person wants to know of a fault that did not go well. */
+export function complaintsOf({ outcome, judgement }: Exercised): string[] {
+  const { silent, right = true, claimsHealth, cleared, flowed } = judgement;
+  return [
+    ...(silent ? ["no status says it"] : []),
+    ...(right ? [] : [outcome.named.length > 0 ? `why names first: ${outcome.named[0]}` : "why names nothing"]),
+    ...(claimsHealth ? outcome.untrue.slice(0, 3).map((text) => `still says: ${text}`) : []),
+    ...(cleared ? [] : outcome.left.slice(0, 3).map((text) => `left: ${text}`)),
+    ...(flowed ? [] : [`interrupted: ${outcome.interrupted.join(", ")}`]),
+  ];
+}
+
+export function scoreLine(exercised: readonly Exercised[]): string {
+  const { faults, silent, asked, right, claimedHealth, notCleared, interrupted } = scoreOf(exercised.map(({ judgement }) => judgement));
+  const share = asked === 0 ? 100 : Math.floor((100 * right) / asked);
+  return [
+    `${faults} faults: ${right} of ${asked} causes named first (${share} %)`,
+    `${silent} silent`,
+    `${claimedHealth} with health claimed meanwhile`,
+    `${notCleared} not cleared`,
+    `${interrupted} with other traffic interrupted`,
+  ].join(", ");
+}
+
+export function drillDocument(exercised: readonly Exercised[], about: (fault: string) => string): string {
+  return [
+    "# The drill",
+    "",
+    "What Plumbline says when things break: every fault that the [lab](lab.md) knows, one after the other, as `plumbline lab drill --write docs/drill.md` found it.",
+    "",
+    scoreLine(exercised),
+    "",
+    "- **told**: until a status said it. Where Plumbline mends it by itself, that may be an Event.",
+    "- **cause**: until `plumbline why` named the right cause first, and kept to it. None where it is over before anyone could ask.",
+    "- **health**: honest when nothing that was said of it claimed health any more.",
+    "- **cleared**: until nothing of it was left in any status and all traffic passed, after it was mended.",
+    "- **traffic**: whether everything that has nothing to do with it went on without a loss.",
+    "",
+    row(["fault", "what happens", "told", "cause", "health", "cleared", "traffic", "what told it first"]),
+    row(["---", "---", "---", "---", "---", "---", "---", "---"]),
+    ...exercised.map(({ outcome, judgement }) => {
+      const [, , ...measured] = cells(outcome, judgement);
+      return row([`\`${outcome.fault}\``, about(outcome.fault), ...measured, outcome.told ?? ""]);
+    }),
+    "",
+  ].join("\n");
+}
+
+function cells({ fault, domain, toldMs, causeMs, clearedMs, with: other }: Outcome, judgement: Judgement): string[] {
+  return [
+    other === undefined ? fault : `${fault} + ${other}`,
+    domain,
+    judgement.silent ? "silent" : seconds(toldMs),
+    judgement.right === undefined ? "-" : judgement.right ? seconds(causeMs) : "wrong",
+    judgement.claimsHealth ? "claimed" : "honest",
+    judgement.cleared ? seconds(clearedMs) : "left",
+    judgement.flowed ? "flowed" : "cut",
+  ];
+}
+
+export function isGoodOne({ judgement }: Exercised): boolean {
+  return isGood(judgement);
+}
+
+function seconds(ms = 0): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function line(texts: readonly string[]): string {
+  return texts
+    .map((text, index) => text.padEnd(WIDTHS[index] ?? 0))
+    .join("")
+    .trimEnd();
+}
+
+function row(texts: readonly string[]): string {
+  return `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+}

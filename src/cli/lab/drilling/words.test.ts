@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { Event } from "../../../api/core/event.ts";
+import { Service } from "../../../api/core/service.ts";
+import type { KubeObject } from "../../../api/kind.ts";
+import { BGPSessionStatus } from "../../../api/metallb/bgp-session-status.ts";
+import { RouterNodeConfigurationStatus } from "../../../api/openpe/router-node-configuration-status.ts";
+import { wordsOf } from "./words.ts";
+
+const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "", lastTransitionTime: "" });
+const object = (content: object): KubeObject => ({ metadata: { name: "node1", namespace: "ns" }, ...content });
+
+test("a router's status speaks of itself, its resources and its sessions, well or not", () => {
+  const status = {
+    conditions: [condition("Ready", "False", "ConfigurationFailed"), condition("Degraded", "False", "Fine"), condition("Odd", "True", "X")],
+    failedResources: [{ kind: "L2VNI", name: "a", reason: "ValidationFailed" }],
+    resources: [
+      { kind: "L2VNI", name: "a", generation: 1, state: "KeptPrevious" },
+      { kind: "L3VNI", name: "b", generation: 1, state: "Applied" },
+    ],
+    sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Active" }],
+  };
+  const about = "RouterNodeConfigurationStatus ns/node1:";
+  expect(wordsOf(RouterNodeConfigurationStatus, object({ status }))).toEqual([
+    { text: `${about} Ready=False ConfigurationFailed`, well: false },
+    { text: `${about} Degraded=False Fine`, well: true },
+    { text: `${about} L2VNI a ValidationFailed`, well: false },
+    { text: `${about} L2VNI a KeptPrevious`, well: false },
+    { text: `${about} L3VNI b Applied`, well: true },
+    { text: `${about} session default/192.0.2.1 Active`, well: false },
+  ]);
+});
+
+test("a session is named by its peer and node", () => {
+  const status = { node: "node1", peer: "router", bgpStatus: "Established", bfdStatus: "Down" };
+  expect(wordsOf(BGPSessionStatus, object({ status }))).toEqual([
+    { text: "BGPSessionStatus router@node1: session Established", well: true },
+    { text: "BGPSessionStatus router@node1: BFD Down", well: false },
+  ]);
+});
+
+test("only a Service that is to have an address says that it has none", () => {
+  expect(wordsOf(Service, object({ spec: { type: "ClusterIP" } }))).toEqual([]);
+  expect(wordsOf(Service, object({ spec: { type: "LoadBalancer" } }))).toEqual([{ text: "Service ns/node1: has no address", well: false }]);
+});
+
+test("a warning is said once, and again when it counts further", () => {
+  const event = { type: "Warning", reason: "DriftRepaired", involvedObject: { kind: "Node", name: "node1" } };
+  expect(wordsOf(Event, object(event))).toEqual([{ text: "Event DriftRepaired of Node node1 (1)", well: false, once: true }]);
+  expect(wordsOf(Event, object({ ...event, count: 2 }))).toMatchObject([{ text: "Event DriftRepaired of Node node1 (2)" }]);
+  expect(wordsOf(Event, object({ ...event, type: "Normal" }))).toEqual([]);
+});

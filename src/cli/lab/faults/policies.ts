@@ -1,0 +1,114 @@
+import { Deployment } from "../../../api/core/deployment.ts";
+import { Pod } from "../../../api/core/pod.ts";
+import { Secret } from "../../../api/core/secret.ts";
+import { StatefulSet } from "../../../api/core/stateful-set.ts";
+import { FailoverPolicy } from "../../../api/failover/failover-policy.ts";
+import type { Kind } from "../../../api/kind.ts";
+import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
+import { applied, type Made } from "./resources.ts";
+
+const NAMESPACE = "default";
+/** Where nobody listens. */
+const NOWHERE = `apiVersion: v1
+kind: Config
+clusters: [{ name: west, cluster: { server: "https://127.0.0.1:1" } }]
+users: [{ name: west, user: { token: none } }]
+contexts: [{ name: west, context: { cluster: west, user: west } }]
+current-context: west
+`;
+
+function made(kind: Kind, name: string, content: object, labels: Record<string, string> = {}): Made {
+  return { kind, object: { metadata: { name, namespace: NAMESPACE, labels }, ...content } };
+}
+
+function policy(name: string, spec: object): Made {
+  return made(FailoverPolicy, name, { spec: { desiredState: "primary", ...spec } });
+}
+
+const managed = (kind: string, name: string) => ({ managedResources: [{ kind, name }] });
+const template = (app: string) => ({ metadata: { labels: { app } }, spec: { containers: [{ name: app, image: app }] } });
+
+function deployment(name: string, replicas: number): Made {
+  return made(Deployment, name, { spec: { replicas, selector: { matchLabels: { app: name } }, template: template(name) } });
+}
+
+function inError(name: string, cause = `FailoverPolicy/${NAMESPACE}/${name}`, what = "Error=True"): Expectation {
+  return {
+    says: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: ${what}`),
+    untrue: new RegExp(`^FailoverPolicy ${NAMESPACE}/${name}: Complete=True`),
+    cause: new RegExp(`^(${cause})(@[^ ]+)? `),
+    withinMs: WITHIN_MS.refused,
+  };
+}
+
+/** What `lab break` knows of policies that cannot be followed where there is one site only. */
+export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
+  "policy-workload-missing": applied(
+    "someone applies a FailoverPolicy for a Deployment that is not there",
+    "failover",
+    [policy("policy-workload-missing", managed("Deployment", "drill-nowhere"))],
+    inError("policy-workload-missing", `FailoverPolicy/${NAMESPACE}/policy-workload-missing|Deployment/${NAMESPACE}/drill-nowhere`),
+  ),
+  "policy-volume-missing": applied(
+    "someone applies a FailoverPolicy for a volume in a cluster that replicates none",
+    "failover",
+    [policy("policy-volume-missing", managed("VolumeReplication", "drill-nowhere"))],
+    inError("policy-volume-missing", `FailoverPolicy/${NAMESPACE}/policy-volume-missing|VolumeReplication/${NAMESPACE}/drill-nowhere`),
+  ),
+  "policy-taken": applied(
+    "someone applies a second FailoverPolicy for the same Deployment",
+    "failover",
+    [deployment("twice", 0), policy("first", managed("Deployment", "twice")), policy("policy-taken", managed("Deployment", "twice"))],
+    inError("policy-taken", `FailoverPolicy/${NAMESPACE}/(policy-taken|first)`),
+  ),
+  "policy-deletes-volumes": applied(
+    "someone applies a FailoverPolicy for a StatefulSet whose volumes are deleted when it is scaled down",
+    "failover",
+    [
+      made(StatefulSet, "deletes", {
+        spec: {
+          replicas: 1,
+          serviceName: "deletes",
+          selector: { matchLabels: { app: "deletes" } },
+          template: template("deletes"),
+          persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" },
+        },
+      }),
+      policy("policy-deletes-volumes", { desiredState: "secondary", ...managed("StatefulSet", "deletes") }),
+    ],
+    inError("policy-deletes-volumes", `FailoverPolicy/${NAMESPACE}/policy-deletes-volumes|StatefulSet/${NAMESPACE}/deletes`),
+  ),
+  "policy-peer-missing": applied(
+    "someone applies a FailoverPolicy whose peer is in a Secret that is not there",
+    "failover",
+    [
+      deployment("peerless", 0),
+      policy("policy-peer-missing", { ...managed("Deployment", "peerless"), peer: { kubeconfigSecret: { name: "drill-nowhere" } } }),
+    ],
+    inError(
+      "policy-peer-missing",
+      `FailoverPolicy/${NAMESPACE}/policy-peer-missing|Secret/${NAMESPACE}/drill-nowhere|Peer/[^ ]*`,
+      "(Error=True|peer unreachable)",
+    ),
+  ),
+  "policy-peer-away": applied(
+    "someone applies a FailoverPolicy whose peer does not answer",
+    "failover",
+    [
+      made(Secret, "peer-away", { type: "Opaque", stringData: { kubeconfig: NOWHERE } }),
+      deployment("peer-away", 0),
+      policy("policy-peer-away", { ...managed("Deployment", "peer-away"), peer: { kubeconfigSecret: { name: "peer-away" } } }),
+    ],
+    inError("policy-peer-away", `FailoverPolicy/${NAMESPACE}/policy-peer-away|Peer/[^ ]*`, "peer unreachable"),
+  ),
+  "policy-pod-stays": applied(
+    "someone makes a site the secondary one, and a pod does not end",
+    "failover",
+    [
+      deployment("stays", 1),
+      made(Pod, "stays-1", { spec: { nodeName: "node3", containers: [{ name: "stays", image: "stays" }] } }, { app: "stays" }),
+      policy("policy-pod-stays", { desiredState: "secondary", ...managed("Deployment", "stays") }),
+    ],
+    inError("policy-pod-stays", `FailoverPolicy/${NAMESPACE}/policy-pod-stays|Pod/${NAMESPACE}/stays-1`, "Complete=False"),
+  ),
+};
