@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
+import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import type { Condition, ConditionStatus } from "../api/kind.ts";
+import { needsOf, saidOf, type Seen, unwell } from "../api/specimen-sight.ts";
+import { edges } from "./explain.ts";
+import { ago, check, failing, well } from "./reading/specimen.ts";
+
+const explain = (...seen: Seen[]) => saidOf(edges(), ...seen);
+const at = (node: string) => `10.0.0.${node.slice(1)}:8081`;
+
+/** A check of one node by another. */
+function between(from: string, to: string, status: NonNullable<PodNetworkConnectivityCheck["status"]>): PodNetworkConnectivityCheck {
+  return check(from, at(to), status, {
+    "plumbline.dev/node": from,
+    "plumbline.dev/mesh": "nodes",
+    "plumbline.dev/target": `node/${to}`,
+    "plumbline.dev/target-node": to,
+  });
+}
+
+const NODES = ["n1", "n2", "n3", "n4"];
+
+function mesh(fails: (from: string, to: string) => boolean): PodNetworkConnectivityCheck[] {
+  return NODES.flatMap((from) =>
+    NODES.filter((to) => to !== from).map((to) => between(from, to, fails(from, to) ? failing(at(to), ago(5)) : well(at(to)))),
+  );
+}
+
+function unknown(reason: string, message: string, status: ConditionStatus = "Unknown"): { conditions: Condition[] } {
+  return { conditions: [{ type: "Reachable", status, reason, message, lastTransitionTime: ago(3) }] };
+}
+
+test("checks that fail together have one cause, which says what they have in common and since when", () => {
+  const said = explain([PodNetworkConnectivityCheck, ...mesh((_from, to) => to === "n2")]);
+  const culprits = said.filter(({ thing }) => thing.kind === "Target");
+  expect(new Set(culprits.map(({ thing }) => thing.name))).toEqual(new Set(["10.0.0.2:8081"]));
+  expect(culprits[0]).toMatchObject({ health: "Down", reason: "NotReached", since: ago(5) });
+  expect(culprits[0]?.message).toMatch(/^10\.0\.0\.2:8081 \(node n2\) is not reached: all 3 checks fail/);
+  expect(needsOf(said, "Target/10.0.0.2:8081")).toContain("Agent/n2");
+  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Target/10.0.0.2:8081"]);
+  expect(needsOf(said, "ConnectivityMesh/shop/nodes")).toContain("part PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081");
+});
+
+test("a source that reaches nothing is the cause", () => {
+  const said = explain([PodNetworkConnectivityCheck, ...mesh((from) => from === "n3")]);
+  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(new Set(["Down Source/node/n3 ReachesNothing"]));
+});
+
+test("a check that fails alone is its own cause, with a command to look closer", () => {
+  const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
+  expect(unwell(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
+  const own = said.find(({ health }) => health === "Down");
+  expect(own?.needs).toEqual([]);
+  expect(own?.remedy?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
+});
+
+test("names that nobody can look up are one cause", () => {
+  const lookup = (from: string, host: string) => {
+    const status = failing(`${host}:80`, ago(5));
+    const message = `Failed to resolve ${host}; No such name`;
+    return check(from, `${host}:80`, {
+      ...status,
+      failures: [{ time: ago(1), success: false, reason: "DNSError", message }],
+      conditions: [{ type: "Reachable", status: "False", reason: "DNSError", message, lastTransitionTime: ago(5) }],
+    });
+  };
+  const checks = ["a", "b"].flatMap((from) => ["web.shop", "db.shop"].map((host) => lookup(from, host)));
+  const said = explain([
+    PodNetworkConnectivityCheck,
+    ...checks,
+    check("a", "10.0.0.1:80", well("10.0.0.1:80")),
+    check("b", "10.0.0.1:80", well("10.0.0.1:80")),
+  ]);
+  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(new Set(["Down Names/everything NamesNotFound"]));
+});
+
+test("a check of a node that is no longer heard of needs the agent, which is to blame", () => {
+  const message = `Nothing has been heard of the source n1 since ${ago(4)}; what else stands here is what it last reported`;
+  const said = explain([PodNetworkConnectivityCheck, between("n1", "n2", unknown("Stale", message))]);
+  expect(unwell(said)).toEqual(["!Unknown Agent/n1 AgentSilent", "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale"]);
+  expect(said.find(({ thing }) => thing.kind === "Agent")?.since).toBe(ago(4));
+});
+
+test("a check of a pod that is no longer heard of needs the pod that tries", () => {
+  const message = `Nothing has been heard of the source web-1 since ${ago(4)}; what else stands here is what it last reported`;
+  const said = explain([PodNetworkConnectivityCheck, check("web-1", "10.0.0.1:80", unknown("Stale", message))]);
+  expect(unwell(said)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
+});
+
+test("a target that nobody may try is the check's own fault, with the field", () => {
+  const said = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
+  expect(said).toMatchObject([{ health: "Unknown", ownFault: true, remedy: { change: { field: "spec.targetEndpoint" } } }]);
+});
+
+test("nothing is wrong with a check that has no result yet, is reached, or is wanted no more", () => {
+  const retired = between("n1", "n2", failing(at("n2"), ago(5)));
+  retired.metadata.annotations = { ...retired.metadata.annotations, "plumbline.dev/retired": ago(2) };
+  const checks = [
+    check("a", "10.0.0.1:80", {}),
+    check("b", "10.0.0.1:80", unknown("NoResultYet", "")),
+    check("c", "10.0.0.1:80", well("10.0.0.1:80")),
+    retired,
+  ];
+  expect(unwell(explain([PodNetworkConnectivityCheck, ...checks]))).toEqual([]);
+});
+
+function aMesh(status: ConditionStatus, reason: string): ConnectivityMesh {
+  return {
+    metadata: { name: "nodes", namespace: "shop" },
+    spec: { sources: { nodes: {} }, targets: [{ nodes: { port: 80 } }], sourcesPerTarget: 3 },
+    status: { conditions: [{ type: "Ready", status, reason, message: "Service shop/web does not exist", lastTransitionTime: ago(1) }] },
+  };
+}
+
+test("a mesh that cannot be made is to blame itself; one that is being made is well", () => {
+  expect(unwell(explain([ConnectivityMesh, aMesh("False", "Incomplete")]))).toEqual(["!Degraded ConnectivityMesh/shop/nodes Incomplete"]);
+  expect(unwell(explain([ConnectivityMesh, aMesh("Unknown", "Unreadable")]))).toEqual(["!Unknown ConnectivityMesh/shop/nodes Unreadable"]);
+  expect(unwell(explain([ConnectivityMesh, aMesh("False", "Creating")]))).toEqual([]);
+});

@@ -1,0 +1,198 @@
+import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
+import { Service } from "../../api/core/service.ts";
+import type { Index, Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
+import { metaTime } from "../../api/time.ts";
+import { agentOn } from "../../kube/members/agent-standing.ts";
+import type { Blame } from "../blame/blame.ts";
+import { type Cause, serviceOf } from "../blame/cause.ts";
+import type { Said } from "../reading/said.ts";
+
+/** What checks fail because of, what is said of it, and what it needs in turn. Nothing where a check is alone with its failure. */
+export function culpritOf({ cause, failing, sentence }: Blame, sight: Sight): Standing[] {
+  const [first] = failing;
+  const named = first && (cause ? thingOf(cause, first) : mixed(failing));
+  if (!first || !named) return [];
+  const since = Math.min(...failing.map((said) => said.since));
+  const node = cause ? nodeOf(cause, failing) : undefined;
+  const service = cause ? addressed(failing, sight) : [];
+  const thing: Thing = { kind: named.kind, name: named.name };
+  const culprit: Standing = {
+    thing,
+    domain: "connectivity",
+    health: "Down",
+    reason: named.reason,
+    message: sentence,
+    ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
+    needs: [...(node === undefined ? [] : [{ thing: agentOn(node) }]), ...service.map((one): Need => ({ thing: one.thing }))],
+    remedy: named.remedy,
+  };
+  const isOfNode = node !== undefined && named.name === `node/${node}`;
+  return [
+    culprit,
+    ...service,
+    ...(isOfNode
+      ? [{ thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing, as: "part" }] } as const]
+      : []),
+  ];
+}
+
+interface Named {
+  readonly kind: "Target" | "Source" | "Path" | "Names";
+  readonly name: string;
+  readonly reason: string;
+  readonly remedy: Remedy;
+}
+
+const OUTAGES = "plumbline outages --since 1h";
+const CONNECTIVITY = "plumbline connectivity";
+
+/** undefined: only one check is concerned, and it speaks for itself. */
+function thingOf({ scope, names: [name = "", other = ""], way }: Cause, { source }: Said): Named | undefined {
+  const by = way === "IPv4" || way === "IPv6" ? ` by ${way}` : "";
+  if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : placeIn(scope, name));
+  if (way === "service") return proxied(scope === "source" ? sourceName(source) : placeIn(scope, name));
+  switch (scope) {
+    case "target":
+    case "host":
+      return target(name, by);
+    case "port":
+      return target(`port/${name}`, by);
+    case "address":
+    case "endpoints":
+    case "service":
+      return target(`service/${name}`, by);
+    case "to-node":
+    case "into-node":
+      return target(`node/${name}`, by);
+    case "to-zone":
+    case "into-zone":
+      return target(`zone/${name}`, by);
+    case "source":
+      return origin(sourceName(source), by);
+    case "from-node":
+    case "out-of-node":
+      return origin(`node/${name}`, by);
+    case "from-zone":
+    case "out-of-zone":
+      return origin(`zone/${name}`, by);
+    case "node":
+    case "cut-node":
+      return path(`node/${name}`, by);
+    case "zone":
+    case "cut-zone":
+      return path(`zone/${name}`, by);
+    case "node-to-node":
+    case "between-nodes":
+      return path(`node/${name}-node/${other}`, by);
+    case "zone-to-zone":
+    case "between-zones":
+      return path(`zone/${name}-zone/${other}`, by);
+    case "everything":
+      return path("everything", by);
+    case "pair":
+    case "source-service":
+    case "check":
+      return undefined;
+  }
+}
+
+function sourceName({ kind, name }: Said["source"]): string {
+  return `${kind}/${name}`;
+}
+
+function placeIn(scope: string, name: string): string {
+  return scope === "everything" ? "everything" : `${scope.endsWith("zone") ? "zone" : "node"}/${name}`;
+}
+
+function target(name: string, by: string): Named {
+  const text = `see whether ${name.replace("/", " ")} listens and runs, and whether a firewall stands before it`;
+  return { kind: "Target", name: name + by, reason: "NotReached", remedy: { text, command: OUTAGES } };
+}
+
+function origin(name: string, by: string): Named {
+  const text = `see what keeps ${name.replace("/", " ")} from connecting: its routes, its links, a firewall or network policy`;
+  return { kind: "Source", name: name + by, reason: "ReachesNothing", remedy: { text, command: CONNECTIVITY } };
+}
+
+function path(name: string, by: string): Named {
+  const where = name.includes("-") ? name.replaceAll("/", " ").replace("-", " and ") : name.replace("/", " ");
+  const text = `see what lies on the way from and to ${where}: links, routes, firewalls`;
+  return { kind: "Path", name: name + by, reason: "CutOff", remedy: { text, command: CONNECTIVITY } };
+}
+
+function lookups(where: string): Named {
+  const text = "see whether the name server answers that stands in /etc/resolv.conf there";
+  return { kind: "Names", name: where, reason: "NamesNotFound", remedy: { text, command: OUTAGES } };
+}
+
+function proxied(where: string): Named {
+  const text = "see whether kube-proxy runs and has its rules: endpoints can be reached, addresses of Services cannot";
+  return { kind: "Path", name: `services from ${where}`, reason: "ServicesNotReached", remedy: { text, command: CONNECTIVITY } };
+}
+
+/** Failures that share a target or a source which works otherwise. */
+function mixed(failing: readonly Said[]): Named | undefined {
+  const targets = new Set(failing.map(({ target: { endpoint } }) => endpoint));
+  const sources = new Set(failing.map(({ source }) => sourceName(source)));
+  const [[endpoint = ""], [source = ""]] = [[...targets], [...sources]];
+  const remedy = { text: "see what the ways have in common that fail, and those do not that work", command: CONNECTIVITY };
+  if (failing.length < 2) return undefined;
+  if (targets.size === 1) return { kind: "Path", name: `some to ${endpoint}`, reason: "PartlyReached", remedy };
+  return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", remedy } : undefined;
+}
+
+/** The node that all of it is about: where the sources are, or the targets. */
+function nodeOf({ scope, names: [name] }: Cause, failing: readonly Said[]): string | undefined {
+  if (/(^|-)node$/.test(scope) && scope !== "node-to-node") return name;
+  const nodes = new Set(failing.map(({ target: { node } }) => node));
+  const [only] = nodes;
+  return ["target", "host"].includes(scope) && nodes.size === 1 ? only : undefined;
+}
+
+const byAddress: Index<Service> = {
+  kind: Service,
+  of: ({ status }) => (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []),
+};
+const slicesOfService: Index<EndpointSlice> = {
+  kind: EndpointSlice,
+  of: ({ metadata: { namespace = "", labels } }) => {
+    const name = labels?.[serviceNameLabel];
+    return name === undefined ? [] : [`${namespace}/${name}`];
+  },
+};
+
+/** The Service that is behind the target, where that could explain it: no endpoint is ready, or the address is one that is announced. */
+function addressed(failing: readonly Said[], sight: Sight): Standing[] {
+  const services = new Set(failing.map(({ target: { what } }) => serviceOf(what)));
+  const [key = ""] = services;
+  if (services.size === 1 && key !== "") return unready(key, sight);
+  const hosts = new Set(failing.map(({ target: { host } }) => host));
+  const [host = ""] = hosts;
+  if (hosts.size !== 1) return [];
+  return sight.by(byAddress, host).map(({ metadata: { name, namespace = "" } }) => ({
+    thing: { kind: "Service", namespace, name },
+    domain: "loadbalancer",
+    health: "Healthy",
+  }));
+}
+
+function unready(key: string, sight: Sight): Standing[] {
+  const [namespace = "", name = ""] = key.split("/");
+  if (!sight.get(Service, key)) return [];
+  const endpoints = sight.by(slicesOfService, key).flatMap((slice) => slice.endpoints ?? []);
+  if (endpoints.some(({ conditions }) => conditions?.ready !== false)) return [];
+  return [
+    {
+      thing: { kind: "Service", namespace, name },
+      domain: "connectivity",
+      health: "Down",
+      reason: "NoReadyEndpoint",
+      message: `Service ${key} has no ready endpoint`,
+      ownFault: true,
+      remedy: {
+        text: "see why none of its endpoints is ready: whether its spec.selector selects pods, and whether they run",
+        command: `plumbline get endpointslices -n ${namespace} -l ${serviceNameLabel}=${name} -o yaml`,
+      },
+    },
+  ];
+}

@@ -1,0 +1,7 @@
+import type { Standing } from "../../api/standing.ts";
+
+/** Something that is wrong with a policy, and what else is to blame for it, the nearest first. */
+export interface Trouble {
+  readonly word: Pick<Standing, "reason" | "message" | "ownFault" | "remedy">;
+  readonly about: readonly Standing[];
+}

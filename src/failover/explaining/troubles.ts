@@ -1,0 +1,60 @@
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { Condition } from "../../api/kind.ts";
+import type { Standing, Thing } from "../../api/standing.ts";
+import type { Trouble } from "./trouble.ts";
+
+/** What the condition Error lists: resources with what is wrong with each, or fields of the policy. */
+export function troubles(policy: FailoverPolicy, { reason, message, lastTransitionTime: since }: Condition): Trouble[] {
+  const { namespace = "", name } = policy.metadata;
+  const thing: Thing = { kind: "FailoverPolicy", namespace, name };
+  const command = `plumbline failover plan ${name} -n ${namespace}`;
+  return sentences(message).map((text): Trouble => {
+    const [, kind, place, words] = /^([A-Z][A-Za-z]+) ([^\s:]+): ([^]*)$/.exec(text) ?? [];
+    if (kind === undefined || place === undefined || words === undefined) {
+      const field = /^(spec[^\s:]*): /.exec(text)?.[1];
+      const remedy = {
+        text: field === undefined ? "see what is in the way" : `change ${field}`,
+        change: { thing, ...(field !== undefined && { field }) },
+        command,
+      };
+      return { word: { reason, message: text, ownFault: true, remedy }, about: [] };
+    }
+    const about: Standing = {
+      thing: resource(kind, place),
+      domain: "failover",
+      health: "Down",
+      reason,
+      message: words,
+      since,
+      ownFault: true,
+      remedy: { text: remedyFor(reason, kind), change: { thing: resource(kind, place) }, command },
+    };
+    return { word: { reason, message: text }, about: [about] };
+  });
+}
+
+function resource(kind: string, place: string): Thing {
+  const slash = place.indexOf("/");
+  return slash < 0 ? { kind, name: place } : { kind, namespace: place.slice(0, slash), name: place.slice(slash + 1) };
+}
+
+/** They are joined with semicolons, which stand in some of them too. */
+function sentences(message: string): string[] {
+  return message.split(/; (?=[A-Z][A-Za-z]+ [^\s:;]+: |spec[.[\w\]]*: )/).filter((text) => text !== "");
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  NotFound: "create it, or take it out of the policy",
+  KindNotInstalled: "install what brings the kind, or take it out of the policy",
+  Forbidden: "give the controller the right to it: the roles of the chart have it",
+  LookFailed: "see why it cannot be read, in the words above",
+  Contested: "let one of the two policies have it",
+  Refused: "change what the words above name",
+  VolumeError: "see what the storage driver says of the volume, and mend that",
+  Drifted: "make it primary again, or change the policy",
+  WriteFailed: "see why it cannot be written, in the words above",
+};
+
+function remedyFor(reason: string, kind: string): string {
+  return REMEDIES[reason] ?? `see what is wrong with the ${kind}, in the words above`;
+}

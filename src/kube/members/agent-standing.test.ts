@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { agentSilence } from "./agent-standing.ts";
+import { silentConditions } from "./silent.ts";
+
+test("a report that the janitor marked says since when its agent is silent, and that the node lacks it", () => {
+  const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
+  const conditions = silentConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
+  expect(agentSilence("n1", conditions)).toMatchObject([
+    { thing: { kind: "Agent", name: "n1" }, health: "Unknown", reason: "AgentSilent", since: "2026-01-01T00:00:00Z", ownFault: true },
+    { thing: { kind: "Node", name: "n1" }, health: "Healthy", needs: [{ thing: { kind: "Agent", name: "n1" }, as: "part" }] },
+  ]);
+});
+
+test("of an agent that speaks nothing is said", () => {
+  const condition = {
+    type: "Ready",
+    status: "Unknown",
+    reason: "Starting",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  } as const;
+  expect(agentSilence("n1", [condition])).toEqual([]);
+  expect(agentSilence("n1", undefined)).toEqual([]);
+});
