@@ -1,5 +1,25 @@
 import { render } from "preact";
-import { signal } from "@preact/signals";
-const n = signal(1);
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/frame.css";
+import "./style/table.css";
+import "./style/views.css";
+import "./style/why.css";
+import "./style/print.css";
+import { App } from "./app.tsx";
+import { followKeys } from "./keys.ts";
+import { followServer } from "./live/stream.ts";
+import { followPrinter } from "./parts/printing.ts";
+import { startClock } from "./parts/time.tsx";
+import { followAddress } from "./route.ts";
+import { followTheme } from "./theme.ts";
+
+followTheme();
+followAddress();
+followServer();
+followKeys();
+followPrinter();
+startClock();
+
 const place = document.getElementById("page");
-if (place) render(<p onClick={() => n.value++}>Hello {n}</p>, place);
+if (place) render(<App />, place);

@@ -1,0 +1,130 @@
+import { batch, signal } from "@preact/signals";
+import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../views.ts";
+import { type View, route } from "../route.ts";
+import { takeChange, takeSnapshot } from "./rows.ts";
+
+/** Whether what is shown is what the server knows. `lost`: it is as old as `since`. */
+export interface Link {
+  readonly state: "connecting" | "live" | "lost";
+  readonly since: number;
+}
+export const link = signal<Link>({ state: "connecting", since: Date.now() });
+/** Who looks; a refusal where the server wants to know that first. */
+export const viewer = signal<WhoAmI | "unknown" | "refused">("unknown");
+
+/** The server says something at least this often, if only that it is there. */
+const SILENT_AFTER_MS = 40_000;
+const SLOW_AFTER_MS = 4_000;
+const RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
+
+let source: EventSource | undefined;
+let asked = "";
+let heard = 0;
+let failures = 0;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+/** Keeps a stream of what the current address shows. */
+export function followServer(): void {
+  route.subscribe(() => open(query()));
+  setInterval(watch, 1_000);
+  addEventListener("online", () => link.peek().state === "lost" && again());
+}
+
+/** Also after a login: what was asked for is asked for again. */
+export function again(): void {
+  asked = "";
+  open(query());
+}
+
+function query(): string {
+  const { view, thing } = route.peek();
+  const search = new URLSearchParams({ views: viewsOf(view).join(",") });
+  if (thing !== undefined) search.set(view === "why" ? "why" : "thing", thing);
+  return search.toString();
+}
+
+const viewsOf = (view: View): ViewName[] => (view === "overview" || view === "why" ? ["overview", "sight"] : ["overview", "sight", view]);
+
+function open(wanted: string): void {
+  if (wanted === asked) return;
+  asked = wanted;
+  clearTimeout(retry);
+  source?.close();
+  const opened = new EventSource(`api/stream?${wanted}`);
+  source = opened;
+  heard = Date.now();
+  opened.addEventListener("snapshot", ({ data }) => take(() => takeSnapshot(JSON.parse(data) as SnapshotEvent)));
+  opened.addEventListener("change", ({ data }) => take(() => takeChange(JSON.parse(data) as ChangeEvent)));
+  opened.addEventListener("beat", () => take(() => undefined));
+  opened.addEventListener("error", () => {
+    lose();
+    // The browser tries again by itself, and resumes, unless an answer was a refusal.
+    if (opened.readyState === EventSource.CLOSED) void retryLater();
+  });
+  if (viewer.peek() === "unknown") void ask();
+}
+
+function take(apply: () => void): void {
+  heard = Date.now();
+  failures = 0;
+  batch(() => {
+    apply();
+    if (link.peek().state !== "live") link.value = { state: "live", since: Date.now() };
+  });
+}
+
+function lose(): void {
+  const { state } = link.peek();
+  if (state === "live") link.value = { state: "lost", since: heard };
+}
+
+/** A connection that died without a word looks like one on which nothing happens. */
+function watch(): void {
+  const silence = Date.now() - heard;
+  if (link.peek().state === "live" && silence > SILENT_AFTER_MS) {
+    lose();
+    again();
+  }
+  if (link.peek().state === "connecting" && silence > SLOW_AFTER_MS) link.value = { state: "lost", since: link.peek().since };
+}
+
+async function retryLater(): Promise<void> {
+  if ((await ask()) === "refused") return;
+  const longest = RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 0;
+  clearTimeout(retry);
+  retry = setTimeout(again, longest * (0.5 + Math.random() / 2));
+}
+
+async function ask(): Promise<"refused" | "there" | "away"> {
+  try {
+    const answer = await fetch("api/whoami", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
+    if (answer.status === 401) viewer.value = "refused";
+    else if (answer.ok) viewer.value = (await answer.json()) as WhoAmI;
+    return answer.status === 401 ? "refused" : "there";
+  } catch {
+    return "away";
+  }
+}
+
+/** What the server has against the token, or nothing. */
+export async function logIn(token: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch("api/login", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token }),
+      signal: AbortSignal.timeout(15_000),
+    });
+    if (!answer.ok) return ((await answer.json()) as { error?: string }).error ?? `The server answered ${answer.status}`;
+  } catch (error) {
+    return `The server does not answer: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  viewer.value = "unknown";
+  again();
+  return undefined;
+}
+
+export async function logOut(): Promise<void> {
+  await fetch("api/logout", { method: "POST" }).catch(() => undefined);
+  location.reload();
+}

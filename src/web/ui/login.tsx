@@ -1,0 +1,48 @@
+import { useState } from "preact/hooks";
+import { logIn } from "./live/stream.ts";
+
+const COMMAND = "kubectl create token NAME --namespace NAMESPACE";
+
+/** In a cluster the page shows what the one who looks may get, so it must know who that is. */
+export function Login() {
+  const [refusal, setRefusal] = useState<string>();
+  const [asking, setAsking] = useState(false);
+  const submit = async (form: HTMLFormElement) => {
+    setAsking(true);
+    setRefusal(await logIn(String(new FormData(form).get("token") ?? "").trim()));
+    setAsking(false);
+  };
+  return (
+    <main class="login">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit(event.currentTarget);
+        }}
+      >
+        <h1>Plumbline</h1>
+        <p>You see here what your account may list in the cluster. A token of a ServiceAccount, or of yours:</p>
+        <pre class="command">{COMMAND}</pre>
+        <label for="token">Token</label>
+        <textarea
+          id="token"
+          name="token"
+          class="field mono"
+          rows={5}
+          required
+          autocomplete="off"
+          spellcheck={false}
+          ref={(field) => field?.focus()}
+        />
+        {refusal !== undefined && (
+          <p class="refusal" role="alert">
+            {refusal}
+          </p>
+        )}
+        <button type="submit" class="button main" disabled={asking}>
+          {asking ? "Asking the cluster…" : "Log in"}
+        </button>
+      </form>
+    </main>
+  );
+}

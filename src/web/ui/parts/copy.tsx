@@ -1,0 +1,45 @@
+import { useState } from "preact/hooks";
+
+const TOLD_MS = 1_500;
+
+/** A command, and a button that takes it along. */
+export function Copy({ text }: { text: string }) {
+  const [told, setTold] = useState("");
+  const copy = async (event: Event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    setTold(await copied(text));
+    setTimeout(() => setTold(""), TOLD_MS);
+  };
+  return (
+    <button
+      type="button"
+      class="copy"
+      onClick={(event) => void copy(event)}
+      title={`Copy: ${text}`}
+      aria-label={`Copy the command ${text}`}
+    >
+      <code class="cut">{text}</code>
+      <span class="told" role="status">
+        {told || <Sheets />}
+      </span>
+    </button>
+  );
+}
+
+function Sheets() {
+  return (
+    <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true">
+      <path d="M4 4V1H11V8H8M1 4H8V11H1Z" />
+    </svg>
+  );
+}
+
+async function copied(text: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return "copied";
+  } catch {
+    return "not allowed";
+  }
+}

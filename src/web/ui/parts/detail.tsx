@@ -1,0 +1,112 @@
+import type { ComponentChildren } from "preact";
+import type { Health } from "../../../api/standing.ts";
+import type { Condition, ThingAnswer } from "../../views.ts";
+import { things } from "../live/rows.ts";
+import { linkHere, linkTo } from "../route.ts";
+import { Mark, wordOf } from "./health.tsx";
+import { Empty, Waiting } from "./pane.tsx";
+import { Since } from "./time.tsx";
+
+type Shown = Extract<ThingAnswer, { thing: unknown }>["thing"];
+
+/** What is chosen, in a pane of its own beside the list. */
+export function Detail<Type extends Shown["type"]>({
+  id,
+  type,
+  children,
+}: {
+  id: string;
+  type: Type;
+  children: (thing: Extract<Shown, { type: Type }>) => ComponentChildren;
+}) {
+  const answer = things.value[id];
+  const thing = answer && "thing" in answer ? answer.thing : undefined;
+  return (
+    <aside class="pane detail" aria-label={id}>
+      <header>
+        <h2 class="cut mono" title={id}>
+          {id.split("/").slice(1).join("/")}
+        </h2>
+        <span class="tools">
+          <a class="button" href={linkTo({ view: "why", thing: id })}>
+            Why?
+          </a>
+          <a class="button" href={linkHere(undefined)} aria-label="Close" title="Close (Esc)">
+            ✕
+          </a>
+        </span>
+      </header>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Details">
+        {!answer && <Waiting what={id} />}
+        {answer && "missing" in answer && <Empty title="Not there">{answer.missing}</Empty>}
+        {thing?.type === type && children(thing as Extract<Shown, { type: Type }>)}
+      </div>
+    </aside>
+  );
+}
+
+export function Headline({
+  health,
+  message,
+  since,
+  extra,
+}: {
+  health: Health;
+  message?: string | undefined;
+  since?: string | undefined;
+  extra?: ComponentChildren;
+}) {
+  return (
+    <p class={`headline ${health}`}>
+      <Mark health={health} size={18} bare />
+      <span>
+        <strong>{wordOf(health)}</strong> {health !== "Healthy" && <Since time={since} prefix="for " />}
+        {message !== undefined && <span class="words">{message}</span>}
+        {extra}
+      </span>
+    </p>
+  );
+}
+
+export function Conditions({ conditions }: { conditions: readonly Condition[] }) {
+  if (conditions.length === 0) return null;
+  return (
+    <Part title="Conditions">
+      <table class="plain">
+        <thead class="unseen">
+          <tr>
+            <th>Condition</th>
+            <th>Status</th>
+            <th>Reason</th>
+            <th>Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {conditions.map(({ type, status, reason, message, since }) => (
+            <tr key={type}>
+              <td>{type}</td>
+              <td class="mono">{status}</td>
+              <td>
+                {reason} {message !== undefined && message !== "" && <span class="soft">{message}</span>}
+              </td>
+              <td class="number soft">
+                <Since time={since} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Part>
+  );
+}
+
+export function Part({ title, note, children }: { title: string; note?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="part">
+      <h3>
+        {title} {note !== undefined && <span class="note">{note}</span>}
+      </h3>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+import { computed, signal } from "@preact/signals";
+
+export const VIEWS = ["overview", "router", "loadbalancer", "failover", "connectivity", "why"] as const;
+export type View = (typeof VIEWS)[number];
+
+export const TITLES: Readonly<Record<View, string>> = {
+  overview: "Overview",
+  router: "Router",
+  loadbalancer: "Load balancer",
+  failover: "Failover",
+  connectivity: "Connectivity",
+  why: "Why",
+};
+
+/** Where one is: everything that can be chosen stands in the address, so that a link shows another what one sees oneself. */
+export interface Route {
+  readonly view: View;
+  /** What is chosen in it: a node, a service, any thing. */
+  readonly thing?: string;
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** Behind the #: the server needs to know nothing of it, and a proxy may serve the page below any path. */
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [first = "", ...rest] = path.split("/").map(decoded);
+  const view = VIEWS.find((view) => view === first) ?? "overview";
+  const thing = rest.join("/");
+  return { view, ...(thing !== "" && { thing }), options: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function linkTo({ view, thing, options = {} }: { view: View; thing?: string | undefined; options?: Route["options"] }): string {
+  const path = [view, ...(thing === undefined ? [] : thing.split("/"))].map(encoded).join("/");
+  const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value !== "")).toString();
+  return `#/${path}${query && `?${query}`}`;
+}
+
+const encoded = (part: string) => encodeURIComponent(part).replaceAll("%40", "@").replaceAll("%3A", ":");
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const atHash = signal(globalThis.location?.hash ?? "");
+export const route = computed(() => parseRoute(atHash.value));
+
+export function followAddress(): void {
+  addEventListener("hashchange", () => (atHash.value = location.hash));
+}
+
+/** A new entry of the history: back leads here again. */
+export function go(to: Parameters<typeof linkTo>[0]): void {
+  location.hash = linkTo(to);
+}
+
+/** The same place, looked at differently: typing into a filter is no journey. */
+export function refine(options: Readonly<Record<string, string>>): void {
+  const { view, thing, options: old } = route.peek();
+  const hash = linkTo({ view, thing, options: { ...old, ...options } });
+  history.replaceState(history.state, "", hash);
+  atHash.value = hash;
+}
+
+/** A link to another thing of the same view, as it is filtered and sorted now. */
+export function linkHere(thing: string | undefined): string {
+  const { view, options } = route.value;
+  return linkTo({ view, thing, options });
+}
+
+export const option = (name: string) => route.value.options[name] ?? "";

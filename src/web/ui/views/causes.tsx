@@ -1,0 +1,95 @@
+import { useRef } from "preact/hooks";
+import { HIDDEN_KIND, type CauseRow } from "../../views.ts";
+import { badness, Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { Empty, Pane } from "../parts/pane.tsx";
+import { Copy } from "../parts/copy.tsx";
+import { Since } from "../parts/time.tsx";
+import { useWindow } from "../parts/window.ts";
+import { linkTo } from "../route.ts";
+
+const HEIGHT = 104;
+const CHIPS = 4;
+
+/** What is wrong now, the causes before what they break: the worst first, then what breaks most. */
+export function Causes({ causes }: { causes: readonly CauseRow[] }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { first, end } = useWindow(scroller, causes.length, HEIGHT);
+  const sorted = causes.toSorted(
+    (one, other) =>
+      badness(other.health) - badness(one.health) ||
+      other.symptomCount - one.symptomCount ||
+      (one.since ?? "").localeCompare(other.since ?? ""),
+  );
+  return (
+    <Pane title="What is wrong" class="causes" count={causes.length === 0 ? undefined : `${causes.length}, causes first`}>
+      <div class="cards" ref={scroller} tabIndex={causes.length > 0 ? 0 : undefined} role="group" aria-label="Causes">
+        {causes.length === 0 && (
+          <Empty title="Nothing is wrong">
+            What breaks shows up here, with its cause and what to do. To see it, in the lab: <code>plumbline lab break link-down</code>
+          </Empty>
+        )}
+        <ul style={{ height: `${sorted.length * HEIGHT}px` }}>
+          {sorted.slice(first, end).map((cause, at) => (
+            <li key={cause.key} style={{ top: `${(first + at) * HEIGHT}px` }} aria-posinset={first + at + 1} aria-setsize={sorted.length}>
+              <CauseCard cause={cause} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Pane>
+  );
+}
+
+function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }: { cause: CauseRow }) {
+  return (
+    <article class={`card ${health}`}>
+      <header>
+        <Mark health={health} />
+        {verdict ? (
+          <a class="cut" href={linkTo({ view: "why", thing: verdict.id })}>
+            <ThingName thing={verdict.thing} />
+          </a>
+        ) : (
+          <span class="cut">Something you may not see</span>
+        )}
+        <span class="grow" />
+        <span class="soft nowrap">
+          {wordOf(health)} <Since time={since} prefix="for " />
+        </span>
+      </header>
+      <p class="message cut" title={verdict?.message}>
+        {verdict?.message ?? verdict?.reason ?? ""}
+      </p>
+      <p class="remedy cut">
+        {verdict?.remedy && (
+          <>
+            <span class="soft">→ </span>
+            <span class="cut" title={verdict.remedy.text}>
+              {verdict.remedy.text}
+            </span>
+            {verdict.remedy.command !== undefined && <Copy text={verdict.remedy.command} />}
+          </>
+        )}
+      </p>
+      <p class="symptoms cut">
+        {symptomCount === 0 ? (
+          <span class="soft">nothing else suffers from it</span>
+        ) : (
+          <>
+            <span class="soft">breaks {symptomCount}: </span>
+            {symptoms.slice(0, CHIPS).map(({ id, thing, health }) =>
+              thing.kind === HIDDEN_KIND ? (
+                <span key={id}>something you may not see</span>
+              ) : (
+                <a key={id} class="chip" href={linkTo({ view: "why", thing: id })}>
+                  <Mark health={health} size={12} /> {thing.kind} {thing.name}
+                  {thing.node !== undefined && `@${thing.node}`}
+                </a>
+              ),
+            )}
+          </>
+        )}
+      </p>
+    </article>
+  );
+}

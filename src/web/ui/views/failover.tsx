@@ -1,0 +1,109 @@
+import { useComputed } from "@preact/signals";
+import type { PolicyRow } from "../../views.ts";
+import { held } from "../live/rows.ts";
+import { Mark } from "../parts/health.tsx";
+import { Empty, Pane, Waiting } from "../parts/pane.tsx";
+import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { worstFirst } from "../parts/sorting.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { Since } from "../parts/time.tsx";
+import { route } from "../route.ts";
+import { count } from "./overview.tsx";
+import { PolicyDetail } from "./policy-detail.tsx";
+
+const PHASES: Readonly<Record<PolicyRow["phase"], string>> = {
+  Complete: "settled",
+  InProgress: "switching",
+  Error: "error",
+  Unknown: "unknown",
+};
+
+const COLUMNS: readonly Column<PolicyRow>[] = [
+  {
+    id: "name",
+    title: "Policy",
+    width: "minmax(9em, 1.4fr)",
+    by: ({ namespace, name }) => `${namespace}/${name}`,
+    cell: ({ namespace, name, health }) => (
+      <>
+        <Mark health={health} />{" "}
+        <span class="cut mono">
+          <span class="soft">{namespace}/</span>
+          {name}
+        </span>
+      </>
+    ),
+  },
+  {
+    id: "site",
+    title: "Here it is",
+    width: "minmax(9em, 1fr)",
+    by: ({ current }) => current,
+    cell: ({ current, desired }) => (
+      <span class="cut">
+        {current}
+        {current !== desired && <span class="short"> → {desired}</span>}
+      </span>
+    ),
+  },
+  { id: "phase", title: "State", width: "6.5em", by: ({ phase }) => phase, cell: ({ phase }) => PHASES[phase] },
+  {
+    id: "step",
+    title: "Step",
+    width: "minmax(10em, 2fr)",
+    cell: (row) => (
+      <span class="cut" title={row.message}>
+        {stepWords(row)}
+      </span>
+    ),
+  },
+  {
+    id: "since",
+    title: "Since",
+    width: "5.5em",
+    class: "number",
+    by: ({ since }) => since ?? "9",
+    cell: ({ since }) => <Since time={since} />,
+  },
+];
+
+function stepWords({ phase, transition, message }: PolicyRow): string {
+  const step = transition?.steps.find(({ state }) => state === "Running" || state === "Waiting");
+  if (phase !== "InProgress" || !step) return message ?? "";
+  const { waitingFor } = step;
+  return waitingFor ? `${step.name}: waits for ${waitingFor.kind} ${waitingFor.name}` : step.name;
+}
+
+export function FailoverView() {
+  const rows = useComputed(() => worstFirst(held.failover.value?.values() ?? [], ({ namespace, name }) => `${namespace}/${name}`));
+  if (!held.failover.value) return <Waiting what="the failover policies" />;
+  const shown = rows.value.filter(
+    ({ namespace, name, message, health, phase }) =>
+      matches(sought(), `${namespace}/${name}`, message, phase) && (!onlyBad() || health !== "Healthy"),
+  );
+  const chosen = route.value.thing ?? (rows.value.length === 1 ? rows.value[0]?.id : undefined);
+  return (
+    <div class={`split ${chosen === undefined ? "" : "open"}`}>
+      <Pane title="Policies" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search policies" />}>
+        <Table
+          label="Failover policies"
+          rows={shown}
+          columns={COLUMNS}
+          keyOf={({ key }) => key}
+          thingOf={({ id }) => id}
+          empty={
+            rows.value.length === 0 ? (
+              <Empty title="No failover policy">
+                A FailoverPolicy says which volumes and workloads change sites together. How to write one and try it without harm:{" "}
+                <code>plumbline failover plan --help</code>
+              </Empty>
+            ) : (
+              <Empty title="No policy is like that">Clear the search, or show everything.</Empty>
+            )
+          }
+        />
+      </Pane>
+      {chosen !== undefined && <PolicyDetail row={rows.value.find(({ id }) => id === chosen)} id={chosen} />}
+    </div>
+  );
+}

@@ -1,0 +1,149 @@
+import { useComputed } from "@preact/signals";
+import type { Domain } from "../../../api/standing.ts";
+import type { CauseRow, Cell, DomainRow, NodeRow } from "../../views.ts";
+import { held } from "../live/rows.ts";
+import { link } from "../live/stream.ts";
+import { DOMAIN_ORDER, domainName, Mark, TallyBar, talliedWords, wordOf } from "../parts/health.tsx";
+import { Empty, Pane, Waiting } from "../parts/pane.tsx";
+import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { only, plural, worstFirst } from "../parts/sorting.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { Since } from "../parts/time.tsx";
+import { go, linkTo, type View, VIEWS } from "../route.ts";
+import { Causes } from "./causes.tsx";
+
+export function OverviewView() {
+  const domains = useComputed(() => only(held.overview.value, "domain"));
+  const causes = useComputed(() => only(held.overview.value, "cause"));
+  const nodes = useComputed(() => worstFirst(only(held.overview.value, "node"), ({ name }) => name));
+  if (!held.overview.value) return <Waiting what="the cluster" />;
+  return (
+    <>
+      <Summary nodes={nodes.value} causes={causes.value} domains={domains.value} />
+      <Causes causes={causes.value} />
+      <Nodes nodes={nodes.value} domains={domains.value} />
+    </>
+  );
+}
+
+function Summary({ nodes, causes, domains }: { nodes: NodeRow[]; causes: CauseRow[]; domains: DomainRow[] }) {
+  const bad = nodes.filter(({ health }) => health !== "Healthy").length;
+  const worst = worstFirst(domains, ({ domain }) => domain)[0]?.health ?? "Healthy";
+  const live = link.value.state === "live";
+  return (
+    <section class="summary" aria-label="Summary">
+      <p class={`verdict ${worst}`}>
+        <Mark health={causes.length === 0 ? worst : worst === "Healthy" ? "Degraded" : worst} size={22} bare />
+        <span>
+          <strong>{sentence(causes.length, live)}</strong>
+          <span class="soft">{bad === 0 ? plural(nodes.length, "node") : `${bad} of ${plural(nodes.length, "node")} affected`}</span>
+        </span>
+      </p>
+      <ul class="domains">
+        {DOMAIN_ORDER.flatMap((domain) => domains.filter((row) => row.domain === domain)).map((row) => (
+          <li key={row.domain}>
+            <DomainTile row={row} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function sentence(causes: number, live: boolean): string {
+  if (!live) return causes === 0 ? "Nothing was wrong when last heard" : `${plural(causes, "cause")} when last heard`;
+  return causes === 0 ? "Everything works" : causes === 1 ? "One thing is wrong" : `${causes} things are wrong`;
+}
+
+function DomainTile({ row: { domain, health, since, tally } }: { row: DomainRow }) {
+  const view = viewOf(domain);
+  const words = (
+    <>
+      <span class="name">
+        <Mark health={health} size={14} /> {domainName(domain)}
+        {health !== "Healthy" && <Since time={since} />}
+      </span>
+      <TallyBar tally={tally} label={domainName(domain)} />
+      <span class="soft counts">{talliedWords(tally) || "nothing configured"}</span>
+    </>
+  );
+  return view ? (
+    <a class="tile" href={linkTo({ view })}>
+      {words}
+    </a>
+  ) : (
+    <div class="tile">{words}</div>
+  );
+}
+
+const viewOf = (domain: Domain): View | undefined => VIEWS.find((view) => view === domain);
+
+function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
+  const shown = nodes.filter((row) => matches(sought(), row.name, row.message, row.health) && (!onlyBad() || row.health !== "Healthy"));
+  const present = DOMAIN_ORDER.filter((domain) => domains.some((row) => row.domain === domain) || nodes.some(({ cells }) => cells[domain]));
+  const columns: Column<NodeRow>[] = [
+    {
+      id: "name",
+      title: "Node",
+      width: "minmax(8em, 1.2fr)",
+      by: ({ name }) => name,
+      cell: ({ name, health }) => (
+        <>
+          <Mark health={health} /> <span class="cut mono">{name}</span>
+        </>
+      ),
+    },
+    ...present.map((domain): Column<NodeRow> => ({
+      id: domain,
+      title: domainName(domain),
+      width: "minmax(7.5em, 1fr)",
+      by: ({ cells }) => -(cells[domain]?.tally.Down ?? -1),
+      cell: ({ cells }) => <DomainCell cell={cells[domain]} />,
+    })),
+    {
+      id: "since",
+      title: "Since",
+      width: "5.5em",
+      class: "number",
+      by: ({ since }) => since ?? "9",
+      cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
+    },
+  ];
+  return (
+    <Pane title="Nodes" class="nodes" count={count(shown.length, nodes.length)} tools={<Search placeholder="Search nodes" />}>
+      <Table
+        label="Nodes and domains"
+        rows={shown}
+        columns={columns}
+        keyOf={({ key }) => key}
+        thingOf={({ name }) => `Node/${name}`}
+        open={({ name }) => go({ view: "why", thing: `Node/${name}` })}
+        empty={
+          nodes.length === 0 ? (
+            <Empty title="No node yet">
+              A node is here once its agent reports. In the lab: <code>plumbline lab up</code>; on a node of a cluster, the DaemonSet of the
+              chart.
+            </Empty>
+          ) : (
+            <Empty title="No node is like that">Clear the search, or show everything.</Empty>
+          )
+        }
+      />
+    </Pane>
+  );
+}
+
+export const count = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
+
+function DomainCell({ cell }: { cell: Cell | undefined }) {
+  if (!cell) return <span class="soft">–</span>;
+  const { tally, health } = cell;
+  const total = tally.Healthy + tally.Degraded + tally.Unknown + tally.Down;
+  const bad = total - tally.Healthy;
+  return (
+    <span class={`word ${health}`} title={talliedWords(tally)}>
+      <Mark health={health} />
+      {health === "Healthy" ? <span class="soft">{total}</span> : `${wordOf(health)} ${bad}/${total}`}
+    </span>
+  );
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { Step } from "../../../explain/answer.ts";
+import { layoutOf } from "./path-layout.ts";
+
+function step(name: string, needs: Step[] = [], cause = false): Step {
+  return { id: `Thing/${name}`, thing: { kind: "Thing", name }, domain: "cluster", health: "Down", cause, needs };
+}
+const drawn = (path: Step, everything = false) =>
+  layoutOf({ path }, everything).placed.map(({ step, folded, column, row }) => [step?.thing.name ?? `+${folded}`, column, row]);
+
+test("a chain is a straight line", () => {
+  expect(drawn(step("a", [step("b", [step("c", [], true)])]))).toEqual([
+    ["a", 0, 0],
+    ["b", 1, 0],
+    ["c", 2, 0],
+  ]);
+});
+
+test("what needs several things stands in the middle of them, no two in one place", () => {
+  expect(drawn(step("a", [step("b"), step("c"), step("d")]))).toEqual([
+    ["a", 0, 1],
+    ["b", 1, 0],
+    ["c", 1, 1],
+    ["d", 1, 2],
+  ]);
+});
+
+test("of many things side by side those that lead to a cause stay, and the rest is counted", () => {
+  const many = Array.from({ length: 500 }, (_, at) => step(`n${at}`));
+  const rows = drawn(step("a", [...many, step("to blame", [], true)]));
+  expect(rows[1]).toEqual(["to blame", 1, 0]);
+  expect(rows.at(-1)).toEqual(["+496", 1, 5]);
+  expect(rows).toHaveLength(7);
+});
+
+test("everything is drawn for who wants to see everything", () => {
+  const many = Array.from({ length: 20 }, (_, at) => step(`n${at}`));
+  expect(drawn(step("a", many), true)).toHaveLength(21);
+});

@@ -1,0 +1,103 @@
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Answer, Step } from "../../../explain/answer.ts";
+import { HIDDEN_KIND } from "../../views.ts";
+import { Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { Since } from "../parts/time.tsx";
+import { linkTo, option, refine } from "../route.ts";
+import { layoutOf, type Placed } from "./path-layout.ts";
+
+const CARD = { least: 190, most: 340, height: 92 };
+const GAP = { x: 52, y: 16 };
+const EDGE = 4;
+const PADDING = 32;
+
+/** Drawn from what is seen, on the left, to what is to blame, on the right. */
+export function Path({ answer }: { answer: Answer }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState(1_000);
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (!element) return undefined;
+    const resized = new ResizeObserver(() => setRoom(element.clientWidth - PADDING));
+    resized.observe(element);
+    return () => resized.disconnect();
+  }, []);
+  const { placed, columns, rows } = layoutOf(answer, option("all") === "1");
+  const width = Math.max(CARD.least, Math.min(CARD.most, Math.floor((room - 2 * EDGE - (columns - 1) * GAP.x) / columns)));
+  const left = ({ column }: Placed) => EDGE + column * (width + GAP.x);
+  const top = ({ row }: Placed) => EDGE + row * (CARD.height + GAP.y);
+  const whole = { width: columns * (width + GAP.x) - GAP.x + 2 * EDGE, height: rows * (CARD.height + GAP.y) - GAP.y + 2 * EDGE };
+  return (
+    <div class="drawing" ref={place} tabIndex={0} role="group" aria-label="Path from symptom to cause">
+      <div class="sheet" style={{ width: `${whole.width}px`, height: `${whole.height}px` }}>
+        <svg width={whole.width} height={whole.height} aria-hidden="true">
+          {placed.map((child) => {
+            const parent = child.parent === undefined ? undefined : placed[child.parent];
+            return (
+              parent && (
+                <Line
+                  key={child.key}
+                  from={[left(parent) + width, top(parent) + CARD.height / 2]}
+                  to={[left(child), top(child) + CARD.height / 2]}
+                  guilty={child.step !== undefined && leadsOn(child.step)}
+                />
+              )
+            );
+          })}
+        </svg>
+        <ol>
+          {placed.map((card) => (
+            <li key={card.key} style={{ left: `${left(card)}px`, top: `${top(card)}px`, width: `${width}px`, height: `${CARD.height}px` }}>
+              {card.step ? (
+                <Card step={card.step} first={card.column === 0} />
+              ) : (
+                <button type="button" class="step folded" onClick={() => refine({ all: "1" })}>
+                  and {card.folded} more like these
+                </button>
+              )}
+            </li>
+          ))}
+        </ol>
+      </div>
+    </div>
+  );
+}
+
+function Line({ from: [x1, y1], to: [x2, y2], guilty }: { from: [number, number]; to: [number, number]; guilty: boolean }) {
+  const middle = (x1 + x2) / 2;
+  return (
+    <g class={guilty ? "line guilty" : "line"}>
+      <path d={`M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2 - 6} ${y2}`} />
+      <path class="tip" d={`M${x2 - 8} ${y2 - 4}L${x2 - 1} ${y2}L${x2 - 8} ${y2 + 4}Z`} />
+    </g>
+  );
+}
+
+const leadsOn = (step: Step): boolean => step.cause || step.needs.some(leadsOn);
+
+function Card({ step, first }: { step: Step; first: boolean }) {
+  const { id, thing, health, reason, message, since, cause } = step;
+  const words = (
+    <>
+      <span class="top">
+        <Mark health={health} />
+        <span class="label">{cause ? "the cause" : first ? "what is seen" : "because of"}</span>
+        <span class="grow" />
+        <span class="soft nowrap">
+          {wordOf(health)} <Since time={since} />
+        </span>
+      </span>
+      <span class="who cut">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} />}</span>
+      <span class="says" title={message}>
+        {message ?? reason ?? ""}
+      </span>
+    </>
+  );
+  const kind = `step ${health} ${cause ? "cause" : ""}`;
+  if (thing.kind === HIDDEN_KIND) return <div class={kind}>{words}</div>;
+  return (
+    <a class={kind} href={linkTo({ view: "why", thing: id })} aria-current={first ? "true" : undefined}>
+      {words}
+    </a>
+  );
+}

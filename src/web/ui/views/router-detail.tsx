@@ -1,0 +1,172 @@
+import { type Health, worse } from "../../../api/standing.ts";
+import type { RouterThing, TreeNode } from "../../views.ts";
+import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
+import { Mark, wordOf } from "../parts/health.tsx";
+import { worstFirst } from "../parts/sorting.ts";
+import { Since } from "../parts/time.tsx";
+import { linkTo } from "../route.ts";
+
+/** Enough to read; what is wrong is always among them. */
+const SHOWN = 60;
+
+export function RouterDetail({ id }: { id: string }) {
+  return (
+    <Detail id={id} type="router">
+      {(router) => <Router router={router} />}
+    </Detail>
+  );
+}
+
+function Router({ router: { row, conditions, tree, sessions, vnis } }: { router: RouterThing }) {
+  const branches = flattened(tree);
+  return (
+    <>
+      <Headline health={row.health} message={row.message} since={row.since} />
+      <Part title="What stands on what" note={`${row.resources.applied} of ${row.resources.total} applied`}>
+        {branches.length === 0 ? (
+          <p class="soft">Nothing selects this node. An Underlay is the first thing a router needs.</p>
+        ) : (
+          <ul class="tree">
+            {branches.slice(0, SHOWN * 2).map((branch) => (
+              <Branch key={branch.node.id} {...branch} />
+            ))}
+          </ul>
+        )}
+        <LeftOff shown={SHOWN * 2} all={branches.length} />
+      </Part>
+      <Part title="BGP sessions" note={`${row.sessions.up} of ${row.sessions.total} up`}>
+        <table class="plain">
+          <tbody>
+            {worstFirst(sessions, ({ vrf, neighbor }) => `${vrf} ${neighbor}`)
+              .slice(0, SHOWN)
+              .map(({ id, vrf, neighbor, state, health, since }) => (
+                <tr key={id}>
+                  <td>
+                    <Mark health={health} />
+                  </td>
+                  <td class="mono">
+                    <a href={linkTo({ view: "why", thing: id })}>{neighbor}</a>
+                  </td>
+                  <td class="soft">{vrf}</td>
+                  <td>{state}</td>
+                  <td class="number soft">
+                    <Since time={since} />
+                  </td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+        <LeftOff shown={SHOWN} all={sessions.length} />
+      </Part>
+      <Part title="VNIs" note={`${row.vnis.up} of ${row.vnis.total} up`}>
+        <table class="plain">
+          {vnis.length > 0 && (
+            <thead>
+              <tr>
+                <th aria-label="Health" />
+                <th>VNI</th>
+                <th>Type</th>
+                <th>VRF</th>
+                <th>State</th>
+                <th class="number">MACs</th>
+                <th class="number">VTEPs</th>
+                <th class="number">Prefixes</th>
+              </tr>
+            </thead>
+          )}
+          <tbody>
+            {worstFirst(vnis, ({ vni }) => String(vni))
+              .slice(0, SHOWN)
+              .map(({ vni, type, vrf, state, health, macs, vteps, prefixes }) => (
+                <tr key={vni}>
+                  <td>
+                    <Mark health={health} />
+                  </td>
+                  <td class="mono">{vni}</td>
+                  <td>{type}</td>
+                  <td class="soft">{vrf}</td>
+                  <td>{state}</td>
+                  <td class="number">{macs ?? "–"}</td>
+                  <td class="number">{vteps ?? "–"}</td>
+                  <td class="number">{prefixes ?? "–"}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+        <LeftOff shown={SHOWN} all={vnis.length} />
+      </Part>
+      <Conditions conditions={conditions} />
+    </>
+  );
+}
+
+export function LeftOff({ shown, all }: { shown: number; all: number }) {
+  return all > shown ? <p class="soft">{all - shown} more, none of them worse.</p> : null;
+}
+
+interface BranchRow {
+  readonly node: TreeNode;
+  readonly depth: number;
+  /** For each level above: whether a line goes on down to a later one. */
+  readonly rails: readonly boolean[];
+}
+
+/** Depth first, the worst branch of each first. */
+export function flattened(nodes: readonly TreeNode[], rails: readonly boolean[] = []): BranchRow[] {
+  const sorted = worstFirst(
+    nodes.map((node) => ({ node, health: worstWithin(node) })),
+    ({ node: { kind, name } }) => `${kind} ${name}`,
+  );
+  return sorted.flatMap(({ node }, at) => {
+    const goesOn = at < sorted.length - 1;
+    return [{ node, depth: rails.length, rails: [...rails, goesOn] }, ...flattened(node.children, [...rails, goesOn])];
+  });
+}
+
+const worstWithin = ({ health, children }: TreeNode): Health => children.map(worstWithin).reduce(worse, health);
+
+const STEP = 18;
+
+function Branch({ node, depth, rails }: BranchRow) {
+  const { kind, name, state, health, reason, message, field } = node;
+  return (
+    <li>
+      <span class="rails" style={{ width: `${(depth + 1) * STEP}px` }} aria-hidden="true">
+        {rails.slice(1).map((goesOn, level) => {
+          const own = level === depth - 1;
+          const shape = own ? (goesOn ? "fork" : "end") : goesOn ? "rail" : "gap";
+          return <i key={level} class={shape} style={{ left: `${level * STEP + STEP / 2 - 1}px` }} />;
+        })}
+      </span>
+      <Mark health={health} />
+      <span class="words">
+        <a href={linkTo({ view: "why", thing: node.id })}>
+          <span class="kind">{kind}</span> <span class="mono">{name}</span>
+        </a>{" "}
+        <span class={`state ${health}`}>{stateWord(state, health)}</span>
+        {(message !== undefined || reason !== undefined) && health !== "Healthy" && (
+          <span class="because">
+            {reason}
+            {message !== undefined && `: ${message}`}
+            {field !== undefined && (
+              <>
+                {" "}
+                <code>{field}</code>
+              </>
+            )}
+          </span>
+        )}
+      </span>
+    </li>
+  );
+}
+
+const STATES: Readonly<Record<TreeNode["state"], string>> = {
+  Applied: "applied",
+  Failed: "failed",
+  KeptPrevious: "its last good form still runs",
+  Rebuilding: "being rebuilt",
+};
+/** What is applied may still not work. */
+const stateWord = (state: TreeNode["state"], health: Health) =>
+  state === "Applied" && health !== "Healthy" ? `applied, ${wordOf(health)}` : STATES[state];

@@ -1,0 +1,101 @@
+import { useComputed } from "@preact/signals";
+import type { RouterRow } from "../../views.ts";
+import { held } from "../live/rows.ts";
+import { Mark } from "../parts/health.tsx";
+import { Empty, Pane, Waiting } from "../parts/pane.tsx";
+import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
+import { worstFirst } from "../parts/sorting.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { Since } from "../parts/time.tsx";
+import { route } from "../route.ts";
+import { count } from "./overview.tsx";
+import { RouterDetail } from "./router-detail.tsx";
+
+const COLUMNS: readonly Column<RouterRow>[] = [
+  {
+    id: "node",
+    title: "Node",
+    width: "minmax(8em, 1fr)",
+    by: ({ node }) => node,
+    cell: ({ node, health }) => (
+      <>
+        <Mark health={health} /> <span class="cut mono">{node}</span>
+      </>
+    ),
+  },
+  share("resources", "Applied", ({ resources }) => [resources.applied, resources.total]),
+  share("sessions", "Sessions", ({ sessions }) => [sessions.up, sessions.total]),
+  share("vnis", "VNIs", ({ vnis }) => [vnis.up, vnis.total]),
+  {
+    id: "why",
+    title: "What is wrong",
+    width: "minmax(10em, 2.2fr)",
+    cell: ({ failed, message, health }) => {
+      const words = failed.length > 0 ? failed.map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`).join(", ") : message;
+      return (
+        health !== "Healthy" && (
+          <span class="cut" title={message ?? words}>
+            {words}
+          </span>
+        )
+      );
+    },
+  },
+  {
+    id: "since",
+    title: "Since",
+    width: "5.5em",
+    class: "number",
+    by: ({ since }) => since ?? "9",
+    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
+  },
+];
+
+function share(id: string, title: string, of: (row: RouterRow) => [number, number]): Column<RouterRow> {
+  return {
+    id,
+    title,
+    width: "5.5em",
+    class: "number",
+    by: (row) => of(row)[0] - of(row)[1],
+    cell: (row) => {
+      const [good, all] = of(row);
+      return <span class={good < all ? "short" : ""}>{`${good}/${all}`}</span>;
+    },
+  };
+}
+
+export function RouterView() {
+  const rows = useComputed(() => worstFirst(held.router.value?.values() ?? [], ({ node }) => node));
+  if (!held.router.value) return <Waiting what="the routers" />;
+  const shown = rows.value.filter(
+    (row) =>
+      matches(sought(), row.node, row.message, row.reason, ...row.failed.map(({ kind, name }) => `${kind} ${name}`)) &&
+      (!onlyBad() || row.health !== "Healthy"),
+  );
+  const { thing } = route.value;
+  return (
+    <div class={`split ${thing === undefined ? "" : "open"}`}>
+      <Pane title="Routers" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search nodes" />}>
+        <Table
+          label="Routers by node"
+          rows={shown}
+          columns={COLUMNS}
+          keyOf={({ key }) => key}
+          thingOf={({ id }) => id}
+          empty={
+            rows.value.length === 0 ? (
+              <Empty title="No router reports">
+                Each node whose agent runs the router writes a RouterNodeConfigurationStatus. Configure one with an Underlay:{" "}
+                <code>plumbline apply -f examples/underlay.yaml</code>
+              </Empty>
+            ) : (
+              <Empty title="No router is like that">Clear the search, or show everything.</Empty>
+            )
+          }
+        />
+      </Pane>
+      {thing !== undefined && <RouterDetail id={thing} />}
+    </div>
+  );
+}

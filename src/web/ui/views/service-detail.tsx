@@ -1,0 +1,64 @@
+import type { ServiceThing } from "../../views.ts";
+import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
+import { Mark } from "../parts/health.tsx";
+import { worstFirst } from "../parts/sorting.ts";
+import { LeftOff } from "./router-detail.tsx";
+
+const SHOWN = 60;
+
+export function ServiceDetail({ id }: { id: string }) {
+  return (
+    <Detail id={id} type="service">
+      {(service) => <Service service={service} />}
+    </Detail>
+  );
+}
+
+function Service({ service: { row, conditions, announcements, eligible, endpoints } }: { service: ServiceThing }) {
+  return (
+    <>
+      <Headline health={row.health} message={row.message} since={row.since} />
+      <dl class="facts">
+        <dt>Addresses</dt>
+        <dd class="mono">{row.addresses.join(", ") || "none"}</dd>
+        <dt>Pool</dt>
+        <dd>{row.pool ?? "none"}</dd>
+        <dt>Endpoints</dt>
+        <dd class={endpoints.ready < endpoints.total || endpoints.total === 0 ? "short" : ""}>
+          {endpoints.ready} of {endpoints.total} ready
+        </dd>
+        {eligible.length > 0 && (
+          <>
+            <dt>Takes over</dt>
+            <dd>{eligible.slice(0, 8).join(", then ")}</dd>
+          </>
+        )}
+      </dl>
+      <Part title="Announcements" note="which node tells whom, and why another does not">
+        {announcements.length === 0 && <p class="soft">No node announces it. An advertisement that selects its pool is needed.</p>}
+        <ul class="announcements">
+          {worstFirst(announcements, ({ node }) => node)
+            .slice(0, SHOWN)
+            .map(({ node, protocol, health, peers = [], interfaces = [], advertisements = [], message }) => (
+              <li key={`${protocol} ${node}`}>
+                <Mark health={health} />
+                <span>
+                  <span class="mono">{node}</span> <span class="soft">{protocol}</span>{" "}
+                  {peers.map((peer) => (
+                    <span key={peer.name} class="chip">
+                      <Mark health={peer.health} size={12} /> {peer.name} {peer.bgp}
+                    </span>
+                  ))}
+                  {interfaces.length > 0 && <span>on {interfaces.join(", ")}</span>}
+                  {advertisements.length > 0 && <span class="soft"> by {advertisements.join(", ")}</span>}
+                  {message !== undefined && message !== "" && <span class="because">{message}</span>}
+                </span>
+              </li>
+            ))}
+        </ul>
+        <LeftOff shown={SHOWN} all={announcements.length} />
+      </Part>
+      <Conditions conditions={conditions} />
+    </>
+  );
+}

@@ -1,0 +1,168 @@
+import { useComputed } from "@preact/signals";
+import type { Answer, Cause } from "../../../explain/answer.ts";
+import { HIDDEN_KIND } from "../../views.ts";
+import { held, whys } from "../live/rows.ts";
+import { Copy } from "../parts/copy.tsx";
+import { Mark, ThingName, wordOf } from "../parts/health.tsx";
+import { Empty, Pane, Waiting } from "../parts/pane.tsx";
+import { only } from "../parts/sorting.ts";
+import { Since } from "../parts/time.tsx";
+import { go, linkTo, route } from "../route.ts";
+import { Causes } from "./causes.tsx";
+import { Path } from "./path.tsx";
+import { idOf } from "../../../api/standing.ts";
+
+export function WhyView() {
+  const { thing } = route.value;
+  const causes = useComputed(() => only(held.overview.value, "cause"));
+  return (
+    <>
+      <Ask thing={thing} />
+      {thing === undefined ? (
+        held.overview.value ? (
+          <Causes causes={causes.value} />
+        ) : (
+          <Waiting what="what is wrong" />
+        )
+      ) : (
+        <Answered thing={thing} />
+      )}
+    </>
+  );
+}
+
+/** Takes what `plumbline why` takes; offers what is wrong now. */
+function Ask({ thing }: { thing: string | undefined }) {
+  const known = useComputed(() => [
+    ...new Set(
+      only(held.overview.value, "cause").flatMap(({ verdict, symptoms }) => [
+        ...(verdict ? [verdict.id] : []),
+        ...symptoms.map(({ id }) => id),
+      ]),
+    ),
+  ]);
+  return (
+    <form
+      class="ask"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const asked = String(new FormData(event.currentTarget).get("thing") ?? "").trim();
+        go({ view: "why", ...(asked !== "" && { thing: asked }) });
+      }}
+    >
+      <label for="search">Why is</label>
+      <input
+        id="search"
+        class="field mono"
+        name="thing"
+        key={thing ?? ""}
+        defaultValue={thing ?? ""}
+        list="known"
+        placeholder="Service/shop/web, Node/node1, L3VNI/openperouter-system/red@node1 …"
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <datalist id="known">
+        {known.value.slice(0, 100).map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      <span>not well?</span>
+      <button type="submit" class="button">
+        Ask
+      </button>
+      {thing !== undefined && (
+        <a class="button" href={linkTo({ view: "why" })}>
+          Everything that is wrong
+        </a>
+      )}
+    </form>
+  );
+}
+
+function Answered({ thing }: { thing: string }) {
+  const found = whys.value[thing];
+  if (!found) return <Waiting what={thing} />;
+  if ("missing" in found)
+    return (
+      <Empty title={`There is no ${thing}, or you may not see it`}>
+        {found.missing} A thing is named KIND/NAMESPACE/NAME, or KIND/NAME where it lives in no namespace, with @NODE for what it is on one
+        node.
+      </Empty>
+    );
+  const { answer } = found;
+  return (
+    <>
+      <Pane title="From what is seen to what is to blame" class="path" count={spoken(answer)}>
+        <Path answer={answer} />
+      </Pane>
+      <Pane title={answer.causes.length > 1 ? "The causes, and what to do" : "The cause, and what to do"} class="remedies">
+        {answer.causes.length === 0 ? (
+          <Empty title="Nothing is wrong with it">Everything that it needs works as well.</Empty>
+        ) : (
+          <ol>
+            {answer.causes.slice(0, 50).map((cause) => (
+              <li key={cause.id}>
+                <Remedied cause={cause} />
+              </li>
+            ))}
+          </ol>
+        )}
+      </Pane>
+    </>
+  );
+}
+
+function spoken({ path, causes }: Answer): string {
+  if (path.health === "Healthy" && causes.length === 0) return "healthy";
+  return `${wordOf(path.health)}, ${causes.length === 1 ? "one cause" : `${causes.length} causes`}`;
+}
+
+function Remedied({ cause: { thing, health, reason, message, since, remedy, symptoms } }: { cause: Cause }) {
+  const hidden = thing.kind === HIDDEN_KIND;
+  return (
+    <article class={`cause ${health}`}>
+      <header>
+        <Mark health={health} size={18} />
+        <strong>{hidden ? "Something you may not see" : <ThingName thing={thing} />}</strong>
+        <span class="soft nowrap">
+          {wordOf(health)} <Since time={since} prefix="for " />
+        </span>
+      </header>
+      {(message !== undefined || reason !== undefined) && <p>{message ?? reason}</p>}
+      {remedy && (
+        <p class="do">
+          <span class="arrow" aria-hidden="true">
+            →
+          </span>
+          <span>
+            {remedy.text}
+            {remedy.change && (
+              <span class="change">
+                {" "}
+                <code>
+                  {idOf(remedy.change.thing)}
+                  {remedy.change.field !== undefined && ` ${remedy.change.field}`}
+                </code>
+              </span>
+            )}
+            {remedy.command !== undefined && <Copy text={remedy.command} />}
+          </span>
+        </p>
+      )}
+      {symptoms.length > 0 && (
+        <p class="soft">
+          {symptoms.length === 1 ? "One thing suffers from it: " : `${symptoms.length} things suffer from it: `}
+          {symptoms.slice(0, 6).map(({ id, thing }, at) => (
+            <span key={id}>
+              {at > 0 && ", "}
+              {thing.kind === HIDDEN_KIND ? "something you may not see" : <a href={linkTo({ view: "why", thing: id })}>{id}</a>}
+            </span>
+          ))}
+          {symptoms.length > 6 && " …"}
+        </p>
+      )}
+    </article>
+  );
+}
