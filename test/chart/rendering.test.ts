@@ -1,0 +1,114 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { KUBERNETES_VERSION } from "../../lab/kube/binary.ts";
+import { program } from "../../src/cli/program.ts";
+import { CHART, containersOf, helm, rendered, settings, template, VARIATIONS } from "../support/chart.ts";
+
+describe.each(VARIATIONS)("the chart %s", (_how, values) => {
+  const objects = rendered(values);
+
+  test("lints", async () => {
+    const said = await helm(["lint", "--strict", "--kube-version", KUBERNETES_VERSION, CHART, ...settings(values)]);
+    expect(said).toContain("1 chart(s) linted, 0 chart(s) failed");
+  });
+
+  test("has each object once, and speaks only of namespaces that it was told", async () => {
+    const names = (await objects).map(({ kind, metadata: { name, namespace = "" } }) => `${kind} ${namespace}/${name}`);
+    expect(names.toSorted()).toEqual([...new Set(names)].toSorted());
+    const known = new Set(["", "plumbline-system", "openperouter-system", "metallb-system", "edge"]);
+    expect((await objects).filter(({ metadata: { namespace = "" } }) => !known.has(namespace))).toEqual([]);
+  });
+
+  test("starts every container with a command line that our own programs understand", async () => {
+    const containers = containersOf(await objects);
+    expect(containers.size).toBeGreaterThan(1);
+    for (const { args = [] } of containers.values()) await expect(understood(args)).resolves.toBe(true);
+  });
+
+  test("grants nothing by wildcard", async () => {
+    const roles = (await objects).filter(({ kind }) => kind === "Role" || kind === "ClusterRole");
+    expect(roles.length).toBeGreaterThan(5);
+    expect(roles.filter(({ rules }) => JSON.stringify(rules).includes('"*"'))).toEqual([]);
+  });
+
+  test("lets no container write to its image, and none but the one that makes the namespace be privileged", async () => {
+    const containers = [...containersOf(await objects)];
+    expect(containers.filter(([, { securityContext }]) => securityContext?.readOnlyRootFilesystem !== true)).toEqual([]);
+    const mayAll = containers.filter(([, { securityContext }]) => securityContext?.capabilities?.drop?.[0] !== "ALL");
+    expect(mayAll.map(([name]) => name).filter((name) => name !== "plumbline-frr/namespace")).toEqual([]);
+    expect(containers.filter(([name, { securityContext }]) => securityContext?.privileged && name !== "plumbline-frr/namespace")).toEqual(
+      [],
+    );
+  });
+});
+
+/** Parses a command line as `plumbline` would, and does nothing. */
+async function understood(args: readonly string[]): Promise<boolean> {
+  const whole = await program((name) => name === args[0]);
+  let asked = false;
+  const answer = (command: Command): void => {
+    command.configureOutput({ writeErr: () => undefined });
+    if (command.commands.length === 0) command.action(() => void (asked = true));
+    command.commands.forEach(answer);
+  };
+  whole.commands.filter((command) => command.name() === args[0]).forEach(answer);
+  await whole.parseAsync([...args], { from: "user" });
+  return asked;
+}
+
+test("a flag that our programs do not know is noticed", async () => {
+  await expect(understood(["agent", "--no-such-flag"])).rejects.toThrow("unknown option '--no-such-flag'");
+  await expect(understood(["frr", "walk"])).rejects.toThrow("unknown command 'walk'");
+});
+
+test.each([
+  [{ "router.enabeld": true }, "at '/router': additional properties 'enabeld' not allowed"],
+  [{ "image.pullPolicy": "Sometimes" }, "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"],
+  [{ "namespaces.create": "yes" }, "at '/namespaces/create': got string, want boolean"],
+  [{ "namespaces.router": "Edge" }, "at '/namespaces/router'"],
+  [{ "agent.healthPort": 80_810 }, "at '/agent/healthPort': maximum"],
+  [{ "controller.replicas": 0 }, "at '/controller/replicas': minimum"],
+  [{ "connectivity.checkInterval": "1 minute" }, "at '/connectivity/checkInterval'"],
+  [{ "connectivity.allowTargets": ["link-local"] }, "at '/connectivity/allowTargets/0'"],
+  [{ "monitoring.rules": true }, "at '/monitoring/rules': value must be one of 'on', 'off', 'auto'"],
+  [{ "monitoring.runbooks": "https://wiki.example.com/" }, "at '/monitoring/runbooks'"],
+  [{ "agent.resources": { limit: { memory: "1Gi" } } }, "at '/agent/resources': additional properties 'limit' not allowed"],
+])("a wrong value is refused with its place: %o", async (values, words) => {
+  await expect(template(values)).rejects.toThrow(words);
+});
+
+/** What each container may beyond what anyone may. */
+async function rights(values: Record<string, unknown>): Promise<Record<string, readonly string[]>> {
+  const containers = containersOf(await rendered(values));
+  return Object.fromEntries(containers.entries().map(([name, { securityContext }]) => [name, securityContext?.capabilities?.add ?? []]));
+}
+
+test("rights are as few as what runs needs", async () => {
+  const frr = ["NET_ADMIN", "NET_RAW", "NET_BIND_SERVICE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
+  expect(await rights({})).toEqual({
+    "plumbline-controller/controller": [],
+    "plumbline-agent/agent": ["SYS_ADMIN", "NET_ADMIN", "NET_RAW"],
+    "plumbline-frr/namespace": [],
+    "plumbline-frr/frr": ["SYS_ADMIN", ...frr],
+  });
+  expect(await rights({ "router.enabled": false })).toEqual({
+    "plumbline-controller/controller": [],
+    "plumbline-agent/agent": ["NET_ADMIN", "NET_RAW"],
+    "plumbline-frr/frr": frr,
+  });
+});
+
+test("identities of parts that are off are not bound", async () => {
+  const names = (await rendered({ "router.enabled": false })).map(({ metadata }) => metadata.name);
+  expect(names).toContain("plumbline-loadbalancer-agent");
+  expect(names).not.toContain("plumbline-router-agent");
+});
+
+test("the chart is of the version of the program", async () => {
+  const chart = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { version: string; appVersion: string };
+  const { version } = JSON.parse(await readFile(join(CHART, "../../package.json"), "utf8")) as { version: string };
+  expect([chart.version, chart.appVersion]).toEqual([version, version]);
+});
