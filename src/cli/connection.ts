@@ -15,6 +15,8 @@ export interface ClusterOptions {
 
 export interface ConnectionOptions extends ClusterOptions {
   dir?: string;
+  /** Only of commands that look. */
+  bundle?: string;
 }
 
 /** The options of a program that serves a cluster. */
@@ -32,6 +34,11 @@ export function withConnection(command: Command): Command {
     .option("--context <name>", "a context of the kubeconfig other than its current one");
 }
 
+/** The options of every command that only looks: it can look at a bundle too. */
+export function withLooking(command: Command): Command {
+  return withConnection(command).option("--bundle <file>", "look at what `plumbline bundle` wrote, and at no server");
+}
+
 export async function connectToCluster(options: ClusterOptions): Promise<KubeClient> {
   const { findAccess } = await import("../kube/client/access.ts");
   return clientOf(await findAccess(options));
@@ -42,8 +49,13 @@ export async function connect(options: ConnectionOptions): Promise<KubeClient> {
 }
 
 /** The flags, PLUMBLINE_DIR, KUBECONFIG, the pod we run in, a `plumbline up` of this user, ~/.kube/config: the first that there is. */
-async function whomToSpeakTo({ dir, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
+async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
   const byFlag = cluster.kubeconfig !== undefined || cluster.context !== undefined;
+  if (bundle !== undefined) {
+    if (dir !== undefined || byFlag)
+      throw new CliError("--bundle looks at a file; --dir, --kubeconfig and --context at a server: give one", EXIT.misuse);
+    return bundleAccess(bundle);
+  }
   if (dir !== undefined && byFlag)
     throw new CliError("--dir speaks to a directory, --kubeconfig and --context to a cluster: give one", EXIT.misuse);
   const directory = dir ?? (byFlag ? undefined : process.env["PLUMBLINE_DIR"]);
@@ -68,6 +80,13 @@ async function whomToSpeakTo({ dir, ...cluster }: ConnectionOptions): Promise<Cl
       { cause: error },
     );
   }
+}
+
+async function bundleAccess(file: string): Promise<ClusterAccess> {
+  const { serveBundle } = await import("./bundling/serve-bundle.ts");
+  const access = await serveBundle(file);
+  process.stderr.write(`As it was at ${access.takenAt}; ages count from now\n`);
+  return access;
 }
 
 function accessTo(directory: string): ClusterAccess {

@@ -4,7 +4,7 @@ import { Event } from "../api/core/event.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
+import { connect, type ConnectionOptions, withLooking } from "./connection.ts";
 import { type Described, describeObject } from "./describing/describe-object.ts";
 import { declarationOf, isEmbedded } from "./embedded-api.ts";
 import { EXIT, failWith } from "./exit.ts";
@@ -16,7 +16,7 @@ import { nothingFound } from "./resources/hints.ts";
 import { select, type Selection, type SelectionOptions, withSelection } from "./resources/selection.ts";
 
 export function configure(command: Command): void {
-  withConnection(withSelection(command))
+  withLooking(withSelection(command))
     .argument("<kind>", "kind, plural, short name or category; several with commas; or KIND/NAME")
     .argument("[names...]", "only these")
     .addHelpText("after", "\nExample:\n  plumbline describe l3vni red -n openperouter-system\n")

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
+import { connect, type ConnectionOptions, withLooking } from "./connection.ts";
 import { CliError, EXIT, failWith } from "./exit.ts";
 import { paintFor } from "./printing/paint.ts";
 import { read, type ReadOut } from "./reading/read.ts";
@@ -18,7 +18,7 @@ interface GetOptions extends ConnectionOptions, SelectionOptions {
 }
 
 export function configure(command: Command): void {
-  withConnection(withSelection(command))
+  withLooking(withSelection(command))
     .argument("<kind>", "kind, plural, short name or category; several with commas; or KIND/NAME")
     .argument("[names...]", "only these")
     .addOption(new Option("-o, --output <format>", "how to print").choices(FORMATS).default("table"))
@@ -95,6 +95,7 @@ async function follow(client: KubeClient, selections: readonly Selection[], opti
   if (!selection || others.length > 0 || selection.names.length > 1) {
     throw new CliError("--watch follows one kind, or one object of it", EXIT.misuse);
   }
+  if (options.bundle !== undefined) throw new CliError("--watch follows a server, and a bundle does not change", EXIT.misuse);
   const { watch } = await import("./reading/watch.ts");
   const parts = { client, selection, signal };
   if (options.output === "table" || options.output === "wide") await watch({ ...parts, view: tableViewOf(selection, false, options) });

@@ -51,6 +51,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   loadbalancer: { about: "The load balancer of this machine.", load: () => import("./loadbalancer.ts") },
   frr: { about: "The FRR of this machine, where it is not the agent that runs it.", load: () => import("./frr.ts") },
   bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
+  bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },

@@ -12,7 +12,7 @@ import { isKubeError } from "../kube/client/error.ts";
 import type { RouterObjects } from "../router/observed.ts";
 import { rendering } from "../router/planning/rendering.ts";
 import { plan } from "../router/plan.ts";
-import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
+import { connect, type ConnectionOptions, withLooking } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
@@ -33,7 +33,7 @@ interface Tree {
 }
 
 export function configure(command: Command): void {
-  withConnection(command)
+  withLooking(command)
     .option("--node <name>", "only this node")
     .option("-f, --filename <path...>", "what manifests would come to, instead of what is; - for standard input")
     .option("--router-namespace <name>", "where router configuration counts", "openperouter-system")

@@ -12,7 +12,7 @@ import { outagesSeen } from "../../connectivity/reading/seen-outage.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type ConnectionOptions, withConnection } from "../connection.ts";
+import { type ConnectionOptions, withLooking } from "../connection.ts";
 import { CliError, EXIT } from "../exit.ts";
 
 export interface CheckSelection extends ConnectionOptions {
@@ -21,7 +21,7 @@ export interface CheckSelection extends ConnectionOptions {
 }
 
 export function withCheckSelection(command: Command): Command {
-  return withConnection(command)
+  return withLooking(command)
     .option("-n, --namespace <name>", "only checks of this namespace; otherwise of all")
     .option("--mesh <name>", "only checks of this ConnectivityMesh");
 }

@@ -1,0 +1,113 @@
+import { isObject } from "../../api/admission/value.ts";
+import { isSecretField, secretsIn } from "./secrets-in-text.ts";
+
+/** What a file of a bundle says: text, or a value that becomes JSON. */
+export type Content = { readonly text: string } | { readonly json: unknown };
+
+export const MASK = "<masked>";
+
+/** Names are what everything else refers to; a password that is also the name of something stays in that name. */
+const NAMES = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion"]);
+/** A shorter one would be found in every other word. */
+const SHORTEST = 4;
+
+/** The same without any secret: first where its place tells that it is one, then wherever else such a one stands. */
+export function masked(contents: readonly Content[]): Content[] {
+  const known = new Set<string>();
+  const once = contents.map((content) =>
+    "text" in content ? { text: maskText(content.text, known) } : { json: maskValue(content.json, "", known) },
+  );
+  const forget = forgetting(known);
+  return once.map((content) => ("text" in content ? { text: forget(content.text) } : { json: everyText(content.json, "", forget) }));
+}
+
+function maskValue(value: unknown, field: string, known: Set<string>): unknown {
+  if (typeof value === "string") return isSecretField(field) ? hide(value, known) : maskText(value, known);
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, field, known));
+  if (!isObject(value)) return value;
+  const whole = value["kind"] === "Secret" ? ["data", "stringData"] : [];
+  const named = typeof value["name"] === "string" && isSecretField(value["name"]);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      if (whole.includes(key) && isObject(member)) return [key, hideAll(member, known)];
+      // A variable of a container may hold anything.
+      if (key === "value" && typeof member === "string" && (named || field === "env")) return [key, hide(member, known)];
+      return [key, maskValue(member, key, known)];
+    }),
+  );
+}
+
+function hideAll(members: Readonly<Record<string, unknown>>, known: Set<string>): unknown {
+  return Object.fromEntries(
+    Object.entries(members).map(([key, member]) => {
+      if (typeof member !== "string") return [key, MASK];
+      known.add(Buffer.from(member, "base64").toString());
+      return [key, hide(member, known)];
+    }),
+  );
+}
+
+function hide(secret: string, known: Set<string>): string {
+  if (secret === "") return secret;
+  known.add(secret);
+  return MASK;
+}
+
+function maskText(text: string, known: Set<string>): string {
+  const inner = jsonIn(text);
+  if (inner !== undefined) return JSON.stringify(maskValue(inner, "", known)) + (text.endsWith("\n") ? "\n" : "");
+  let rest = "";
+  let end = 0;
+  for (const { from, to, sure } of secretsIn(text).sort((a, b) => a.from - b.from || b.to - a.to)) {
+    const secret = text.slice(from, to);
+    if (sure && secret !== MASK) known.add(secret);
+    if (to <= end) continue;
+    rest += from < end ? "" : text.slice(end, from) + MASK;
+    end = to;
+  }
+  return rest + text.slice(end);
+}
+
+/** What a text is that is JSON itself, as kubectl's last-applied-configuration is. */
+function jsonIn(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Takes these secrets out of a text, in every form in which texts carry them. */
+function forgetting(known: ReadonlySet<string>): (text: string) => string {
+  const plain = [...known].map((secret) => secret.trim()).filter((secret) => secret.length >= SHORTEST && secret !== MASK);
+  const forms = new Set(plain.flatMap(formsOf));
+  if (forms.size === 0) return (text) => text;
+  // The longest first: another may begin with it.
+  const anyOf = new RegExp(
+    [...forms]
+      .sort((a, b) => b.length - a.length)
+      .map(pattern)
+      .join("|"),
+    "g",
+  );
+  return (text) => text.replaceAll(anyOf, MASK);
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), bytes.toString("base64"), bytes.toString("base64url")];
+}
+
+/** One that could be part of a name is looked for as a whole word: `metallb` is not to be taken out of `metallb-system`. */
+function pattern(secret: string): string {
+  const literal = RegExp.escape(secret);
+  return /^[a-z][a-z0-9-]{0,30}$/.test(secret) ? `(?<!\\w|\\w[-.])${literal}(?!\\w|[-.]\\w)` : literal;
+}
+
+function everyText(value: unknown, field: string, change: (text: string) => string): unknown {
+  if (typeof value === "string") return NAMES.has(field) ? value : change(value);
+  if (Array.isArray(value)) return value.map((item) => everyText(item, field, change));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, everyText(member, key, change)]));
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from "node:crypto";
+
+/** Runs a command on a node, whatever its exit code. */
+export type RunOnNode = (command: readonly string[]) => Promise<Outcome>;
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** For each command; one that hangs must not cost the others. */
+const SECONDS = 120;
+
+/** Runs commands one after the other by one shell: to enter a node takes longer than to look at something there. */
+export async function runAll(run: RunOnNode, commands: readonly (readonly string[])[]): Promise<Outcome[]> {
+  const mark = `--- ${randomUUID()}`;
+  const script = commands.map(
+    (words) => `timeout ${SECONDS} ${words.map(quoted).join(" ")} </dev/null; printf '\\n%s\\n' "$? ${mark}"; echo "${mark}" >&2`,
+  );
+  const { code, stdout, stderr } = await run(["sh", "-c", script.join("\n")]);
+  const answers = stdout.split(` ${mark}\n`);
+  const errors = stderr.split(`${mark}\n`);
+  return commands.map((_, at) => {
+    const [, said = "", ended] = /^([\s\S]*)\n(\d+)$/.exec(answers[at] ?? "") ?? [];
+    return {
+      code: ended === undefined || at >= answers.length - 1 ? code || -1 : Number(ended),
+      stdout: said,
+      stderr: errors[at] ?? stderr,
+    };
+  });
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

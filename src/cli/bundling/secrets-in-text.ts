@@ -1,0 +1,70 @@
+/** A stretch of a text that is a secret. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** So surely a secret that it is one wherever else it stands. */
+  readonly sure: boolean;
+}
+
+const NAMED_SO =
+  /(?:password|passwd|passphrase|psk|token|secret|kubeconfig|credentials?|authorization|(?:api|auth|private|secret|access|client|tls|ssh|signing|encryption)key)(?:data|value|string|hash|base64)?$|^pass$/;
+/** Of these the value is the name of a Secret. */
+const REFERENCE = /passwordsecret$|kubeconfigsecret$|pullsecret$/;
+
+/** Whether a field of this name holds a secret; `spec.password`, `client-key-data` and `example.com/api_token` do. */
+export function isSecretField(field: string): boolean {
+  const own = field.slice(Math.max(field.lastIndexOf("/"), field.lastIndexOf(".")) + 1);
+  const letters = own.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+  // `tls.key` is a file's name, and the dot in it no step into a field.
+  return (NAMED_SO.test(letters) && !REFERENCE.test(letters)) || /\b(?:tls|ca|server|client)\.key$/i.test(field);
+}
+
+/** Each with the secret as its group `secret`. What follows an FRR line's last word is no part of the line. */
+const SURE: readonly RegExp[] = [
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?<secret>[\s\S]*?)(?:-----END|$)/dg,
+  /\b(?<secret>eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)/dg,
+  /\bBearer\s+(?<secret>[^\s"',;]{8,})/dg,
+  /:\/\/[^\s/@:]*:(?<secret>[^\s@/]+)@/dg,
+  /\bneighbor \S+ password (?:\d )?(?<secret>\S+)/dg,
+  /^[ \t]*(?:no )?(?:enable )?(?:domain-|area-|isis )?password (?:(?:\d|clear|md5) )?(?<secret>\S+)[ \t\r]*$/dgm,
+  /^[ \t]*username \S+ (?:\S+ )?password (?:\d )?(?<secret>\S+)/dgm,
+  /^[ \t]*(?:no )?key-string (?<secret>.*\S)/dgm,
+  /\bauthentication-key (?<secret>\S+)/dg,
+  /\bmessage-digest-key \d+ md5 (?<secret>\S+)/dg,
+  /\bauthentication string (?<secret>.*\S)/dg,
+  /\bhash-algo \S+ key (?<secret>\S+)/dg,
+  /\bsnmp-server community (?<secret>\S+)/dg,
+];
+
+/** `token: x`, `"password":"x"`, `--api-key=x`, `--token x`: whether it is a secret is told by the name. */
+const ASSIGNED =
+  /(?<field>[\w./-]+)(?:["']?\s*[:=]\s*|(?<=--[\w-]+) +)(?:"(?<quoted>(?:[^"\\]|\\.)*)"|'(?<single>[^']*)'|(?<bare>[^\s,;&}"']+))/dg;
+/** As an API server says it: `spec.password: Invalid value: "x": must be …`. */
+const REPEATED = /(?<field>[\w./[\]-]+): (?:Invalid|Unsupported|Duplicate) value: "(?<quoted>(?:[^"\\]|\\.)*)"/dg;
+
+/** Where in a text for people, a configuration of FRR or a file in another format secrets stand. */
+export function secretsIn(text: string): Stretch[] {
+  const found: Stretch[] = [];
+  for (const rule of SURE) for (const { indices } of text.matchAll(rule)) found.push(...stretch(indices?.groups?.["secret"], true));
+  for (const { groups, indices } of text.matchAll(ASSIGNED)) {
+    const { field = "", bare } = groups ?? {};
+    if (!isSecretField(field)) continue;
+    // `spec.password: has a space` is a sentence about a field.
+    if (bare !== undefined && field.includes(".") && !/\bdata\b/.test(field)) continue;
+    const value = indices?.groups?.["quoted"] ?? indices?.groups?.["single"] ?? indices?.groups?.["bare"];
+    found.push(...stretch(value, bare === undefined ? true : looksMade(bare)));
+  }
+  for (const { groups, indices } of text.matchAll(REPEATED)) {
+    if (isSecretField(groups?.["field"] ?? "")) found.push(...stretch(indices?.groups?.["quoted"], true));
+  }
+  return found;
+}
+
+function stretch(at: readonly [number, number] | undefined, sure: boolean): Stretch[] {
+  return at && at[1] > at[0] ? [{ from: at[0], to: at[1], sure }] : [];
+}
+
+/** No word of a language. */
+function looksMade(value: string): boolean {
+  return value.length >= 8 && /[^A-Za-z]/.test(value);
+}

@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { packTar, unpackTar } from "./tar.ts";
+
+const time = new Date("2026-11-16T12:00:00Z");
+const deep = `nodes/${"rack-".repeat(40)}1/kernel/links.json`;
+const files = [
+  { path: "a/empty.txt", content: Buffer.alloc(0) },
+  { path: "a/MANIFEST.json", content: Buffer.from("{}\n") },
+  { path: deep, content: Buffer.alloc(1024, "x") },
+];
+
+test("the system's tar lists and reads what we pack, long paths too", () => {
+  const input = packTar(files, time);
+  expect(execFileSync("tar", ["-t"], { input, encoding: "utf8" }).trim().split("\n")).toEqual(files.map(({ path }) => path));
+  expect(execFileSync("tar", ["-xO", "a/MANIFEST.json"], { input, encoding: "utf8" })).toBe("{}\n");
+});
+
+test("whatever is packed is unpacked the same", () => {
+  const path = fc.string({ unit: fc.constantFrom("a", "b", "ü", "/", ".", "-"), minLength: 1, maxLength: 300 });
+  const file = fc.record({ path, content: fc.uint8Array({ maxLength: 1100 }).map((bytes) => Buffer.from(bytes)) });
+  fc.assert(
+    fc.property(fc.array(file, { maxLength: 5 }), (some) => {
+      expect(unpackTar(packTar(some, time))).toEqual(some);
+    }),
+    { seed: 9, numRuns: 100 },
+  );
+});
+
+test("an archive that is cut short or is none is refused", () => {
+  const whole = packTar(files, time);
+  expect(() => unpackTar(whole.subarray(0, whole.length - 1600))).toThrow("cut short");
+  expect(() => unpackTar(Buffer.alloc(600, "x"))).toThrow("no file of a tar archive");
+});

@@ -1,0 +1,88 @@
+/** One file of an archive. */
+export interface ArchivedFile {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+const BLOCK = 512;
+const NAME = 100;
+/** GNU's way to carry a path that its field does not hold: a file of this name and type, with the path in it, before the file itself. */
+const LONG_NAME = "././@LongLink";
+const FILE = "0";
+const LONG = "L";
+
+/** A tar of files as `tar -x` takes it, readable by their owner. */
+export function packTar(files: readonly ArchivedFile[], time: Date): Buffer {
+  const blocks: Buffer[] = [];
+  const put = (name: string, type: string, content: Buffer) =>
+    blocks.push(header(name, type, content.length, time), content, padding(content));
+  for (const { path, content } of files) {
+    const name = Buffer.from(path);
+    if (name.length > NAME) put(LONG_NAME, LONG, Buffer.concat([name, Buffer.alloc(1)]));
+    put(name.toString("latin1", 0, NAME), FILE, content);
+  }
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
+}
+
+/** The regular files of a tar. Throws a RangeError where it is cut short or is none. */
+export function unpackTar(archive: Buffer): ArchivedFile[] {
+  const files: ArchivedFile[] = [];
+  let long: string | undefined;
+  for (let at = 0; at + BLOCK <= archive.length && archive[at] !== 0;) {
+    const head = archive.subarray(at, at + BLOCK);
+    if (octal(head, 148, 8) !== checksum(head)) throw new RangeError(`what is at byte ${at} is no file of a tar archive`);
+    const size = octal(head, 124, 12);
+    const content = archive.subarray(at + BLOCK, at + BLOCK + size);
+    if (content.length < size) throw new RangeError(`the archive is cut short at byte ${archive.length}`);
+    const type = head.toString("latin1", 156, 157);
+    if (type === LONG) long = text(content, 0, content.length);
+    else {
+      if (type === FILE || type === "\0") files.push({ path: long ?? pathIn(head), content });
+      long = undefined;
+    }
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  return files;
+}
+
+function header(name: string, type: string, size: number, time: Date): Buffer {
+  const head = Buffer.alloc(BLOCK);
+  head.write(name, 0, NAME, "latin1");
+  const numbers: [value: number, at: number, length: number][] = [
+    [0o600, 100, 8],
+    [0, 108, 8],
+    [0, 116, 8],
+    [size, 124, 12],
+    [Math.floor(time.getTime() / 1000), 136, 12],
+  ];
+  for (const [value, at, length] of numbers) head.write(value.toString(8).padStart(length - 1, "0"), at, "latin1");
+  head.write(type, 156, "latin1");
+  head.write("ustar\u000000", 257, "latin1");
+  head.write(`${checksum(head).toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  return head;
+}
+
+/** As if its own field were blank. */
+function checksum(head: Buffer): number {
+  return head.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0);
+}
+
+function padding({ length }: Buffer): Buffer {
+  return Buffer.alloc((BLOCK - (length % BLOCK)) % BLOCK);
+}
+
+function octal(head: Buffer, at: number, length: number): number {
+  return Number.parseInt(text(head, at, length).trim() || "0", 8);
+}
+
+/** Other tars put the front of a long path into a field of its own. */
+function pathIn(head: Buffer): string {
+  const front = head.toString("latin1", 257, 262) === "ustar" && head[263] === 0x30 ? text(head, 345, 155) : "";
+  return front === "" ? text(head, 0, NAME) : `${front}/${text(head, 0, NAME)}`;
+}
+
+function text(bytes: Buffer, at: number, length: number): string {
+  const field = bytes.subarray(at, at + length);
+  const end = field.indexOf(0);
+  return field.toString("utf8", 0, end < 0 ? field.length : end);
+}
