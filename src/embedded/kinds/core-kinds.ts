@@ -5,6 +5,7 @@ import { DaemonSet } from "../../api/core/daemon-set.ts";
 import { Deployment } from "../../api/core/deployment.ts";
 import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import { Event } from "../../api/core/event.ts";
+import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import { Job } from "../../api/core/job.ts";
 import { Lease } from "../../api/core/lease.ts";
 import { Namespace } from "../../api/core/namespace.ts";
@@ -168,6 +169,7 @@ export const CORE_KINDS: readonly ServedKind[] = [
   core(StatefulSet, "Pods with names and storage of their own.", { ...workload, initialStatus: () => ({ replicas: 0 }) }, all),
   core(Job, "Pods that run to an end.", { ...workload, orphansDependents: true }, all),
   core(CronJob, "Jobs at certain times.", workload, all),
+  core(HorizontalPodAutoscaler, "How many pods a workload has, by what they have to do.", withStatus, all),
   core(VolumeAttachment, "A volume that is, or shall be, attached to a node.", {
     ...withStatus,
     statusCarriesMetadata: false,
