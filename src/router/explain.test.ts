@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Node } from "../api/core/node.ts";
 import type { Condition } from "../api/kind.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
@@ -58,6 +59,15 @@ const VNI_CONFLICT = {
   conditions: ready("False", "ConfigurationFailed"),
   failedResources: [{ kind: "L2VNI", name: "shop", reason: "ValidationFailed", message: "VNI 110 conflicts", field: "spec.vni" }],
 } satisfies Status;
+
+test("a node that should be a router and says nothing is unknown, and so is what only it would run", () => {
+  const graph = graphOf();
+  graph.put(Node, { metadata: { name: "node1" } } as Node);
+  expect(causesOf(graph)).toEqual([`RouterNodeConfigurationStatus/${namespace}/node1 NotReported`]);
+  expect(graph.verdict(`L3VNI/${namespace}/red`)?.health).toBe("Unknown");
+  graph.put(RouterNodeConfigurationStatus, nodeStatus("node1"));
+  expect(causesOf(graph)).toEqual([]);
+});
 
 test("where everything works nothing is wrong, and what selects no node is not either", () => {
   const graph = graphOf(nodeStatus("node1"), nodeStatus("node2"));

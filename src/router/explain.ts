@@ -1,3 +1,5 @@
+import { type LabelSelector, selects } from "../api/core/label-selector.ts";
+import { Node } from "../api/core/node.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
@@ -6,7 +8,8 @@ import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/standing.ts";
-import { explainNode } from "./explaining/explain-node.ts";
+import { awakeAgent, explainNode, statusThing } from "./explaining/explain-node.ts";
+import { selectorComplaints } from "./validate/selector.ts";
 
 const byResource: Index<RouterNodeConfigurationStatus> = {
   kind: RouterNodeConfigurationStatus,
@@ -15,14 +18,13 @@ const byResource: Index<RouterNodeConfigurationStatus> = {
 
 /** What the router has to say: of its resources on each node, of what they stand on there, and of each resource over all nodes. */
 export function edges({ routerNamespace: namespace }: { routerNamespace: string }): readonly Explainer[] {
-  const resource = <T extends KubeObject>(kind: Kind<T>) =>
-    explainer(kind, ({ metadata }, sight) =>
-      metadata.namespace === namespace ? overAllNodes(kind.kind, namespace, metadata.name, sight) : [],
-    );
+  const resource = <T extends Selecting>(kind: Kind<T>) =>
+    explainer(kind, (object, sight) => (object.metadata.namespace === namespace ? overAllNodes(kind.kind, object, sight) : []));
   return [
     explainer(RouterNodeConfigurationStatus, (status, sight) =>
       status.metadata.namespace === namespace ? explainNode(status, sight) : [],
     ),
+    explainer(Node, (node, sight) => unheard(node, namespace, sight)),
     resource(Underlay),
     resource(L2VNI),
     resource(L3VNI),
@@ -31,12 +33,39 @@ export function edges({ routerNamespace: namespace }: { routerNamespace: string 
   ];
 }
 
-/** A resource works as long as it works somewhere; where it selects no node, nothing is wrong with it. */
-function overAllNodes(kind: string, namespace: string, name: string, sight: Sight): Standing[] {
+type Selecting = KubeObject & { spec: { nodeSelector?: unknown } };
+
+/** A resource works as long as it works somewhere. While no node that it selects has reported it, nobody knows. */
+function overAllNodes(kind: string, { metadata, spec }: Selecting, sight: Sight): Standing[] {
+  const { name, namespace = "" } = metadata;
   const thing: Thing = { kind, namespace, name };
-  const needs = sight
-    .by(byResource, `${kind}/${name}`)
-    .map(({ metadata }): Need => ({ thing: { ...thing, node: metadata.name }, as: "alternative" }));
-  const message = needs.length === 0 ? "It selects no node that reports" : undefined;
-  return [{ thing, domain: "router", health: "Healthy", needs, ...(message !== undefined && { message }) }];
+  const reporting = sight.by(byResource, `${kind}/${name}`);
+  if (reporting.length > 0) {
+    const needs = reporting.map((status): Need => ({ thing: { ...thing, node: status.metadata.name }, as: "alternative" }));
+    return [{ thing, domain: "router", health: "Healthy", needs }];
+  }
+  const selected = sight.all(Node).filter((node) => isSelected(node, spec));
+  if (selected.length === 0) return [{ thing, domain: "router", health: "Healthy", message: "It selects no node" }];
+  const needs = selected.map((node): Need => ({ thing: statusThing(namespace, node.metadata.name), as: "alternative" }));
+  const message = "No node that it selects has reported what became of it";
+  return [{ thing, domain: "router", health: "Unknown", reason: "NotReported", message, needs }];
+}
+
+/** A node that should be a router and of which nothing has been heard. */
+function unheard(node: Node, namespace: string, sight: Sight): Standing[] {
+  const { name } = node.metadata;
+  if (sight.get(RouterNodeConfigurationStatus, `${namespace}/${name}`)) return [];
+  const underlay = sight.all(Underlay).find(({ metadata, spec }) => metadata.namespace === namespace && isSelected(node, spec));
+  if (!underlay) return [];
+  const thing = statusThing(namespace, name);
+  const message = `Underlay ${underlay.metadata.name} selects node ${name}, and its agent has not reported yet`;
+  return [
+    { thing: { kind: "Node", name }, domain: "router", health: "Healthy", needs: [{ thing, as: "part" }] },
+    { thing, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: awakeAgent(name) },
+  ];
+}
+
+function isSelected({ metadata }: Pick<Node, "metadata">, { nodeSelector }: Selecting["spec"]): boolean {
+  const selector = nodeSelector as LabelSelector | undefined;
+  return selectorComplaints(selector).length === 0 && selects(selector, metadata.labels ?? {});
 }

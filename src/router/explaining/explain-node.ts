@@ -2,7 +2,7 @@ import type { Condition } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Need, Sight, Standing, Thing } from "../../api/standing.ts";
+import type { Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
@@ -13,6 +13,17 @@ type Link = NonNullable<Status["links"]>[number];
 /** All that one node's router says, of itself and of what it stands on. */
 export function explainNode({ metadata, status = {} }: RouterNodeConfigurationStatus, sight: Sight): Standing[] {
   return new NodeExplanation(metadata.name, metadata.namespace ?? "", status, sight).standings();
+}
+
+export function statusThing(namespace: string, node: string): Thing {
+  return { kind: "RouterNodeConfigurationStatus", namespace, name: node };
+}
+
+export function awakeAgent(node: string): Remedy {
+  return {
+    text: `see whether node ${node} runs, whether its agent does, and whether it reaches the API server`,
+    command: `kubectl get pods -A -o wide --field-selector spec.nodeName=${node}`,
+  };
 }
 
 class NodeExplanation {
@@ -48,18 +59,19 @@ class NodeExplanation {
       thing: { kind: "Node", name: this.#node },
       domain: "router",
       health: "Healthy",
-      needs: [{ thing: this.#wholeThing(), as: "part" }],
+      needs: [{ thing: statusThing(this.#namespace, this.#node), as: "part" }],
     };
-  }
-
-  #wholeThing(): Thing {
-    return { kind: "RouterNodeConfigurationStatus", namespace: this.#namespace, name: this.#node };
   }
 
   #whole(parts: readonly Standing[]): Standing {
     const { status, reason, message, lastTransitionTime: since } = this.#ready ?? {};
     const needs: Need[] = [{ thing: this.#agent }, { thing: this.#frr }, ...parts.map(({ thing }): Need => ({ thing, as: "part" }))];
-    const said = { thing: this.#wholeThing(), domain: "router" as const, needs, ...(since !== undefined && { since }) };
+    const said = {
+      thing: statusThing(this.#namespace, this.#node),
+      domain: "router" as const,
+      needs,
+      ...(since !== undefined && { since }),
+    };
     if (status === "True") return { ...said, health: "Healthy" };
     if (status === undefined) return { ...said, health: "Healthy", message: "The agent has not reported yet" };
     const health = status === "Unknown" ? "Unknown" : reason === "ConfigurationFailed" ? "Degraded" : "Down";
@@ -83,10 +95,7 @@ class NodeExplanation {
       reason: "AgentSilent",
       message,
       since,
-      remedy: {
-        text: `see whether node ${this.#node} runs, whether its agent does, and whether it reaches the API server`,
-        command: `kubectl get pods -A -o wide --field-selector spec.nodeName=${this.#node}`,
-      },
+      remedy: awakeAgent(this.#node),
     };
   }
 
