@@ -1,7 +1,7 @@
 import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { type Condition, keyOf } from "../api/kind.ts";
-import { explainer, type Explainer, type Need, type Remedy, type Standing, type Thing } from "../api/standing.ts";
+import { explainer, type Explainer, type Need, type Remedy, type Sight, type Standing, type Thing } from "../api/standing.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentOn, silentAgent } from "../kube/members/agent-standing.ts";
 import { reachableOf } from "./activity.ts";
@@ -24,30 +24,31 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, sight): 
   const thing = thingOf(check);
   const reachable = reachableOf(check);
   const isWanted = metadata.deletionTimestamp === undefined && metadata.annotations?.[retiredMark] === undefined;
-  if (!isWanted || !reachable || reachable.status === "True")
-    return yield said(thing, reachable && isWanted ? reached(reachable) : HEALTHY);
-
-  const culprits = reachable.status === "False" ? failedBecause() : silentBecause(check, reachable);
-  const { word, about } = culprits;
+  if (!isWanted || !reachable || reachable.status === "True") {
+    yield said(thing, isWanted && reachable ? reached(reachable) : HEALTHY);
+    return;
+  }
+  const { word, about } = reachable.status === "False" ? failedBecause(check, reachable, sight) : silentBecause(check, reachable);
   yield* about;
   yield said(thing, word);
   const mesh = metadata.annotations?.[meshMark];
-  if (mesh !== undefined && word.health !== "Healthy") {
-    yield said(
-      { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: mesh },
-      { ...HEALTHY, needs: [{ thing, as: "part" }] },
-    );
-  }
-
-  function failedBecause(): { word: Word; about: readonly Standing[] } {
-    const blamed = blameFor(keyOf(check), sight);
-    const about = blamed ? culpritOf(blamed, sight) : [];
-    const { reason, message, lastTransitionTime: since } = reachable as Condition;
-    const needs = about.slice(0, 1).map((culprit): Need => ({ thing: culprit.thing }));
-    const own: Word = { health: "Down", reason, message, since, needs, remedy: ownRemedy(check) };
-    return { word: own, about };
-  }
+  if (mesh === undefined || word.health === "Healthy") return;
+  const whole: Thing = { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: mesh };
+  yield said(whole, { ...HEALTHY, needs: [{ thing, as: "part" }] });
 });
+
+/** What is to be said of a check, and of what else is to blame, the nearest first. */
+interface Reasons {
+  readonly word: Word;
+  readonly about: readonly Standing[];
+}
+
+function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, sight: Sight): Reasons {
+  const blamed = blameFor(keyOf(check), sight);
+  const about = blamed ? culpritOf(blamed, sight) : [];
+  const needs = about.slice(0, 1).map((culprit): Need => ({ thing: culprit.thing }));
+  return { word: { health: "Down", reason, message, since, needs, remedy: ownRemedy(check) }, about };
+}
 
 function thingOf({ metadata: { name, namespace = "" } }: Check): Thing {
   return { kind: "PodNetworkConnectivityCheck", namespace, name };
@@ -71,7 +72,7 @@ function ownRemedy({ metadata: { name, namespace = "" } }: Check): Remedy {
 }
 
 /** Why nobody knows. */
-function silentBecause(check: Check, reachable: Condition): { word: Word; about: readonly Standing[] } {
+function silentBecause(check: Check, reachable: Condition): Reasons {
   const { reason, message, lastTransitionTime: since } = reachable;
   const { annotations = {}, namespace = "" } = check.metadata;
   const node = annotations[nodeAnnotation];

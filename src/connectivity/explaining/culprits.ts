@@ -4,7 +4,7 @@ import type { Index, Need, Remedy, Sight, Standing, Thing } from "../../api/stan
 import { metaTime } from "../../api/time.ts";
 import { agentOn } from "../../kube/members/agent-standing.ts";
 import type { Blame } from "../blame/blame.ts";
-import { type Cause, serviceOf } from "../blame/cause.ts";
+import { type Cause, type Scope, serviceOf } from "../blame/cause.ts";
 import type { Said } from "../reading/said.ts";
 
 /** What checks fail because of, what is said of it, and what it needs in turn. Nothing where a check is alone with its failure. */
@@ -51,49 +51,36 @@ function thingOf({ scope, names: [name = "", other = ""], way }: Cause, { source
   const by = way === "IPv4" || way === "IPv6" ? ` by ${way}` : "";
   if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : placeIn(scope, name));
   if (way === "service") return proxied(scope === "source" ? sourceName(source) : placeIn(scope, name));
-  switch (scope) {
-    case "target":
-    case "host":
-      return target(name, by);
-    case "port":
-      return target(`port/${name}`, by);
-    case "address":
-    case "endpoints":
-    case "service":
-      return target(`service/${name}`, by);
-    case "to-node":
-    case "into-node":
-      return target(`node/${name}`, by);
-    case "to-zone":
-    case "into-zone":
-      return target(`zone/${name}`, by);
-    case "source":
-      return origin(sourceName(source), by);
-    case "from-node":
-    case "out-of-node":
-      return origin(`node/${name}`, by);
-    case "from-zone":
-    case "out-of-zone":
-      return origin(`zone/${name}`, by);
-    case "node":
-    case "cut-node":
-      return path(`node/${name}`, by);
-    case "zone":
-    case "cut-zone":
-      return path(`zone/${name}`, by);
-    case "node-to-node":
-    case "between-nodes":
-      return path(`node/${name}-node/${other}`, by);
-    case "zone-to-zone":
-    case "between-zones":
-      return path(`zone/${name}-zone/${other}`, by);
-    case "everything":
-      return path("everything", by);
-    case "pair":
-    case "source-service":
-    case "check":
-      return undefined;
-  }
+  const named = {
+    target: () => target(name, by),
+    host: () => target(name, by),
+    port: () => target(`port/${name}`, by),
+    address: () => target(`service/${name}`, by),
+    endpoints: () => target(`service/${name}`, by),
+    service: () => target(`service/${name}`, by),
+    "to-node": () => target(`node/${name}`, by),
+    "into-node": () => target(`node/${name}`, by),
+    "to-zone": () => target(`zone/${name}`, by),
+    "into-zone": () => target(`zone/${name}`, by),
+    source: () => origin(sourceName(source), by),
+    "from-node": () => origin(`node/${name}`, by),
+    "out-of-node": () => origin(`node/${name}`, by),
+    "from-zone": () => origin(`zone/${name}`, by),
+    "out-of-zone": () => origin(`zone/${name}`, by),
+    node: () => path(`node/${name}`, by),
+    "cut-node": () => path(`node/${name}`, by),
+    zone: () => path(`zone/${name}`, by),
+    "cut-zone": () => path(`zone/${name}`, by),
+    "node-to-node": () => path(`node/${name}-node/${other}`, by),
+    "between-nodes": () => path(`node/${name}-node/${other}`, by),
+    "zone-to-zone": () => path(`zone/${name}-zone/${other}`, by),
+    "between-zones": () => path(`zone/${name}-zone/${other}`, by),
+    everything: () => path("everything", by),
+    pair: () => undefined,
+    "source-service": () => undefined,
+    check: () => undefined,
+  } satisfies Record<Scope, () => Named | undefined>;
+  return named[scope]();
 }
 
 function sourceName({ kind, name }: Said["source"]): string {

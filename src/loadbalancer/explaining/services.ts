@@ -25,9 +25,15 @@ export function services(metallbNamespace: string): Explainer {
     const thing = objectOf("Service", metadata);
     const announced = conditionOf(status?.conditions, announcedType);
     const isOthers = spec.loadBalancerClass && !announced;
-    if (spec.type !== "LoadBalancer" || metadata.deletionTimestamp !== undefined || isOthers) return yield standing(thing, HEALTHY);
+    if (spec.type !== "LoadBalancer" || metadata.deletionTimestamp !== undefined || isOthers) {
+      yield standing(thing, HEALTHY);
+      return;
+    }
     const announcing = announcersOf(service, sight);
-    if (announced?.status === "False") return yield* notAnnounced(service, announced, announcing, { sight, metallbNamespace });
+    if (announced?.status === "False") {
+      yield* notAnnounced(service, announced, announcing, { sight, metallbNamespace });
+      return;
+    }
     // Before it has been looked at for the first time nothing is wrong with it, unless nobody is there to look.
     const needs: Need[] = announced ? announcing : [{ thing: { kind: "Controller", name: "plumbline" } }, ...announcing];
     yield standing(thing, unmetWish(service) ?? HEALTHY, needs);
