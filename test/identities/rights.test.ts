@@ -1,0 +1,315 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { accessAs, installIdentities, type Program } from "../../lab/kube/identities.ts";
+import { installCrds } from "../../lab/kube/install-crds.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+
+// What agents and controller may ask of a real API server, and what not. Nothing of it is carried out: every write is a dry run, which is judged like any other.
+
+const { signal } = new AbortController();
+const OWN = "/namespaces/plumbline-system";
+const METALLB = "/namespaces/metallb-system";
+const ROUTERS = "/namespaces/openperouter-system";
+const SHOP = "/namespaces/shop";
+const LEASES = `/apis/coordination.k8s.io/v1${OWN}/leases`;
+const BALANCER = "/apis/metallb.io/v1beta1";
+const PEERS = "/apis/metallb.io/v1beta2";
+const ROUTER = "/apis/openpe.openperouter.github.io/v1alpha1";
+const CHECKS = `/apis/controlplane.operator.openshift.io/v1alpha1${OWN}/podnetworkconnectivitychecks`;
+const POLICIES = "/apis/crd.hahomelabs.com/v1alpha1";
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
+const PROGRAMS = {
+  agent: { agentOf: "worker0" },
+  "an agent whose token names no node": "agent of no node",
+  controller: "controller",
+} as const satisfies Record<string, Program>;
+const BUILTIN: Record<string, string> = {
+  services: "Service",
+  configmaps: "ConfigMap",
+  secrets: "Secret",
+  pods: "Pod",
+  events: "Event",
+  leases: "Lease",
+  daemonsets: "DaemonSet",
+  jobs: "Job",
+  clusterrolebindings: "ClusterRoleBinding",
+  validatingwebhookconfigurations: "ValidatingWebhookConfiguration",
+};
+type Who = keyof typeof PROGRAMS;
+/** `PATCH /api/...`, and with what; a POST may say just the name of what it creates. */
+type Ask = readonly [request: string, body?: object | string | undefined];
+
+let api: SuiteApiServer;
+let admin: KubeClient;
+const clients = new Map<Who, KubeClient>();
+
+const of = (node: string) => ({ metadata: { annotations: { "plumbline.dev/node": node } } });
+const named = (name: string, node?: string) => ({ metadata: { name, ...(node !== undefined && of(node).metadata) } });
+const status = (fields: object = {}) => ({ status: fields });
+const labels = { metadata: { labels: { touched: "yes" } } };
+const lease = (name: string, node?: string) => ({ ...named(name, node), spec: { holderIdentity: node ?? "worker0" } });
+const pod = { ...named("p"), spec: { containers: [{ name: "c", image: "example.com/c" }] } };
+const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+const event = {
+  ...named("e"),
+  involvedObject: { kind: "Service", namespace: "shop", name: "web" },
+  reason: "Told",
+  message: "told",
+  type: "Normal",
+};
+
+beforeAll(async () => {
+  api = await apiServer("rights");
+  admin = new KubeClient(api.access);
+  await installCrds(admin, CUSTOM_KINDS, signal);
+  await installIdentities(admin, signal);
+  await admin.resource(Namespace).create({ metadata: { name: "shop" } }, { signal });
+  for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
+  const existing: Ask[] = [
+    [`POST /api/v1${SHOP}/services`, { ...named("web"), spec: { ports: [{ port: 80 }] } }],
+    [`POST /api/v1${OWN}/configmaps`, "plumbline-members"],
+    [`POST ${LEASES}`, lease("plumbline-controller")],
+    [`POST ${BALANCER}${METALLB}/ipaddresspools`, { ...named("pool"), spec: { addresses: ["192.0.2.0/24"] } }],
+    [`POST ${BALANCER}${METALLB}/configurationstates`, "controller"],
+    ...["worker0", "worker1"].flatMap((node): Ask[] => [
+      [`POST ${LEASES}`, lease(`agent-${node}`, node)],
+      [`POST ${BALANCER}${METALLB}/configurationstates`, named(`speaker-${node}`, node)],
+      [`POST ${BALANCER}${METALLB}/bgpsessionstatuses`, named(`${node}-tor`, node)],
+      [`POST ${BALANCER}${SHOP}/servicebgpstatuses`, named(`web-${node}`, node)],
+      [`POST ${BALANCER}${SHOP}/servicel2statuses`, named(`of-${node}`, node)],
+      [`POST ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses`, named(node, node)],
+      [`POST ${CHECKS}`, { ...named(`from-${node}`, node), spec: { sourcePod: node, targetEndpoint: "192.0.2.1:80" } }],
+    ]),
+  ];
+  for (const ask of existing) await send(admin, ask);
+  for (const [who, program] of Object.entries(PROGRAMS) as [Who, Program][]) {
+    clients.set(who, new KubeClient(accessAs(program, api.access)));
+  }
+  // A policy is not there at once.
+  for (const probe of [`${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, `${CHECKS}/from-worker1/status`]) {
+    await vi.waitUntil(async () => (await outcome("agent", [`PATCH ${probe}`, status()])) !== "allowed", { timeout: 60_000 });
+  }
+});
+afterAll(async () => {
+  for (const client of [admin, ...clients.values()]) client.close();
+  await api.stop();
+});
+
+function send(client: KubeClient, [request, body]: Ask, query: Record<string, string> = {}): Promise<unknown> {
+  const [method = "", path = ""] = request.split(" ");
+  if (method !== "POST") return client.request(method, path, { body, contentType: "application/merge-patch+json", query, signal });
+  const created = typeof body === "string" ? named(body) : body;
+  return client.request(method, path, { body: { ...typeOf(path), ...created }, query, signal });
+}
+
+/** A new object says what it is; here the path does. */
+function typeOf(path: string): { apiVersion: string; kind: string } {
+  const [, core, group, resource = ""] = /^\/(?:api\/(v1)|apis\/([^/]+\/[^/]+)).*\/([^/]+)$/.exec(path) ?? [];
+  return { apiVersion: core ?? group ?? "", kind: CUSTOM_KINDS.find(({ plural }) => plural === resource)?.kind ?? BUILTIN[resource] ?? "" };
+}
+
+async function outcome(who: Who, ask: Ask): Promise<string> {
+  const client = clients.get(who) as KubeClient;
+  try {
+    await send(client, ask, ask[0].startsWith("GET ") ? {} : { dryRun: "All" });
+    return "allowed";
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return error.status === 403 ? "forbidden" : (/denied request: (.*)/.exec(error.message)?.[1] ?? `${error.code}: ${error.message}`);
+  }
+}
+
+const NOT_OURS = "an agent writes only what annotation plumbline.dev/node says is of its own node";
+const NOT_OURS_BEFORE = "an agent changes and removes only what annotation plumbline.dev/node says is of its own node";
+const NAME_OF_ANOTHER = "an agent takes no name that is another's, neither that of another node's report or Lease nor that of the leader's";
+const NO_NODE = "the token of an agent is bound to the Pod or Node that it runs on";
+const NOT_OUR_CHECK = "an agent writes only the status of checks that annotation plumbline.dev/node says are of its own node";
+
+describe("what is refused", () => {
+  const byRights: Record<string, readonly [Who, ...Ask][]> = {
+    "a Service, or what is said of one, by an agent": [
+      ["agent", `PATCH /api/v1${SHOP}/services/web`, labels],
+      ["agent", `PATCH /api/v1${SHOP}/services/web/status`, status()],
+      ["agent", `DELETE /api/v1${SHOP}/services/web`],
+    ],
+    "Secrets that are none of its business": [
+      ["agent", `GET /api/v1/secrets`],
+      ["agent", `GET /api/v1${SHOP}/secrets`],
+      ["agent", `GET /api/v1${OWN}/secrets`],
+      ["agent", `GET /api/v1${OWN}/secrets/plumbline-webhook-cert`],
+      ["agent", `GET /api/v1/namespaces/kube-system/secrets`],
+      ["agent", `POST /api/v1${METALLB}/secrets`, "mine"],
+      ["controller", `GET /api/v1/secrets`],
+      ["controller", `GET /api/v1${OWN}/secrets`],
+      ["controller", `GET /api/v1${METALLB}/secrets`],
+      ["controller", `GET /api/v1${ROUTERS}/secrets`],
+      ["controller", `GET /api/v1${SHOP}/secrets/failover-other-site`],
+      ["controller", `POST /api/v1${SHOP}/secrets`, "mine"],
+    ],
+    "Pods and whatever runs": [
+      ["agent", `POST /api/v1${OWN}/pods`, pod],
+      ["agent", `GET /api/v1/pods`],
+      ["agent", `DELETE /api/v1${OWN}/pods/p`],
+      ["agent", `POST /api/v1${OWN}/pods/p/exec`],
+      ["controller", `POST /api/v1${OWN}/pods`, pod],
+      ["controller", `DELETE /api/v1${SHOP}/pods/p`],
+      ["controller", `POST /api/v1${SHOP}/pods/p/eviction`],
+      ["controller", `POST /apis/apps/v1${OWN}/daemonsets`, "d"],
+      ["controller", `PATCH /apis/apps/v1${OWN}/daemonsets/d`, labels],
+      ["controller", `DELETE /apis/apps/v1${SHOP}/deployments/d`],
+      ["controller", `POST /apis/batch/v1${SHOP}/jobs`, "j"],
+    ],
+    "Nodes and namespaces": [
+      ["agent", "PATCH /api/v1/nodes/worker0", labels],
+      ["agent", "PATCH /api/v1/nodes/worker0/status", status()],
+      ["agent", "DELETE /api/v1/nodes/worker1"],
+      ["controller", "DELETE /api/v1/nodes/worker1"],
+      ["controller", "PATCH /api/v1/nodes/worker1/status", status()],
+      ["controller", "DELETE /api/v1/namespaces/shop"],
+    ],
+    "configuration, which people write": [
+      ["agent", `PATCH ${BALANCER}${METALLB}/ipaddresspools/pool`, labels],
+      ["agent", `PATCH ${BALANCER}${METALLB}/ipaddresspools/pool/status`, status()],
+      ["agent", `POST ${PEERS}${METALLB}/bgppeers`, "p"],
+      ["agent", `PATCH ${ROUTER}${ROUTERS}/l3vnis/red`, labels],
+      ["agent", `PATCH ${ROUTER}${ROUTERS}/l3vnis/red/status`, status()],
+      ["agent", `GET ${BALANCER}/ipaddresspools`],
+      ["controller", `PATCH ${BALANCER}${METALLB}/ipaddresspools/pool`, labels],
+      ["controller", `DELETE ${BALANCER}${METALLB}/ipaddresspools/pool`],
+      ["controller", `POST ${PEERS}${METALLB}/bgppeers`, "p"],
+      ["controller", `PATCH ${ROUTER}${ROUTERS}/l3vnis/red`, labels],
+      ["controller", `DELETE ${POLICIES}${SHOP}/failoverpolicies/site`],
+      ["controller", `PATCH /api/v1${SHOP}/services/web`, labels],
+      ["controller", `DELETE /api/v1${SHOP}/persistentvolumeclaims/data`],
+    ],
+    "what agents share, by one of them": [
+      ["agent", `PATCH /api/v1${OWN}/configmaps/plumbline-members`, { data: { live: "[]" } }],
+      ["agent", `GET /api/v1${OWN}/configmaps`],
+      ["agent", `GET ${LEASES}`],
+      ["agent", `DELETE ${LEASES}/agent-worker0`],
+      ["agent", `DELETE ${BALANCER}${METALLB}/configurationstates/speaker-worker0`],
+      ["agent", `DELETE ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0`],
+      ["agent", `POST ${CHECKS}`, "c"],
+      ["agent", `PATCH ${CHECKS}/from-worker0`, labels],
+      ["agent", `GET ${POLICIES}/failoverpolicies`],
+    ],
+    "rights, and whoever has more of them": [
+      ...(["agent", "controller"] as const).flatMap((who): [Who, ...Ask][] => [
+        [who, `POST /api/v1${OWN}/serviceaccounts/plumbline-controller/token`, token],
+        [who, `POST /api/v1/namespaces/kube-system/serviceaccounts/default/token`, token],
+        [who, `POST ${RBAC}/clusterrolebindings`, "mine"],
+        [who, `PATCH ${RBAC}/clusterroles/plumbline-${who}`, labels],
+        [who, `DELETE ${ADMISSION}/validatingadmissionpolicies/plumbline-agent-writes-of-its-node`],
+        [who, `POST ${ADMISSION}/validatingwebhookconfigurations`, "mine"],
+        [who, `PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/bgppeers.metallb.io`, labels],
+      ]),
+      ["agent", `PATCH ${ADMISSION}/validatingwebhookconfigurations/plumbline-webhook`, labels],
+      ["controller", `PATCH ${ADMISSION}/validatingwebhookconfigurations/of-others`, labels],
+    ],
+  };
+
+  test.each(Object.entries(byRights))("by RBAC: %s", async (_what, rows) => {
+    expect(await outcomes(rows)).toEqual(rows.map((row) => [line(row), "forbidden"]));
+  });
+
+  test("by the admission policy: another node's reports and Lease, names that are another's, and the Lease of the leader", async () => {
+    const rows: [...[Who, ...Ask], refusal: string][] = [
+      ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1/status`, status(), NOT_OURS],
+      ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1`, of("worker0"), NOT_OURS_BEFORE],
+      ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/controller`, of("worker0"), NAME_OF_ANOTHER],
+      ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker1-tor/status`, status(), NOT_OURS],
+      ["agent", `DELETE ${BALANCER}${METALLB}/bgpsessionstatuses/worker1-tor`, undefined, NOT_OURS_BEFORE],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker1/status`, status(), NOT_OURS],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker1`, of("worker0"), NOT_OURS_BEFORE],
+      ["agent", `DELETE ${BALANCER}${SHOP}/servicebgpstatuses/web-worker1`, undefined, NOT_OURS_BEFORE],
+      ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new", "worker1"), NOT_OURS],
+      ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new"), NOT_OURS],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker1/status`, status(), NOT_OURS],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker0`, of("worker1"), NOT_OURS],
+      ["agent", `DELETE ${BALANCER}${SHOP}/servicel2statuses/of-worker1`, undefined, NOT_OURS_BEFORE],
+      ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, status(), NOT_OURS],
+      ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1`, of("worker0"), NOT_OURS_BEFORE],
+      ["agent", `POST ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses`, named("worker2", "worker0"), NAME_OF_ANOTHER],
+      ["agent", `PATCH ${LEASES}/agent-worker1`, { spec: { holderIdentity: "worker0" } }, NOT_OURS],
+      ["agent", `POST ${LEASES}`, lease("agent-worker2", "worker2"), NOT_OURS],
+      ["agent", `POST ${LEASES}`, lease("agent-worker2", "worker0"), NAME_OF_ANOTHER],
+      ["agent", `PATCH ${LEASES}/plumbline-controller`, { spec: { holderIdentity: "worker0" } }, NOT_OURS],
+      ["agent", `PATCH ${LEASES}/plumbline-controller`, of("worker0"), NAME_OF_ANOTHER],
+      ["agent", `PATCH ${CHECKS}/from-worker1/status`, status(), NOT_OUR_CHECK],
+      ["an agent whose token names no node", `PATCH ${LEASES}/agent-worker0`, labels, NO_NODE],
+      ["an agent whose token names no node", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker0/status`, status(), NO_NODE],
+      ["an agent whose token names no node", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status(), NO_NODE],
+      ["an agent whose token names no node", `PATCH ${CHECKS}/from-worker0/status`, status(), NO_NODE],
+    ];
+    const asked = rows.map(([who, request, body]): [Who, ...Ask] => [who, request, body]);
+    expect(await outcomes(asked)).toEqual(rows.map(([who, request, , refusal]) => [line([who, request]), refusal]));
+  });
+});
+
+test("what each of them needs is allowed", async () => {
+  const rows: [Who, ...Ask][] = [
+    ["agent", "GET /api/v1/nodes"],
+    ["agent", "GET /api/v1/services"],
+    ["agent", "GET /api/v1/namespaces"],
+    ["agent", "GET /apis/discovery.k8s.io/v1/endpointslices"],
+    ["agent", `GET /api/v1${METALLB}/secrets`],
+    ["agent", `GET /api/v1${ROUTERS}/secrets`],
+    ["agent", `GET /api/v1${OWN}/configmaps/plumbline-members`],
+    ["agent", `GET ${PEERS}${METALLB}/bgppeers`],
+    ["agent", `GET ${ROUTER}${ROUTERS}/underlays`],
+    ["agent", `GET ${CHECKS}`],
+    ["agent", `POST /api/v1${SHOP}/events`, event],
+    ["agent", `PATCH ${LEASES}/agent-worker0`, { spec: { holderIdentity: "worker0" } }],
+    ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker0/status`, status()],
+    ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status()],
+    ["agent", `POST ${BALANCER}${METALLB}/bgpsessionstatuses`, named("worker0-other", "worker0")],
+    ["agent", `DELETE ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor`],
+    ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status()],
+    ["agent", `DELETE ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0`],
+    // The one report that changes hands.
+    ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker1`, of("worker0")],
+    ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status()],
+    ["agent", `PATCH ${CHECKS}/from-worker0/status`, status()],
+    ["controller", `PATCH ${LEASES}/plumbline-controller`, { spec: { holderIdentity: "a" } }],
+    ["controller", `DELETE ${LEASES}/agent-worker1`],
+    ["controller", `PATCH /api/v1${OWN}/configmaps/plumbline-members`, { data: { live: "[]" } }],
+    ["controller", "PATCH /api/v1/nodes/worker0", { metadata: { annotations: { "openpe.io/nodeindex": "0" } } }],
+    ["controller", `PATCH /api/v1${SHOP}/services/web/status`, status()],
+    ["controller", `PATCH ${BALANCER}${METALLB}/ipaddresspools/pool/status`, status()],
+    ["controller", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1/status`, status()],
+    ["controller", `DELETE ${BALANCER}${SHOP}/servicebgpstatuses/web-worker1`],
+    ["controller", `DELETE ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1`],
+    ["controller", `POST ${CHECKS}`, { ...named("new"), spec: { sourcePod: "worker0", targetEndpoint: "192.0.2.1:80" } }],
+    ["controller", `PATCH ${CHECKS}/from-worker1/status`, status()],
+    ["controller", `GET ${POLICIES}/failoverpolicies`],
+    ["controller", "GET /apis/apps/v1/deployments"],
+  ];
+  expect(await outcomes(rows)).toEqual(rows.map((row) => [line(row), "allowed"]));
+});
+
+test("an agent that finds its own report or Lease without the annotation puts it back", async () => {
+  const bare = { metadata: { annotations: { "plumbline.dev/node": null } } };
+  const paths = [
+    `${LEASES}/agent-worker0`,
+    `${BALANCER}${METALLB}/configurationstates/speaker-worker0`,
+    `${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0`,
+  ];
+  for (const path of paths) {
+    await send(admin, [`PATCH ${path}`, bare]);
+    expect([path, await outcome("agent", [`PATCH ${path}`, of("worker0")])]).toEqual([path, "allowed"]);
+    await send(admin, [`PATCH ${path}`, of("worker0")]);
+  }
+});
+
+const line = ([who, request]: readonly [Who, string, ...unknown[]]) => `${who}: ${request}`;
+
+async function outcomes(rows: readonly (readonly [Who, ...Ask])[]): Promise<string[][]> {
+  const came: string[][] = [];
+  for (const [who, ...ask] of rows) came.push([line([who, ...ask]), await outcome(who, ask)]);
+  return came;
+}
