@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What boots a lab of routers, the longest first. User-Mode Linux has one processor, so that two of them leave each other in peace. */
 const ROUTER_LABS = [
   "test/router/e2e.test.ts",
+  "test/drill/drill.test.ts",
   "test/router/e2e-edits.test.ts",
   "test/hostnet/vrf.test.ts",
   "test/lab/router-lab.test.ts",

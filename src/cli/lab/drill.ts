@@ -54,10 +54,12 @@ interface Ground {
   readonly host: (name: string) => LabHost;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
+  /** How many times as long everything may take, on a machine that is busy. */
+  readonly patience?: number;
 }
 
 /** The same in a lab that runs. */
-export async function drillIn({ tell, ...ground }: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
+export async function drillIn({ tell, patience = 1, ...ground }: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
   const ending = new AbortController();
   const signal = AbortSignal.any([ground.signal, ending.signal]);
   const sight = new Sight(ground.client);
@@ -67,8 +69,8 @@ export async function drillIn({ tell, ...ground }: Ground, { only, pairs, seed =
     services.subscribe(() => flows.aim(services.list()));
     services.start(signal);
     await sight.open(signal);
-    const exercise = new Exercise({ sight, flows, ground: { ...ground, signal } });
-    const unwell = await exercise.settle(AT_REST_WITHIN_MS);
+    const exercise = new Exercise({ sight, flows, patience, ground: { ...ground, signal } });
+    const unwell = await exercise.settle(AT_REST_WITHIN_MS * patience);
     for (const text of unwell) tell(`At rest: ${text}`);
     tell(headLine());
     const exercised: Exercised[] = [];

@@ -44,6 +44,12 @@ test("a wrong cause is given some time to become the right one", () => {
   expect(isOver([told, sample(7, [down], "Session x")], expected)).toBe(true);
 });
 
+test("on a busy machine it is too late later", () => {
+  const samples = [sample(0, [up]), sample(12, [up])];
+  expect(isOver(samples, expected, { patience: 2 })).toBe(false);
+  expect(isOver([...samples, sample(20, [up])], expected, { patience: 2 })).toBe(true);
+});
+
 test("of two faults at once each cause is among the first two", () => {
   const samples = [sample(1, [down], "Pool full", "Link eth1", "Session x")];
   expect(findingOf(samples, expected, 2).causeMs).toBe(1000);

@@ -26,6 +26,8 @@ export interface Placed {
 }
 
 interface Stage {
+  /** How many times as long everything may take. */
+  readonly patience: number;
   readonly sight: Sight;
   readonly flows: Flows;
   readonly ground: Omit<FaultGround, "node">;
@@ -60,7 +62,7 @@ export class Exercise {
     const samples = await this.#follow(rest, expectations);
     for (const { fault, node } of faults.toReversed()) await fault.mend?.({ ...this.#stage.ground, node });
     const mended = performance.now();
-    const left = await this.#rested(rest, mended + CLEARED_WITHIN_MS);
+    const left = await this.#rested(rest, mended + CLEARED_WITHIN_MS * this.#stage.patience);
     const clearedMs = performance.now() - mended;
     const interrupted = interruptedBy(before, this.#stage.flows.losses(), expectations);
     return faults.map(({ name, fault, expected }, index) => {
@@ -87,7 +89,7 @@ export class Exercise {
   }
 
   async #follow(rest: Rest, expectations: readonly Expectation[]): Promise<Sample[]> {
-    const { sight } = this.#stage;
+    const { sight, patience } = this.#stage;
     const began = performance.now();
     const samples: Sample[] = [];
     do {
@@ -100,7 +102,7 @@ export class Exercise {
           .filter(({ id }) => !rest.causes.has(id))
           .map(causeText),
       });
-    } while (!expectations.every((expected) => isOver(samples, expected, expectations.length)));
+    } while (!expectations.every((expected) => isOver(samples, expected, { atOnce: expectations.length, patience })));
     return samples;
   }
 

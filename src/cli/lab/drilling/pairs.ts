@@ -15,7 +15,7 @@ export function pairsOf(faults: readonly Placed[], count: number, seed: number):
 }
 
 function goesWith(one: Placed, other: Placed): boolean {
-  return other.expected.cause !== undefined && !other.expected.interrupts && other.fault.domain !== one.fault.domain;
+  return other.expected.cause !== undefined && (other.expected.interrupts ?? []).length === 0 && other.fault.domain !== one.fault.domain;
 }
 
 function mulberry32(seed: number): () => number {

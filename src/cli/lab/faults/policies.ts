@@ -59,7 +59,7 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     "someone applies a second FailoverPolicy for the same Deployment",
     "failover",
     [deployment("twice", 0), policy("first", managed("Deployment", "twice")), policy("policy-taken", managed("Deployment", "twice"))],
-    inError("policy-taken", `FailoverPolicy/${NAMESPACE}/(policy-taken|first)`),
+    inError("policy-taken", `FailoverPolicy/${NAMESPACE}/policy-taken|Deployment/${NAMESPACE}/twice`),
   ),
   "policy-deletes-volumes": applied(
     "someone applies a FailoverPolicy for a StatefulSet whose volumes are deleted when it is scaled down",
@@ -87,7 +87,7 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     ],
     inError(
       "policy-peer-missing",
-      `FailoverPolicy/${NAMESPACE}/policy-peer-missing|Secret/${NAMESPACE}/drill-nowhere|Peer/[^ ]*`,
+      `FailoverPolicy/${NAMESPACE}/policy-peer-missing|Secret/${NAMESPACE}/drill-nowhere|Site/[^ ]*`,
       "(Error=True|peer unreachable)",
     ),
   ),
@@ -99,7 +99,7 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
       deployment("peer-away", 0),
       policy("policy-peer-away", { ...managed("Deployment", "peer-away"), peer: { kubeconfigSecret: { name: "peer-away" } } }),
     ],
-    inError("policy-peer-away", `FailoverPolicy/${NAMESPACE}/policy-peer-away|Peer/[^ ]*`, "peer unreachable"),
+    inError("policy-peer-away", `FailoverPolicy/${NAMESPACE}/policy-peer-away|Site/[^ ]*`, "peer unreachable"),
   ),
   "policy-pod-stays": applied(
     "someone makes a site the secondary one, and a pod does not end",
