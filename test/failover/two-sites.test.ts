@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, type TestContext, vi } from "vitest";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { silent } from "../../lab/progress.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
-import { builtinKind } from "../../src/api/kind.ts";
-import { accessFromText, fixedAccess } from "../../src/kube/client/access.ts";
+import { accessFromText } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { FailoverPair } from "../support/failover-pair.ts";
@@ -197,7 +197,7 @@ test("deploy/failover/peer.yaml lets the other site read one policy, and the con
 }) => {
   const { client: admin, site, access } = sites[0];
   const namespace = "peer-rights";
-  await Promise.all([namespace, "plumbline-system"].map((name) => createNamespace(admin, name, signal)));
+  await createNamespace(admin, namespace, signal);
   const spec = { desiredState: "secondary" as const };
   for (const name of [namespace, "other"]) await admin.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 
@@ -219,9 +219,7 @@ test("deploy/failover/peer.yaml lets the other site read one policy, and the con
   });
   expect(ofPeer).toEqual({ ...Object.fromEntries(Object.keys(ofPeer).map((what) => [what, "Forbidden"])), "read it": "allowed" });
 
-  const { ca } = await access.identity();
-  const user = { ca, token: await tokenOf(admin, "plumbline-system", "plumbline-controller") };
-  const controller = new KubeClient(fixedAccess(site.server.url, user), { retries: 0 });
+  const controller = new KubeClient(accessAs("controller", access), { retries: 0 });
   onTestFinished(() => controller.close());
   const secrets = controller.resource(Secret);
   const ofController = await outcomes({
@@ -232,15 +230,6 @@ test("deploy/failover/peer.yaml lets the other site read one policy, and the con
   });
   expect(ofController).toEqual({ "read it": "allowed", "read another": "Forbidden", "list them": "Forbidden", "change it": "Forbidden" });
 });
-
-const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
-
-async function tokenOf(admin: KubeClient, namespace: string, name: string): Promise<string> {
-  await admin.resource(ServiceAccount).create({ metadata: { name, namespace } }, { signal });
-  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  return (await admin.request<{ status: { token: string } }>("POST", path, { body, signal })).status.token;
-}
 
 test("clocks that are hours apart make no difference", async (context) => {
   vi.useFakeTimers({ toFake: ["Date"] });
