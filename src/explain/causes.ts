@@ -62,12 +62,15 @@ export function unwellNeeds({ needs }: Known, { known }: Things, flow: Flow): Kn
 }
 
 export function verdictOn({ id, thing, own }: Known, flow: Flow): Verdict {
-  const { domain = "cluster", reason, message, since, remedy } = own ?? {};
+  const health = flow.get(id) ?? "Healthy";
+  // What is well by its own word says nothing of why it is not after all.
+  const said = own?.health === "Healthy" && health !== "Healthy" ? undefined : own;
+  const { reason, message, since, remedy } = said ?? {};
   return {
     id,
     thing,
-    domain,
-    health: flow.get(id) ?? "Healthy",
+    domain: own?.domain ?? "cluster",
+    health,
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),
     ...(since !== undefined && { since }),

@@ -109,6 +109,14 @@ test("one of two fabric sessions down leaves the Underlay degraded", () => {
   expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Degraded");
 });
 
+test("the session with the host in the main table does not stand in for the fabric", () => {
+  const session = (neighbor: string, state: string) => ({ vrf: "default", neighbor, state, since: SINCE });
+  const graph = graphOf(nodeStatus("node1", { sessions: [session("192.168.11.2", "Active"), session("10.100.0.2", "Established")] }));
+  const spec = { neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
+  graph.put(Underlay, { metadata: { name: "underlay", namespace }, spec } as Underlay);
+  expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Down");
+});
+
 test("the session towards the host being down is about its VRF only", () => {
   const sessions = [
     { vrf: "default", neighbor: "192.168.11.2", state: "Established" },

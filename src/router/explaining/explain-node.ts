@@ -1,6 +1,7 @@
 import type { Condition } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { Underlay } from "../../api/openpe/underlay.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
 
@@ -131,7 +132,7 @@ class NodeExplanation {
 
   /** Over which interface a session goes is not known; while one is down that leads to the fabric, that is the likeliest reason. */
   #session({ vrf = "default", neighbor, state, since }: Session): Standing {
-    const fabric = vrf === "default";
+    const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
     const links = fabric && down ? (this.#status.links ?? []) : [];
     const needs: Need[] = [{ thing: this.#agent }, { thing: this.#frr }];
@@ -139,7 +140,7 @@ class NodeExplanation {
     if (!fabric && down) needs.push({ thing: { kind: "FRR", name: "lb", node: this.#node } });
     const standing = { thing: this.#sessionThing(vrf, neighbor), domain: "router" as const, needs, ...(since !== undefined && { since }) };
     if (!down) return { ...standing, health: "Healthy" };
-    const where = fabric ? "" : ` in VRF ${vrf}`;
+    const where = vrf === "default" ? "" : ` in VRF ${vrf}`;
     return {
       ...standing,
       health: "Down",
@@ -148,10 +149,23 @@ class NodeExplanation {
       remedy: {
         text: fabric
           ? `see whether ${neighbor} is up and expects this node with the AS number and password of the Underlay`
-          : `see whether the host's side of the HostSession speaks BGP with the AS number that the L3VNI gives it`,
+          : `see whether the host's side of the HostSession speaks BGP with the AS number that it is given there`,
         ...this.#closer(),
       },
     };
+  }
+
+  /** The neighbors of the main table that lead to the fabric, not to the host. */
+  #fabric(): ReadonlySet<string> {
+    const { resources = [], sessions = [] } = this.#status;
+    const main = sessions.filter(({ vrf = "default" }) => vrf === "default").map(({ neighbor }) => neighbor);
+    const underlays = resources.flatMap(({ kind, name }) =>
+      kind === "Underlay" ? (this.#sight.get(Underlay, `${this.#namespace}/${name}`) ?? []) : [],
+    );
+    const named = new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).map(({ address }) => address)));
+    const fabric = main.filter((neighbor) => named.has(neighbor));
+    // Of an edited Underlay the last good form may be live, with other neighbors.
+    return new Set(fabric.length > 0 ? fabric : main);
   }
 
   #sessionThing(vrf: string, neighbor: string): Thing {
@@ -213,8 +227,8 @@ class NodeExplanation {
     const base: Need[] = [{ thing: this.#agent }, { thing: this.#frr }];
     const { resources = [], sessions = [] } = this.#status;
     if (kind === "Underlay") {
-      const fabric = sessions.filter(({ vrf = "default" }) => vrf === "default");
-      return [...base, ...fabric.map(({ neighbor }): Need => ({ thing: this.#sessionThing("default", neighbor), as: "alternative" }))];
+      const fabric = [...this.#fabric()];
+      return [...base, ...fabric.map((neighbor): Need => ({ thing: this.#sessionThing("default", neighbor), as: "alternative" }))];
     }
     if (kind === "RawFRRConfig") return base;
     const underlays = resources.filter((other) => other.kind === "Underlay" && other.state !== "Failed");
