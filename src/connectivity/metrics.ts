@@ -38,6 +38,8 @@ export const checksYielded = gauge(
   "Connectivity checks of this source that it leaves to another process, which began with them later.",
 );
 
+export const checksUnreachable = gauge("checks_unreachable", "Connectivity checks of this source whose target it does not reach.");
+
 // mesh/, stale and pruner
 export const meshChecks = counter(
   "mesh_checks_total",

@@ -115,6 +115,10 @@ export const leaderFencedWrites = counter("leader_fenced_writes_total", "Writes 
 // members/
 export const heartbeats = counter("heartbeats_total", "Renewals of this agent's Lease; `outcome` is ok or the KubeError code.", "outcome");
 export const membersLive = gauge("members_live", "Agents in the published live set.");
+export const agentsSilent = gauge(
+  "agents_silent",
+  "Agents that do not renew their Lease, so that what they last reported is marked Unknown.",
+);
 export const janitorMarks = counter("janitor_marks_total", "Objects of silent agents. `action` is unknown or deleted.", "kind", "action");
 export const janitorDoubts = counter(
   "janitor_doubts_total",

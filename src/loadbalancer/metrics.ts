@@ -35,6 +35,11 @@ export const contestedServices = gauge(
   "contested_services",
   "Services whose addresses somebody else keeps changing, so that they are put back only now and then.",
 );
+export const servicesNotAnnounced = gauge(
+  "services_not_announced",
+  "Services of type LoadBalancer that no node announces, by the reason in their condition metallb.io/Announced. Of those with noIPAllocated, none has an address.",
+  "reason",
+);
 export const speakerAnnounced = metallb.gauge(
   "speaker_announced",
   "1 for each address that this node announces. `protocol` is bgp or layer2.",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { checkpointMark, retiredMark } from "../marks.ts";
+import { checksUnreachable } from "../metrics.ts";
 import { MINUTE, pass, TARGET, useSourceStage } from "./source-stage.ts";
 
 const stage = useSourceStage();
@@ -37,6 +38,24 @@ test("an outage is written when it begins and when it ends, with the times at wh
     `c ConnectivityOutageDetected Failed connect to ${TARGET}; No route to host (since ${outage?.start})`,
     `c ConnectivityRestored ${TARGET}: ${over?.message} (the outage since ${outage?.start})`,
   ]);
+});
+
+test("those that are not reached are counted until they are reached or gone", async () => {
+  const unreachable = async () => (await checksUnreachable.get()).values[0]?.value ?? 0;
+  const before = await unreachable();
+  const key = stage().add("c");
+  stage().broken.set(TARGET, "No route to host");
+  await stage().start();
+  await pass(3 * MINUTE);
+  expect(await unreachable()).toBe(before + 1);
+  stage().broken.clear();
+  await pass(MINUTE + 3_000);
+  expect(await unreachable()).toBe(before);
+  stage().broken.set(TARGET, "No route to host");
+  await pass(MINUTE + 3_000);
+  stage().api.remove(key);
+  await pass(100);
+  expect(await unreachable()).toBe(before);
 });
 
 test("a check that is deleted and created again under its name begins anew", async () => {

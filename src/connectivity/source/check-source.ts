@@ -18,6 +18,7 @@ import type { Remembered } from "../journal/replay.ts";
 import { retiredMark } from "../marks.ts";
 import { Rounds, type RoundsOptions } from "../probe/rounds.ts";
 import type { Target } from "../probe/target.ts";
+import { checksUnreachable } from "../metrics.ts";
 import { aimAt, type Idle } from "./aim.ts";
 import { checkpointMs } from "./checkpoint.ts";
 import { type Claim, claimOn, type Claimant } from "./claim.ts";
@@ -59,6 +60,8 @@ interface Followed {
   generation: number | undefined;
   /** The API was told everything. */
   isReported: boolean;
+  /** Counted among those that are not reached. */
+  isOut: boolean;
   /** So many attempts in a row said nothing, because the source itself could not try. */
   faults: number;
 }
@@ -198,9 +201,11 @@ export class CheckSource implements Runnable {
       wait: Math.random(),
       generation: reachableOf(check)?.observedGeneration,
       isReported: isShown,
+      isOut: false,
       faults: 0,
     };
     this.#followed.set(key, followed);
+    count(followed);
     void journal.snapshot(uid, history);
     if (!remembered) void journal.told(uid, told);
     return followed;
@@ -212,6 +217,7 @@ export class CheckSource implements Runnable {
   }
 
   #drop(key: string): void {
+    if (this.#followed.get(key)?.isOut) checksUnreachable.dec();
     this.#followed.delete(key);
     this.#rounds.remove(key);
     this.#options.writer.forget(key);
@@ -258,6 +264,7 @@ export class CheckSource implements Runnable {
     followed.wait = wait;
     followed.generation = this.#options.checks.get(key)?.metadata.generation;
     followed.isReported = true;
+    count(followed);
     this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation, claim) });
   }
 
@@ -269,6 +276,12 @@ export class CheckSource implements Runnable {
     followed.told = told;
     void this.#options.journal.told(followed.uid, told);
   }
+}
+
+function count(followed: Followed): void {
+  const isOut = present(followed.history).verdict.status === "False";
+  if (isOut !== followed.isOut) checksUnreachable.inc(isOut ? 1 : -1);
+  followed.isOut = isOut;
 }
 
 /** Whether the check was edited since it was last reported on. */

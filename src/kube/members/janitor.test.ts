@@ -7,6 +7,7 @@ import type { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
 import { createLog } from "../log.ts";
 import { WriteBudget } from "../status/budget.ts";
+import { agentsSilent } from "../metrics.ts";
 import { janitor, type JanitorOptions, type ReportedKind, reportedNodes } from "./janitor.ts";
 
 interface Report extends KubeObject {
@@ -140,6 +141,24 @@ function start(options: Partial<JanitorOptions> = {}): void {
 }
 
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
+
+test("the silent are counted until they speak again or are gone, and by the leader alone", async () => {
+  const count = async () => (await agentsSilent.get()).values[0]?.value;
+  start();
+  await seconds(1);
+  expect(await count()).toBe(1);
+  cluster.silent = false;
+  cluster.repaired();
+  await seconds(1);
+  expect(await count()).toBe(0);
+  cluster.silent = true;
+  cluster.repaired();
+  await seconds(1);
+  expect(await count()).toBe(1);
+  cluster.nodeDeleted();
+  await seconds(1);
+  expect(await count()).toBe(0);
+});
 
 test("the nodes that are reported about are those of every object of every kind", () => {
   expect([...reportedNodes([cluster.reported, cluster.reported])]).toEqual(["a", "a"]);

@@ -7,7 +7,7 @@ import { isKubeError } from "../client/error.ts";
 import { controller, type Result, type Runnable } from "../controller/controller.ts";
 import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
-import { janitorMarks } from "../metrics.ts";
+import { agentsSilent, janitorMarks } from "../metrics.ts";
 import type { WriteBudget } from "../status/budget.ts";
 import { writeInTurn } from "../status/write-in-turn.ts";
 import { agentLeaseName } from "./agent-lease.ts";
@@ -50,6 +50,12 @@ export function* reportedNodes(kinds: readonly ReportedKind[]): Iterable<string>
 export function janitor(options: JanitorOptions): Runnable {
   const { agents, kinds, nodes, pods, log } = options;
   const marks = new Marks(agents.durationMs);
+  const silent = new Set<string>();
+  const count = (node: string, isSilent: boolean) => {
+    if (isSilent) silent.add(node);
+    else silent.delete(node);
+    agentsSilent.set(silent.size);
+  };
 
   const cleaning = controller("janitor", {
     watches: [agents, ...kinds.map((reported) => changesOf(reported.cache, (object) => nodesOf(reported, object))), deletionsOf(nodes)],
@@ -57,11 +63,16 @@ export function janitor(options: JanitorOptions): Runnable {
     workers: 4,
     async reconcile(node, { signal, log }): Promise<Result> {
       const silence = agents.silence(node);
-      if (!silence) return marks.forget(node);
-      if (await isGone(options, node, signal)) {
-        await removeReports(options, node, log, signal);
+      if (!silence) {
+        count(node, false);
         return marks.forget(node);
       }
+      if (await isGone(options, node, signal)) {
+        await removeReports(options, node, log, signal);
+        count(node, false);
+        return marks.forget(node);
+      }
+      count(node, true);
       const againMs = await markReports(options, marks, silence, log, signal);
       // A Pod that stays away is an event that nobody sends.
       return pods ? { requeueAfter: Math.min(againMs, agents.durationMs) } : againMs < Infinity ? { requeueAfter: againMs } : undefined;
@@ -73,6 +84,9 @@ export function janitor(options: JanitorOptions): Runnable {
     async run(signal) {
       pods?.begin();
       await cleaning.run(signal);
+      // Whoever leads next counts.
+      silent.clear();
+      agentsSilent.set(0);
     },
   };
 }

@@ -14,6 +14,7 @@ import { WriteBudget } from "../../kube/status/budget.ts";
 import { Elections } from "../announce/elections.ts";
 import { PoolIndex } from "../announce/pools.ts";
 import { config, l2Ad, node, pool } from "../announce/specimen.ts";
+import { servicesNotAnnounced } from "../metrics.ts";
 import { AnnouncedReports } from "./announced-reports.ts";
 import { groupNodes } from "./node-groups.ts";
 
@@ -131,7 +132,12 @@ test("that the elected node does not answer is said when it stays so, and not wh
   says("AddressInUse");
   await pass(5_000);
   expect(reason()).toBe("addressInUse");
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 1 }]);
   await pass(10_000);
   expect(told).toEqual(["Announced", "NotAnnounced"]);
+  says("Holding");
+  await pass(15_000);
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 0 }]);
   await end();
+  expect((await servicesNotAnnounced.get()).values).toEqual([]);
 });

@@ -14,6 +14,7 @@ import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
+import { servicesNotAnnounced } from "../metrics.ts";
 import { readService } from "../services/read-services.ts";
 import { isOurs } from "../services/wish.ts";
 import { announcedCondition, announcedType, type Landscape } from "./announced.ts";
@@ -52,11 +53,13 @@ export class AnnouncedReports {
   readonly #writer: StatusWriter<Service>;
   readonly #all = new Bell();
   readonly #pace = new AnnouncedPace();
+  /** Of those that are not announced, why. */
+  readonly #hindrances = new Map<string, string>();
 
   constructor(options: AnnouncedReportsOptions) {
     const { manager, client, budget, log, services, l2Reports, refusals } = options;
     this.#options = options;
-    this.#slices = manager.cache(EndpointSlice, { transform: placesOnly, indexes: { service: servicesOf } });
+    this.#slices = manager.cache(EndpointSlice, endpointPlaces);
     this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
     const bgp = changesOf(options.bgpReports, (report) => (this.#isDoubtful(report) ? serviceOf(report) : []));
     const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, refusals, this.#all];
@@ -67,6 +70,9 @@ export class AnnouncedReports {
         run: async (signal) => {
           this.#pace.clear();
           await saying.run(signal);
+          // Whoever leads next counts.
+          this.#hindrances.clear();
+          servicesNotAnnounced.reset();
         },
       },
       { leaderOnly: true },
@@ -95,6 +101,7 @@ export class AnnouncedReports {
 
     const said = saidOf(key, place.doubtful, this.#options);
     const condition = announcedCondition(view, place, refusal, said);
+    this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers.
     const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || said.hindrance !== undefined);
     if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
@@ -109,12 +116,22 @@ export class AnnouncedReports {
 
   #leave(key: string, service: Service | undefined): void {
     this.#pace.forget(key);
+    this.#count(key, undefined);
     this.#options.landscape()?.elections.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
     if (!isMarked) return this.#writer.forget(key);
     this.#writer.set(key, {
       status: (held) => ({ ...held, conditions: (held?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
     });
+  }
+
+  #count(key: string, reason: string | undefined): void {
+    const before = this.#hindrances.get(key);
+    if (before === reason) return;
+    if (before !== undefined) servicesNotAnnounced.dec({ reason: before });
+    if (reason !== undefined) servicesNotAnnounced.inc({ reason });
+    if (reason === undefined) this.#hindrances.delete(key);
+    else this.#hindrances.set(key, reason);
   }
 
   #tell(service: Service, { status, message }: ConditionReport): void {
@@ -128,6 +145,9 @@ function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[
   const name = labels?.[serviceNameLabel];
   return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
 }
+
+/** How a cache of slices is asked for, so that all ask for the same. */
+export const endpointPlaces = { transform: placesOnly, indexes: { service: servicesOf } };
 
 /** Of an endpoint it matters where it is and whether it can be used, and that it has an address at all. */
 function placesOnly(slice: EndpointSlice): EndpointSlice {
