@@ -90,7 +90,7 @@ async function gatherManaged(client: KubeClient, gathered: Gathered, signal: Abo
     for (const place of places.keys()) {
       const found = sight.all(name, place);
       if ("found" in kind && "found" in found) gathered.add(kind.found, found.found.map(leanOf(name)));
-      else gathered.lack(`${name} in ${place}`, "error" in found ? found.error : "the server does not have this kind");
+      else gathered.lack(`objects/${name} in ${place}`, "error" in found ? found.error : "the server does not have this kind");
     }
   }
 }
@@ -120,7 +120,7 @@ class Gathered {
   miss(kind: Kind, error: unknown): void {
     if (!isKubeError(error)) throw error;
     if (isKubeError(error, "Unreachable", "Timeout", "Unauthorized", "Certificate")) throw error;
-    this.lack(`${kind.plural}${kind.group === "" ? "" : `.${kind.group}`}`, why(error));
+    this.lack(`objects/${kind.plural}${kind.group === "" ? "" : `.${kind.group}`}`, why(error));
   }
 
   lack(what: string, why: string): void {

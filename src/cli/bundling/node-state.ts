@@ -112,7 +112,7 @@ function vtysh(directory: string): string[] {
 }
 
 /** `node1# show version`, then what it says. */
-export function shownBy(path: string, said: string): NodeState["files"] {
+function shownBy(path: string, said: string): NodeState["files"] {
   const lines = said.split("\n");
   const at = new Map(lines.map((line, at) => [/^\S*[#>] (show .*)$/.exec(line)?.[1], at]));
   const places = Object.entries(SHOWN).map(([name, show]) => ({ name, begin: at.get(show) }));

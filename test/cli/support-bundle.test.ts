@@ -1,0 +1,165 @@
+import { execFile } from "node:child_process";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Event } from "../../src/api/core/event.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { builtinKind } from "../../src/api/kind.ts";
+import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
+import type { BundleManifest } from "../../src/cli/bundling/manifest.ts";
+import { masked } from "../../src/cli/bundling/mask.ts";
+import { gatherNode } from "../../src/cli/bundling/node-state.ts";
+import { unpackTar } from "../../src/cli/bundling/tar.ts";
+import { plumbline } from "../support/command-line.ts";
+import { frrInNamespace } from "../support/frr.ts";
+import { realServer } from "../support/servers.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+const namespace = "metallb-system";
+const PASSWORD = "Tor!7-hunter";
+const RAW = "raw-0f3a9c";
+
+let server: Awaited<ReturnType<typeof realServer>>;
+const fileOf = (name: string) => join(server.directory, `${name}.tar.gz`);
+
+beforeAll(async () => {
+  server = await realServer("support-bundle");
+  const { client } = server;
+  const note = JSON.stringify({ spec: { password: PASSWORD } });
+  const annotations = { "kubectl.kubernetes.io/last-applied-configuration": note };
+  const spec = { myASN: 64500, peerASN: 64501, peerAddress: "192.0.2.1", password: PASSWORD };
+  const peer = await client.resource(BGPPeer).create({ metadata: { name: "tor", namespace, annotations }, spec }, { signal });
+  const rawConfig = `router bgp 64514\n neighbor 192.0.2.9 password ${RAW}\n`;
+  await client
+    .resource(RawFRRConfig)
+    .create({ metadata: { name: "extra", namespace: "openperouter-system" }, spec: { rawConfig } } as never, { signal });
+  const involvedObject = { kind: "BGPPeer", name: "tor", namespace, uid: peer.metadata.uid ?? "" };
+  const message = `FRR refused: unknown word ${RAW}, and ${PASSWORD} too`;
+  await client.resource(Event).create({ metadata: { name: "refused", namespace }, involvedObject, message, reason: "Refused" }, { signal });
+  await client
+    .resource(Secret)
+    .create({ metadata: { name: "pw", namespace }, data: { password: Buffer.from(PASSWORD).toString("base64") } }, { signal });
+});
+afterAll(() => server.stop());
+
+const withoutAge = (text: string) => text.replaceAll(/\b\d+(m\d+)?s\b( ago)?/g, "…");
+const run = async ([program = "", ...args]: readonly string[]) => ({ code: 0, ...(await promisify(execFile)(program, args)) });
+
+async function unpacked(name: string): Promise<Map<string, string>> {
+  const files = unpackTar(gunzipSync(await readFile(fileOf(name))));
+  return new Map(files.map(({ path, content }) => [path.slice(path.indexOf("/") + 1), content.toString()]));
+}
+
+async function manifestIn(name: string): Promise<BundleManifest> {
+  return JSON.parse((await unpacked(name)).get("MANIFEST.json") ?? "") as BundleManifest;
+}
+
+test("a bundle has the objects and the state of this machine, says what it lacks, and has no secret in it", async () => {
+  const { code, stdout, stderr } = await server.plumbline("bundle", "--node-state", "--node", "n1", "-o", fileOf("whole"));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${fileOf("whole")}\n` });
+  expect(stderr).toContain("Warning: nodes/n1/frr/router is missing: no FRR answers in /run/frr/plumbline-router\n");
+  expect((await stat(fileOf("whole"))).mode & 0o777).toBe(0o600);
+
+  const files = await unpacked("whole");
+  const text = [...files.values()].join("\n");
+  expect(files.get("objects/bgppeers.metallb.io.json")).toContain('"peerAddress": "192.0.2.1"');
+  expect(JSON.parse(files.get("nodes/n1/kernel/host/links.json") ?? "")).toContainEqual(expect.objectContaining({ ifname: "lo" }));
+  for (const secret of [PASSWORD, RAW, Buffer.from(PASSWORD).toString("base64")]) expect(text).not.toContain(secret);
+  expect(text).toContain(" neighbor 192.0.2.9 password <masked>");
+  expect([...files.keys()].filter((path) => path.includes("secret"))).toEqual([]);
+
+  const manifest = await manifestIn("whole");
+  expect(manifest).toMatchObject({ apiVersion: "plumbline.dev/bundle/v1", version: "0.1.0", server: server.client.access.server });
+  expect(manifest.files).toContainEqual({ path: "objects/bgppeers.metallb.io.json", objects: 1 });
+  expect(manifest.missing).toContainEqual({ what: "nodes/n1/frr/router", why: "no FRR answers in /run/frr/plumbline-router" });
+});
+
+test("commands that look show of a bundle what they show of its server", async () => {
+  const offline = { KUBECONFIG: "/nowhere", PLUMBLINE_DIR: "" };
+  const look = (...args: string[]) => plumbline([...args, "--bundle", fileOf("whole")], offline);
+
+  const live = await server.plumbline("get", "bgppeer,rawfrrconfig", "-A");
+  const table = await look("get", "bgppeer,rawfrrconfig", "-A");
+  expect(table.code).toBe(0);
+  expect(withoutAge(table.stdout)).toBe(withoutAge(live.stdout));
+  expect(table.stderr).toMatch(/^As it was at 20\S+Z; ages count from now\n$/);
+
+  const described = await look("describe", "bgppeer", "tor", "-n", namespace);
+  expect(described).toMatchObject({ code: 0, stdout: expect.stringContaining("password: <masked>") as string });
+  expect(described.stdout).toContain("FRR refused: unknown word <masked>, and <masked> too");
+  expect(await look("get", "bgppeer", "tor", "-n", namespace, "-w")).toMatchObject({ code: 2 });
+  expect(await look("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });
+});
+
+test("rights that are missing cost only what they are for, and are told", async () => {
+  const { client, api } = server;
+  const roles = builtinKind({
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "ClusterRole",
+    plural: "clusterroles",
+    scope: "Cluster",
+  });
+  const bindings = { ...roles, kind: "ClusterRoleBinding", plural: "clusterrolebindings" };
+  const rules = [{ apiGroups: ["metallb.io"], resources: ["bgppeers"], verbs: ["list"] }];
+  await client.resource(roles).create({ metadata: { name: "peers" }, rules } as never, { signal });
+  const binding = {
+    metadata: { name: "peers" },
+    roleRef: { apiGroup: roles.group, kind: "ClusterRole", name: "peers" },
+    subjects: [{ apiGroup: roles.group, kind: "User", name: "plumbline:nobody" }],
+  };
+  await client.resource(bindings).create(binding, { signal });
+
+  const bundled = await server.plumbline("bundle", "--kubeconfig", await api.server.kubeconfig("nobody"), "-o", fileOf("narrow"));
+  expect(bundled).toMatchObject({ code: 0, stderr: expect.stringContaining("Warning: objects/services is missing: ") as string });
+  const { files, missing } = await manifestIn("narrow");
+  expect(files).toEqual([{ path: "objects/bgppeers.metallb.io.json", objects: 1 }]);
+  expect(missing.find(({ what }) => what === "objects/services")?.why).toContain("forbidden");
+  expect(missing.find(({ what }) => what === "nodes")?.why).toContain("--node-state");
+});
+
+test("without a server there is what the machine has, if that was asked for, and otherwise nothing", async () => {
+  const nowhere = ["--kubeconfig", join(server.directory, "gone.kubeconfig")];
+  const kubeconfig = (await readFile(await server.api.server.kubeconfig("admin"), "utf8")).replace(
+    /server: .*/,
+    "server: https://127.0.0.1:1",
+  );
+  await promisify(execFile)("sh", ["-c", 'printf %s "$1" >"$2"', "sh", kubeconfig, nowhere[1] ?? ""]);
+  expect(await server.plumbline("bundle", ...nowhere, "-o", fileOf("none"))).toMatchObject({ code: 3, stdout: "" });
+  await expect(stat(fileOf("none"))).rejects.toMatchObject({ code: "ENOENT" });
+
+  expect(await server.plumbline("bundle", ...nowhere, "--node-state", "-o", fileOf("machine"))).toMatchObject({ code: 0 });
+  expect((await manifestIn("machine")).missing).toContainEqual({ what: "objects", why: expect.stringContaining("127.0.0.1:1") as string });
+});
+
+test("what is no bundle is refused in a sentence", async () => {
+  expect(await server.plumbline("get", "bgppeer", "--bundle", "package.json")).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("package.json cannot be read as a bundle: ") as string,
+  });
+});
+
+test("each of FRR's answers has its own file, and passwords are in none", async () => {
+  const frr = await frrInNamespace({ version: "8.4" });
+  const { instance, netns } = frr;
+  try {
+    const lines = ["router bgp 64512", "neighbor 192.0.2.1 remote-as 64513", `neighbor 192.0.2.1 password ${PASSWORD}`];
+    await (await instance.router.vty("bgpd", signal)).configure(lines, signal);
+    const { files, missing } = await gatherNode(run, {
+      routerNetns: netns,
+      frrRunDirectory: instance.runDirectory,
+      lbFrrRunDirectory: "/run/frr/none",
+    });
+    expect(missing).toEqual([{ what: "frr/loadbalancer", why: "no FRR answers in /run/frr/none" }]);
+    const content = new Map(files.map(({ path, content }) => [path, content]));
+    expect(content.get("frr/router/running-config.txt")).toMatchObject({ text: expect.stringContaining(PASSWORD) as string });
+    expect(content.get("frr/router/bgp-summary.json")).toMatchObject({ json: { default: expect.anything() as unknown } });
+    expect(content.get("kernel/router/links.json")).toMatchObject({ json: [{ ifname: "lo" }] });
+    expect(JSON.stringify(masked([...content.values()]))).not.toContain(PASSWORD);
+  } finally {
+    await frr.stop();
+  }
+});
