@@ -11,6 +11,7 @@ import { L2Advertisement } from "../api/metallb/l2-advertisement.ts";
 import { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../api/metallb/service-l2-status.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { needsOf, saidOf, type Seen, unwell } from "../api/specimen-sight.ts";
 import { bgpAd, l2Ad, peer, pool } from "./config/specimen.ts";
 import { edges } from "./explain.ts";
@@ -61,15 +62,47 @@ test("a session that is down is the peer's on that node, and a part that the pee
   expect(needsOf(said, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
-test("a session that leads to the router of its own node needs what makes that end", () => {
-  const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
-  const blue: L3VNI = {
-    metadata: { name: "blue", namespace: "openperouter-system" },
-    spec: { vrf: "blue", vni: 200, vxlanport: 4789, hostsession },
+const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
+const blue: L3VNI = {
+  metadata: { name: "blue", namespace: "openperouter-system" },
+  spec: { vrf: "blue", vni: 200, vxlanport: 4789, hostsession },
+};
+const atRouter = { ...established, address: "192.169.10.1" };
+
+function router(state: string): RouterNodeConfigurationStatus {
+  return {
+    metadata: { name: "n1", namespace: "openperouter-system" },
+    status: { sessions: [{ vrf: "blue", neighbor: "192.169.10.2", state }] },
   };
-  const said = explain([BGPSessionStatus, session("n1", { ...established, address: "192.169.10.1" })], [L3VNI, blue]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", "L3VNI/openperouter-system/blue@n1"]);
-  expect(unwell(said)).toEqual([]);
+}
+
+test("a session that leads to the router of its own node needs what makes that end, as long as it is up or the router has none", () => {
+  const up = explain([BGPSessionStatus, session("n1", atRouter)], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Established")]);
+  expect(needsOf(up, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", "L3VNI/openperouter-system/blue@n1"]);
+  expect(unwell(up)).toEqual([]);
+  const missing = explain([BGPSessionStatus, session("n1", { ...atRouter, bgpStatus: "Active" })], [L3VNI, blue]);
+  expect(needsOf(missing, `BGPPeer/${NS}/tor@n1`)).toContain("L3VNI/openperouter-system/blue@n1");
+});
+
+test("where both ends tell of a session that is down, the router's end needs the one that dials", () => {
+  const down = session("n1", { ...atRouter, bgpStatus: "Active" });
+  const said = explain([BGPSessionStatus, down], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
+  expect(needsOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
+  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
+});
+
+test("a peer that no node has a session with is the cause, once for all nodes", () => {
+  const down = { ...established, bgpStatus: "Active", since: T };
+  const said = explain([BGPSessionStatus, session("n1", down), session("n2", { ...down, bgpStatus: "Idle" })]);
+  expect(said.find(({ reason }) => reason === "NoSession")).toMatchObject({
+    health: "Down",
+    since: T,
+    message: "None of the 2 nodes that try has a session with tor at 192.0.2.1",
+  });
+  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
+  expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
+  const one = explain([BGPSessionStatus, session("n1", down), session("n2", established)]);
+  expect(unwell(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
 });
 
 test("where FRR does not answer, FRR is down and its sessions are unknown", () => {
@@ -80,8 +113,10 @@ test("where FRR does not answer, FRR is down and its sessions are unknown", () =
 
 test("a peer that FRR was never told of needs the peer as it is written", () => {
   const conditions = [condition("Reported", "False", "NotConfigured", "FRR has no such neighbor")];
-  const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
-  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toContain(`BGPPeer/${NS}/tor`);
+  const left = session("n1", { ...atRouter, bgpStatus: "Unknown", conditions });
+  const said = explain([BGPSessionStatus, left], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
+  expect(needsOf(said, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1", `BGPPeer/${NS}/tor`]);
+  expect(needsOf(said, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
   expect(needsOf(said, `BGPPeer/${NS}/tor`)).toEqual([]);
 });
 

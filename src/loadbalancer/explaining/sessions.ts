@@ -1,42 +1,54 @@
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
-import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
-import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../../api/standing.ts";
 import { addressOf } from "../../ip/address.ts";
-import { IpError } from "../../ip/error.ts";
-import { parseMaskedPrefix } from "../../ip/prefix.ts";
 import { agentOn, agentSilence } from "../../kube/members/agent-standing.ts";
 import { nodeOfReport } from "../report/silent.ts";
+import { routerEnds } from "./router-ends.ts";
 import { conditionOf, frrOn, HEALTHY, nodeThing, objectOf, on, partOf, standing, type Word } from "./things.ts";
 
 type Status = NonNullable<BGPSessionStatus["status"]>;
 
 /** The session of one node with one BGPPeer. */
-export const sessions = explainer(BGPSessionStatus, function* ({ metadata, status = {} }, sight) {
-  const node = nodeOfReport({ metadata }) ?? status.node;
-  const { peer } = status;
+export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
+  const { metadata, status = {} } = report;
+  const node = nodeOf(report);
+  const { peer, conditions } = status;
   if (node === undefined || peer === undefined || metadata.deletionTimestamp !== undefined) return;
   const object = objectOf("BGPPeer", { ...metadata, name: peer });
   const session = on(node, object);
   const word = wordOf(status);
-  const isLeftOut = conditionOf(status.conditions, "Reported")?.reason === "NotConfigured";
+  const reported = conditionOf(conditions, "Reported");
 
-  yield* agentSilence(node, status.conditions);
-  yield* frrSilence(node, status);
+  yield* agentSilence(node, conditions);
+  if (reported?.reason === "FRRUnavailable") yield* frrDown(node, reported);
+  const isLeftOut = reported?.reason === "NotConfigured";
+  const ends = farEnds(status, session, isLeftOut || isDown(status), sight);
+  yield* ends.said;
+  const common = isDown(status) ? downEverywhere(report, sight) : undefined;
+  if (common) yield standing(object, common, ends.needs);
+  // Where FRR does not know the peer, or no node has a session with it, it is not about this node.
+  const isPeersFault = common !== undefined || isLeftOut;
   yield standing(session, word, [
     { thing: agentOn(node) },
     { thing: frrOn(node) },
-    ...farEnds(status, node, sight),
-    // What is wrong with a peer that FRR does not know is wrong with the peer, and else with the session.
-    ...(isLeftOut ? [{ thing: object }] : []),
+    ...ends.needs,
+    ...(isPeersFault ? [{ thing: object }] : []),
   ]);
   if (word.health === "Healthy") return;
-  if (!isLeftOut) yield partOf(object, session);
+  if (!isPeersFault) yield partOf(object, session);
   yield partOf(nodeThing(node), session);
 });
 
+function nodeOf(report: BGPSessionStatus): string | undefined {
+  return nodeOfReport(report) ?? report.status?.node;
+}
+
+function isDown({ bgpStatus = "Unknown", conditions }: Status): boolean {
+  return conditionOf(conditions, "Reported")?.status !== "Unknown" && bgpStatus !== "Unknown" && bgpStatus !== "Established";
+}
+
 function wordOf(status: Status): Word {
-  const { bgpStatus = "Unknown", bfdStatus = "N/A", address = "", lastResetReason, conditions } = status;
+  const { bgpStatus = "Unknown", bfdStatus = "N/A", address = "", conditions } = status;
   const reported = conditionOf(conditions, "Reported");
   if (reported?.status === "False" || reported?.status === "Unknown") {
     const { reason, message, lastTransitionTime: since } = reported;
@@ -44,30 +56,73 @@ function wordOf(status: Status): Word {
   }
   const since = status.since === undefined ? {} : { since: status.since };
   const who = `${status.peer}${address === "" ? "" : ` at ${address}`}`;
-  if (bgpStatus !== "Established") {
-    const why = lastResetReason === undefined || lastResetReason === "" ? "" : `; it went down last by: ${lastResetReason}`;
+  if (isDown(status)) {
     return {
-      // One that was never said to be anything has only just been asked for.
-      health: bgpStatus === "Unknown" ? "Unknown" : "Down",
+      health: "Down",
       reason: `Session${bgpStatus}`,
-      message: `The session of ${status.node} with ${who} is ${bgpStatus}, not Established${why}`,
+      message: `The session of ${status.node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
       ...since,
-      remedy: {
-        text: `see whether ${address === "" ? "the peer" : address} is there and expects AS numbers and password as BGPPeer ${status.peer} has them`,
-        command: `plumbline describe bgppeer ${status.peer} -A`,
-      },
+      remedy: peerRemedy(status),
     };
   }
-  if (bfdStatus !== "N/A" && bfdStatus !== "Up" && bfdStatus.toLowerCase() !== "unknown") {
-    const message = `The session of ${status.node} with ${who} is up, and its BFD is ${bfdStatus}`;
-    return { health: "Degraded", reason: "BFDDown", message, ...since };
-  }
-  return HEALTHY;
+  const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", "Unknown"].includes(bfdStatus);
+  if (!isBfdDown) return HEALTHY;
+  return {
+    health: "Degraded",
+    reason: "BFDDown",
+    message: `The session of ${status.node} with ${who} is up, and its BFD is ${bfdStatus}`,
+    ...since,
+  };
 }
 
-function* frrSilence(node: string, { conditions }: Status): Iterable<Standing> {
-  const reported = conditionOf(conditions, "Reported");
-  if (reported?.reason === "FRRUnavailable") yield* frrDown(node, reported);
+function lastReset({ lastResetReason = "" }: Status): string {
+  return lastResetReason === "" ? "" : `; it went down last by: ${lastResetReason}`;
+}
+
+function peerRemedy({ peer = "", address = "" }: Status): NonNullable<Word["remedy"]> {
+  return {
+    text: `see whether ${address === "" ? "the peer" : address} is there and expects AS numbers and password as BGPPeer ${peer} has them`,
+    command: `plumbline describe bgppeer ${peer} -A`,
+  };
+}
+
+const byPeer: Index<BGPSessionStatus> = {
+  kind: BGPSessionStatus,
+  of: ({ metadata: { namespace = "" }, status }) => (status?.peer === undefined ? [] : [`${namespace}/${status.peer}`]),
+};
+
+/** What is to be said of a peer that no node has a session with, and several try. */
+function downEverywhere({ metadata: { namespace = "" }, status = {} }: BGPSessionStatus, sight: Sight): Word | undefined {
+  const { peer = "", address = "" } = status;
+  const all = sight.by(byPeer, `${namespace}/${peer}`);
+  if (all.length < 2 || !all.every((one) => isDown(one.status ?? {}))) return undefined;
+  const since = all.flatMap((one) => one.status?.since ?? []).toSorted()[0];
+  return {
+    health: "Down",
+    reason: "NoSession",
+    message: `None of the ${all.length} nodes that try has a session with ${peer}${address === "" ? "" : ` at ${address}`}${lastReset(status)}`,
+    ...(since !== undefined && { since }),
+    remedy: peerRemedy(status),
+  };
+}
+
+/**
+ * Who is at the other end, where that is known. The router of the node itself: while the session is up, all that goes over it needs the router; while it
+ * is down, the router tells of the same session, and is to blame only where it has no such session at all.
+ */
+function farEnds({ address = "" }: Status, session: Thing, down: boolean, sight: Sight): { needs: Need[]; said: Standing[] } {
+  const { node = "" } = session;
+  const ends = routerEnds(address, node, sight);
+  if (ends.length > 0) {
+    const told = ends.flatMap((end) => (down && end.session ? [end.session] : []));
+    const needs = ends.filter((end) => !down || !end.session).map(({ resource }): Need => ({ thing: resource }));
+    return {
+      needs: [{ thing: { kind: "FRR", name: "router", node } }, ...needs],
+      said: told.map((thing) => ({ thing, domain: "router", health: "Healthy", needs: [{ thing: session }] })),
+    };
+  }
+  const isLink = address !== "" && addressOf(address) === undefined;
+  return { needs: isLink ? [{ thing: { kind: "Link", name: address, node } }] : [], said: [] };
 }
 
 export function* frrDown(
@@ -90,39 +145,4 @@ export function* frrDown(
     [{ thing: agentOn(node) }],
   );
   yield partOf(nodeThing(node), thing);
-}
-
-/** The router of the node itself, where the session leads to it: at its end of the link with the host. */
-function farEnds({ address = "" }: Status, node: string, sight: Sight): Need[] {
-  if (address === "") return [];
-  const routed: Thing[] = [
-    ...sight.by(l3vnisByRouterEnd, address).map(({ metadata }) => objectOf("L3VNI", metadata)),
-    ...sight.by(passthroughsByRouterEnd, address).map(({ metadata }) => objectOf("L3Passthrough", metadata)),
-  ];
-  if (routed.length > 0) return [{ thing: { kind: "FRR", name: "router", node } }, ...routed.map((thing) => ({ thing: on(node, thing) }))];
-  // Whoever is at the other end of an unnumbered session.
-  return addressOf(address) === undefined ? [{ thing: { kind: "Link", name: address, node } }] : [];
-}
-
-const l3vnisByRouterEnd: Index<L3VNI> = { kind: L3VNI, of: ({ spec }) => routerEnds(spec.hostsession) };
-const passthroughsByRouterEnd: Index<L3Passthrough> = { kind: L3Passthrough, of: ({ spec }) => routerEnds(spec.hostsession) };
-
-type HostSession = NonNullable<L3VNI["spec"]["hostsession"]>;
-
-function routerEnds(session: HostSession | undefined): string[] {
-  const { ipv4 = "", ipv6 = "" } = session?.localcidr ?? {};
-  return [ipv4, ipv6].flatMap(routerEnd);
-}
-
-/** The router's end of the link is the same on every node. A network address that ends in a zero byte is left out. */
-function routerEnd(text: string): string[] {
-  if (text === "") return [];
-  try {
-    const { first } = parseMaskedPrefix(text);
-    const end = first.plus(first.value % 256n === 0n ? 1n : 0n);
-    return end ? [end.toString()] : [];
-  } catch (error) {
-    if (error instanceof IpError) return [];
-    throw error;
-  }
 }
