@@ -134,14 +134,15 @@ function Notices() {
   );
 }
 
+const closeHelp = () => (helpShown.value = false);
+
 function Help() {
-  const close = () => (helpShown.value = false);
   return (
-    <div class="veil" onClick={close}>
+    <div class="veil" onClick={closeHelp}>
       <div class="help" role="dialog" aria-modal="true" aria-label="Keys" onClick={(event) => event.stopPropagation()}>
         <header>
           <h2>Keys</h2>
-          <button type="button" class="button plain" ref={(button) => button?.focus()} onClick={close}>
+          <button type="button" class="button plain" ref={(button) => button?.focus()} onClick={closeHelp}>
             Close
           </button>
         </header>

@@ -38,8 +38,9 @@ let going = false;
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-    if (event.key === "Escape") return escape(typing ? (event.target as HTMLElement) : undefined);
+    const { target } = event;
+    const typing = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement ? target : undefined;
+    if (event.key === "Escape") return escape(typing);
     if (typing) return;
     if (pressed(event.key)) event.preventDefault();
   });

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { logIn } from "./live/stream.ts";
 
 const COMMAND = "kubectl create token NAME --namespace NAMESPACE";
@@ -7,9 +7,11 @@ const COMMAND = "kubectl create token NAME --namespace NAMESPACE";
 export function Login() {
   const [refusal, setRefusal] = useState<string>();
   const [asking, setAsking] = useState(false);
-  const submit = async (form: HTMLFormElement) => {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = async () => {
     setAsking(true);
-    setRefusal(await logIn(String(new FormData(form).get("token") ?? "").trim()));
+    setRefusal(await logIn(field.current?.value.trim() ?? ""));
     setAsking(false);
   };
   return (
@@ -17,23 +19,14 @@ export function Login() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void submit(event.currentTarget);
+          void submit();
         }}
       >
         <h1>Plumbline</h1>
         <p>You see here what your account may list in the cluster. A token of a ServiceAccount, or of yours:</p>
         <pre class="command">{COMMAND}</pre>
         <label for="token">Token</label>
-        <textarea
-          id="token"
-          name="token"
-          class="field mono"
-          rows={5}
-          required
-          autocomplete="off"
-          spellcheck={false}
-          ref={(field) => field?.focus()}
-        />
+        <textarea id="token" name="token" class="field mono" rows={5} required autocomplete="off" spellcheck={false} ref={field} />
         {refusal !== undefined && (
           <p class="refusal" role="alert">
             {refusal}

@@ -1,11 +1,4 @@
 import { render } from "preact";
-import "./style/tokens.css";
-import "./style/base.css";
-import "./style/frame.css";
-import "./style/table.css";
-import "./style/views.css";
-import "./style/why.css";
-import "./style/print.css";
 import { App } from "./app.tsx";
 import { followKeys } from "./keys.ts";
 import { followServer } from "./live/stream.ts";

@@ -22,11 +22,13 @@ test("an address that is no proper encoding is taken as it stands", () => {
 test("a link leads to what it was made of", () => {
   const route = fc.record({
     view: fc.constantFrom(...VIEWS),
-    thing: fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed()),
-    options: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ minLength: 1 })).map((options) => ({ ...options })),
+    thing: fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed()),
+    options: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), { noNullPrototype: true }),
   });
   fc.assert(
-    fc.property(route, (route) => expect(parseRoute(linkTo(route))).toEqual(route)),
-    { seed: 9, numRuns: 300 },
+    fc.property(route, (route) => {
+      expect(parseRoute(linkTo(route))).toEqual(route);
+    }),
+    { seed: 9, numRuns: 100 },
   );
 });

@@ -38,6 +38,6 @@ function change<V extends ViewName>(view: V, changed: ChangeEvent["views"][V] | 
   if (!changed) return;
   const rows = new Map(held[view].value);
   for (const key of changed.remove ?? []) rows.delete(key);
-  for (const row of (changed.upsert ?? []) as readonly Rows[V][]) rows.set(row.key, row);
+  for (const row of changed.upsert ?? []) rows.set(row.key, row);
   held[view].value = rows;
 }

@@ -1,5 +1,5 @@
 import type { Domain, Health, Thing } from "../../../api/standing.ts";
-import { HEALTHS } from "../../../api/standing.ts";
+import { HEALTHS, idOf } from "../../../api/standing.ts";
 import type { Tally } from "../../views.ts";
 
 /** A health has a shape and a word besides its colour. Drawn in a square of 16. */
@@ -51,13 +51,13 @@ export const DOMAIN_ORDER = Object.keys(DOMAINS) as Domain[];
 export const domainName = (domain: Domain) => DOMAINS[domain];
 
 /** How a thing is spoken of: its kind apart from its name. */
-export function ThingName({ thing }: { thing: Thing }) {
+export function ThingName({ thing, brief = false }: { thing: Thing; brief?: boolean }) {
   const { kind, namespace, name, node } = thing;
   return (
-    <span class="thing">
+    <span class="thing" title={idOf(thing)}>
       <span class="kind">{kind}</span>{" "}
       <span class="mono name">
-        {namespace === undefined ? "" : <span class="soft">{namespace}/</span>}
+        {namespace === undefined || brief ? "" : <span class="soft">{namespace}/</span>}
         {name}
       </span>
       {node === undefined ? "" : <span class="soft"> on {node}</span>}

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import type { CheckThing } from "../../views.ts";
 import { theme } from "../theme.ts";
 import { clockTime, milliseconds } from "./time.tsx";

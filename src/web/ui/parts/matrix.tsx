@@ -25,7 +25,11 @@ interface MatrixProps {
 }
 
 const CELL = 22;
-const HEAD = 108;
+const HEAD = { least: 44, most: 108, perLetter: 5.6 };
+const TITLE = { least: 90, most: 210, perLetter: 7.2 };
+
+const roomFor = (texts: readonly string[], { least, most, perLetter }: typeof HEAD) =>
+  Math.min(most, Math.max(least, 16 + perLetter * texts.reduce((longest, { length }) => Math.max(longest, length), 0)));
 
 /** In a square of 22: the worse, the more of it is filled, and each has a shape of its own. */
 const PATHS: Readonly<Record<Health, (x: number, weight: number) => string>> = {
@@ -43,7 +47,9 @@ const PATHS: Readonly<Record<Health, (x: number, weight: number) => string>> = {
 export function Matrix({ label, rows, columns, cell, open, chosen, corner }: MatrixProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const name = useId();
-  const { first, end, scrollTo } = useWindow(scroller, rows.length, CELL, HEAD);
+  const head = useMemo(() => roomFor(columns, HEAD), [columns]);
+  const title = useMemo(() => roomFor([...rows, corner], TITLE), [rows, corner]);
+  const { first, end, scrollTo } = useWindow(scroller, rows.length, CELL, head);
   const [[row, column], setAt] = useState<[number, number]>([-1, -1]);
   const at = cellAt(row, column);
   const names = useMemo(() => <Names columns={columns} active={column} />, [columns, column]);
@@ -82,7 +88,7 @@ export function Matrix({ label, rows, columns, cell, open, chosen, corner }: Mat
         aria-describedby={name}
         onKeyDown={move}
         onPointerLeave={() => setAt([-1, -1])}
-        style={{ "--across": `${columns.length * CELL}px` }}
+        style={{ "--across": `${columns.length * CELL}px`, "--head": `${head}px`, "--title": `${title}px` }}
       >
         <div class="columns" role="presentation">
           <span class="corner soft">{corner}</span>

@@ -5,15 +5,14 @@ import { options } from "preact";
 export const printing = signal(false);
 
 export function followPrinter(): void {
-  const set = (value: boolean) => {
-    // The browser prints what is there when the listener returns.
-    const later = options.debounceRendering;
-    options.debounceRendering = (draw) => draw();
-    printing.value = value;
-    if (later) options.debounceRendering = later;
-    else delete options.debounceRendering;
-  };
-  addEventListener("beforeprint", () => set(true));
-  addEventListener("afterprint", () => set(false));
-  matchMedia("print").addEventListener("change", ({ matches }) => set(matches));
+  addEventListener("beforeprint", () => put(true));
+  addEventListener("afterprint", () => put(false));
+  matchMedia("print").addEventListener("change", ({ matches }) => put(matches));
+}
+
+/** At once: the browser prints what is there when the listener returns. */
+function put(onPaper: boolean): void {
+  options.debounceRendering = (draw) => draw();
+  printing.value = onPaper;
+  delete options.debounceRendering;
 }

@@ -1,6 +1,7 @@
 import type { CheckThing } from "../../views.ts";
 import { Detail, Headline, Part } from "../parts/detail.tsx";
-import { LatencyPlot } from "../parts/latency-plot.tsx";
+import { useEffect, useState } from "preact/hooks";
+import type { LatencyPlot } from "../parts/latency-plot.tsx";
 import { clockTime, lasting, milliseconds, Since } from "../parts/time.tsx";
 
 const SHOWN = 12;
@@ -11,6 +12,15 @@ export function CheckDetail({ id }: { id: string }) {
       {(check) => <Check check={check} />}
     </Detail>
   );
+}
+
+/** What draws it is as large as the rest of the page, and read only by those who look at a check. */
+function Latencies({ actions }: Pick<CheckThing, "actions">) {
+  const [load, setLoad] = useState<{ Plot?: typeof LatencyPlot }>({});
+  useEffect(() => {
+    void import("../parts/latency-plot.tsx").then((module) => setLoad({ Plot: module.LatencyPlot }));
+  }, []);
+  return load.Plot ? <load.Plot actions={actions} /> : <div class="plot" />;
 }
 
 function Check({ check: { row, message, actions, outages } }: { check: CheckThing }) {
@@ -26,7 +36,7 @@ function Check({ check: { row, message, actions, outages } }: { check: CheckThin
         <dd>{row.latencyMs === undefined ? "no success yet" : milliseconds(row.latencyMs)}</dd>
       </dl>
       <Part title="Latency" note="the latest attempts; failures are marked below">
-        <LatencyPlot actions={actions} />
+        <Latencies actions={actions} />
       </Part>
       <Part title="Outages" note={outages.length === 0 ? "" : String(outages.length)}>
         {outages.length === 0 && <p class="soft">None on record.</p>}

@@ -42,7 +42,6 @@ export function ConnectivityView() {
 function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) {
   const { sources, targets, cell } = useMemo(() => grid(checks), [held.connectivity.value, sought(), onlyBad()]);
   const good = checks.filter(({ health }) => health === "Healthy").length;
-  const open = (thing: string) => go({ view: "connectivity", thing, options: route.peek().options });
   return (
     <Pane
       title="Who reaches whom"
@@ -71,6 +70,8 @@ function Heatmap({ checks, all }: { checks: readonly CheckRow[]; all: number }) 
     </Pane>
   );
 }
+
+const open = (thing: string) => go({ view: "connectivity", thing, options: route.peek().options });
 
 /** Sources and targets with the most trouble first. */
 function grid(checks: readonly CheckRow[]) {

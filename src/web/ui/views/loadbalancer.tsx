@@ -151,8 +151,8 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
 ];
 
 function announcers(bgp: ServiceRow["bgp"], l2: ServiceRow["l2"]): string {
-  const more = bgp.count - bgp.nodes.length;
-  const byBgp = bgp.count > 0 ? `BGP ${bgp.nodes.join(", ")}${more > 0 ? ` and ${more} more` : ""}` : "";
+  const names = bgp.nodes.join(", ");
+  const byBgp = bgp.count === 0 ? "" : bgp.count > bgp.nodes.length ? `BGP ${bgp.count} nodes: ${names}, …` : `BGP ${names}`;
   return [byBgp, l2 ? `L2 ${l2.node}` : ""].filter(Boolean).join(" · ");
 }
 

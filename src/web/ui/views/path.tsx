@@ -87,7 +87,7 @@ function Card({ step, first }: { step: Step; first: boolean }) {
           {wordOf(health)} <Since time={since} />
         </span>
       </span>
-      <span class="who cut">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} />}</span>
+      <span class="who cut">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} brief={!first} />}</span>
       <span class="says" title={message}>
         {message ?? reason ?? ""}
       </span>

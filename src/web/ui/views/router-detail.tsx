@@ -119,7 +119,9 @@ export function flattened(nodes: readonly TreeNode[], rails: readonly boolean[] 
   );
   return sorted.flatMap(({ node }, at) => {
     const goesOn = at < sorted.length - 1;
-    return [{ node, depth: rails.length, rails: [...rails, goesOn] }, ...flattened(node.children, [...rails, goesOn])];
+    const own = [...rails, goesOn];
+    const branch: BranchRow[] = [{ node, depth: rails.length, rails: own }];
+    return branch.concat(flattened(node.children, own));
   });
 }
 

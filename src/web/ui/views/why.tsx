@@ -1,4 +1,5 @@
 import { useComputed } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Answer, Cause } from "../../../explain/answer.ts";
 import { HIDDEN_KIND } from "../../views.ts";
 import { held, whys } from "../live/rows.ts";
@@ -33,21 +34,18 @@ export function WhyView() {
 
 /** Takes what `plumbline why` takes; offers what is wrong now. */
 function Ask({ thing }: { thing: string | undefined }) {
-  const known = useComputed(() => [
-    ...new Set(
-      only(held.overview.value, "cause").flatMap(({ verdict, symptoms }) => [
-        ...(verdict ? [verdict.id] : []),
-        ...symptoms.map(({ id }) => id),
-      ]),
-    ),
-  ]);
+  const field = useRef<HTMLInputElement>(null);
+  const known = useComputed(() => {
+    const causes = only(held.overview.value, "cause");
+    return [...new Set(causes.flatMap(({ verdict, symptoms }) => [verdict, ...symptoms].flatMap((one) => one?.id ?? [])))];
+  });
   return (
     <form
       class="ask"
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const asked = String(new FormData(event.currentTarget).get("thing") ?? "").trim();
+        const asked = field.current?.value.trim() ?? "";
         go({ view: "why", ...(asked !== "" && { thing: asked }) });
       }}
     >
@@ -55,7 +53,7 @@ function Ask({ thing }: { thing: string | undefined }) {
       <input
         id="search"
         class="field mono"
-        name="thing"
+        ref={field}
         key={thing ?? ""}
         defaultValue={thing ?? ""}
         list="known"

@@ -3,9 +3,10 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
-import type { ChangeEvent, ViewName } from "../../src/web/views.ts";
-import { builtPage } from "../../tools/page.ts";
-import { type Specimen, snapshotOf } from "./page-specimen.ts";
+import { json } from "node:stream/consumers";
+import type { ChangeEvent, ViewName } from "../../../src/web/views.ts";
+import { builtPage } from "../../../tools/page.ts";
+import { type Specimen, snapshotOf } from "./specimen.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html",
@@ -23,6 +24,8 @@ export class PageServer implements AsyncDisposable {
   readonly #directory: string;
   #revision = 1;
   specimen: Specimen;
+  /** What one must log in with; none: everyone may look. */
+  token: string | undefined;
   /** What streams were asked for, with the id that they wanted to go on from. */
   readonly asked: { readonly query: string; readonly resumed: string | undefined }[] = [];
 
@@ -60,6 +63,9 @@ export class PageServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://page");
     response.setHeader("content-security-policy", POLICY);
+    if (url.pathname === "/api/login") return this.#logIn(request, response);
+    if (url.pathname.startsWith("/api/") && this.token !== undefined && request.headers.cookie !== `token=${this.token}`)
+      return refuse(response, "No token yet");
     if (url.pathname === "/api/stream") return this.#stream(url.searchParams, request, response);
     if (url.pathname === "/api/whoami")
       return void response
@@ -68,6 +74,12 @@ export class PageServer implements AsyncDisposable {
     const file = url.pathname === "/" ? "index.html" : url.pathname.slice(1);
     const content = await readFile(join(this.#directory, file)).catch(() => undefined);
     response.writeHead(content ? 200 : 404, { "content-type": TYPES[extname(file)] ?? "text/plain" }).end(content);
+  }
+
+  async #logIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { token } = (await json(request)) as { token: string };
+    if (token !== this.token) return refuse(response, "The cluster does not know this token");
+    response.setHeader("set-cookie", `token=${token}; HttpOnly; SameSite=Strict`).writeHead(204).end();
   }
 
   #stream(query: URLSearchParams, request: IncomingMessage, response: ServerResponse): void {
@@ -84,4 +96,8 @@ export class PageServer implements AsyncDisposable {
   #send(stream: ServerResponse, event: string, body: unknown): void {
     stream.write(`id: specimen-${this.#revision}\nevent: ${event}\ndata: ${JSON.stringify(body)}\n\n`);
   }
+}
+
+function refuse(response: ServerResponse, error: string): void {
+  response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }
