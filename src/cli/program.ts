@@ -51,7 +51,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   loadbalancer: { about: "The load balancer of this machine.", load: () => import("./loadbalancer.ts") },
   frr: { about: "The FRR of this machine, where it is not the agent that runs it.", load: () => import("./frr.ts") },
   bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
-  bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
+  migrate: { about: "Move over from MetalLB and OpenPERouter: what differs, and the definitions.", load: () => import("./migrate.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },
@@ -59,8 +59,37 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => ({ configure: configureVersion }) },
 };
 
+/** What a person is looking for, in the order of the help. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "Try it:": ["lab", "up"],
+  "See how it is:": ["status", "why", "get", "describe", "tree", "connectivity", "outages", "bundle"],
+  "Change it:": ["lint", "render", "diff", "apply", "delete", "failover"],
+  "Run it:": ["controller", "agent", "frr", "p2pnc", "router", "loadbalancer"],
+  "Install it:": ["doctor", "migrate", "crds", "completion", "version"],
+};
+
+const HELP = `
+Examples:
+  plumbline lab up
+  plumbline up --dir examples
+  plumbline why service/shop/web
+  plumbline help lab break
+
+Environment:
+  KUBECONFIG       whom to speak to, where no flag says so
+  PLUMBLINE_DIR    the directory of a running \`plumbline up\`, likewise
+  NO_COLOR         no colours on a terminal
+  XDG_RUNTIME_DIR  where running labs and \`plumbline up\` are found by the other commands
+  XDG_CACHE_HOME   where what is built once is kept
+
+Exit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.
+As a kubectl plugin: kubectl plumbline COMMAND. Guides: docs/, beginning with docs/cli.md.
+`;
+
 /** Runs one command line and returns its exit code. Never throws. */
 export function runProgram(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args;
+  if (first === "help") return runProgram([...rest, "--help"]);
   const named = args.find((arg) => !arg.startsWith("-"));
   return runCommand(() => program((name) => name === named), args, "plumbline");
 }
@@ -70,12 +99,13 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
   const plumbline = new Command("plumbline")
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
     .version(VERSION, "-V, --version", "print the version")
-    .addHelpText(
-      "after",
-      "\nExample:\n  plumbline up --dir examples\n\nExit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.\n",
-    );
-  for (const [name, { about, load, hidden = false }] of Object.entries(COMMANDS)) {
+    .addHelpText("after", HELP);
+  const placeOf = (name: string) => Object.values(GROUPS).flat().indexOf(name);
+  const inOrder = Object.entries(COMMANDS).sort(([one], [other]) => placeOf(one) - placeOf(other));
+  for (const [name, { about, load, hidden = false }] of inOrder) {
+    const group = Object.keys(GROUPS).find((heading) => GROUPS[heading]?.includes(name));
     const command = new Command(name).description(about);
+    if (group !== undefined) command.helpGroup(group);
     if (wanted(name)) (await load()).configure(command);
     plumbline.addCommand(command, { hidden });
   }

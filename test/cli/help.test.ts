@@ -33,6 +33,18 @@ test("the help lists the commands and what exit codes mean", async () => {
   expect(stdout).toContain("Exit codes: 0 fine, 1 the answer is no, 2 misuse, 3 could not find out.");
 });
 
+test("every command is found under what a person wants to do", () => {
+  const groups = Map.groupBy(whole.createHelp().visibleCommands(whole), (command) => command.helpGroup());
+  expect([...groups.keys()]).toEqual(["Try it:", "See how it is:", "Change it:", "Run it:", "Install it:"]);
+});
+
+test("help COMMAND is the help of that command", async () => {
+  const asked = await plumbline(["help", "lab", "kube", "up"]);
+  expect(asked).toEqual(await plumbline(["lab", "kube", "up", "--help"]));
+  expect(asked.stdout).toContain("Usage: plumbline lab kube up");
+  expect(await plumbline(["help"])).toEqual(await plumbline(["--help"]));
+});
+
 test("a reader who has seen enough ends it in silence", async () => {
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", `"${LAUNCHER}" crds $(yes l3vni | head -n 300) | head -n 1`]);
   expect({ stdout, stderr }).toEqual({ stdout: "apiVersion: apiextensions.k8s.io/v1\n", stderr: "" });
