@@ -51,7 +51,7 @@ test("nothing is wrong with a policy that is new, complete, or on its way", () =
     kind: "Pod",
     namespace: "shop",
     name: "db-0",
-    message: "Pod shop/db-0 belongs to StatefulSet db and is terminating on node n1, by now at the latest",
+    message: "Pod shop/db-0 belongs to StatefulSet db and is terminating on node n1, by 2026-01-01T00:00:30Z at the latest",
   };
   expect(unwell(explain(policy()))).toEqual([]);
   expect(unwell(explain(policy({ summary: "This site is secondary", conditions: conditions({ complete: true }) })))).toEqual([]);
@@ -86,6 +86,12 @@ test("a pod that should have ended is what a switch waits for, and needs its nod
   expect(unwell(said)).toEqual(["Degraded Pod/shop/db-0 WaitedFor", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
   expect(needsOf(said, "Pod/shop/db-0")).toEqual(["Agent/n1", "Node/n1"]);
   expect(said[0]?.since).toBe(LATER);
+});
+
+test("a pod that nobody has told to end is what a switch waits for", () => {
+  const message = "Pod shop/db-0 belongs to StatefulSet db and runs on node n1";
+  const said = explain(policy(waitingFor("AwaitTermination", { kind: "Pod", namespace: "shop", name: "db-0", message })));
+  expect(unwell(said)).toEqual(["Degraded Pod/shop/db-0 WaitedFor", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
 });
 
 test("a volume that does not arrive is what a switch waits for", () => {

@@ -197,7 +197,7 @@ test("a Service that no pool has an address for needs the full ones, and those a
     [ServiceKind, service(notAnnounced("noIPAllocated", message), { annotations: { "metallb.io/address-pool": "small" } })],
     [IPAddressPool, full],
   );
-  expect(unwell(said)).toEqual([`!Degraded IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
+  expect(unwell(said)).toEqual([`!Down IPAddressPool/${NS}/small Exhausted`, "Down Service/shop/web noIPAllocated"]);
   expect(said[0]).toMatchObject({ since: T, remedy: { change: { field: "spec.addresses" } } });
 });
 
@@ -218,7 +218,7 @@ test("a pool that nothing advertises is to blame for its Services", () => {
     [IPAddressPool, pool("fabric", ["192.0.2.0/24"])],
   ];
   expect(unwell(explain(...uncovered))).toEqual([
-    `!Degraded IPAddressPool/${NS}/fabric NotAdvertised`,
+    `!Down IPAddressPool/${NS}/fabric NotAdvertised`,
     "Down Service/shop/web noMatchingAdvertisement",
   ]);
   const refused = explain(...uncovered, [L2Advertisement, l2Ad("segment")]);

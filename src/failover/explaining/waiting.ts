@@ -36,8 +36,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   VolumeAttachment: "see why the volume is not detached: whether its node answers",
 };
 
-/** What only takes its time is no trouble: pods within their grace period, the other site on its way. */
+/** What only takes its time is no trouble: a pod within its grace period, the other site on its way. One that nobody has told to end is. */
 function isStuck({ kind, message }: { kind: string; message: string }): boolean {
-  if (kind === "Pod") return / should have ended by | has ended.*but is not gone/.test(message);
+  if (kind === "Pod") return !/ is terminating[^;]*, by \S+ at the latest/.test(message);
   return kind === "VolumeReplication" || kind === "VolumeAttachment" || / cannot be (read|listed): /.test(message);
 }

@@ -43,7 +43,7 @@ function poolWord(thing: Thing, why: string, sight: Sight): Standing[] {
   const exhausted = conditionOf(sight.get(IPAddressPool, `${thing.namespace}/${thing.name}`)?.status?.conditions, "Exhausted");
   return [
     standing(thing, {
-      health: "Degraded",
+      health: "Down",
       reason: "Exhausted",
       message: `IPAddressPool ${thing.name} has nothing left for a Service that waits: ${why}`,
       ...(exhausted?.status === "True" && { since: exhausted.lastTransitionTime }),

@@ -123,7 +123,7 @@ function uncovered(service: Service, ground: Ground, message: string): Blame {
   if (ads.length > 0) return { needs: ads.map((thing) => ({ thing, as: "alternative" })) };
   const thing: Thing = { kind: "IPAddressPool", namespace: ground.metallbNamespace, name };
   const said = standing(thing, {
-    health: "Degraded",
+    health: "Down",
     reason: "NotAdvertised",
     message: `No BGPAdvertisement and no L2Advertisement covers IPAddressPool ${name}: its addresses are handed out, and nobody announces them`,
     ownFault: true,
