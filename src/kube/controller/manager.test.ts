@@ -164,7 +164,7 @@ test("SIGTERM ends it in order, and a second signal at once", async () => {
 
 const whole = (map: ConfigMap) => map;
 
-test("who asks for what another watches already gets the same cache; what is selected or made otherwise is another", () => {
+test("who asks for what another watches already gets the same cache, whether or not to wait for it; what is selected or made otherwise is another", () => {
   const managing = stage().manager();
   const cache = managing.cache(ConfigMap, { namespace: "hall" });
   expect(managing.cache(ConfigMap, { namespace: "hall" })).toBe(cache);
@@ -175,9 +175,10 @@ test("who asks for what another watches already gets the same cache; what is sel
     managing.cache(ConfigMap, { namespace: "hall", transform: whole }),
     managing.cache(ConfigMap, { namespace: "hall", transform: (map) => map }),
     managing.cache(ConfigMap, { namespace: "hall", indexes: { all: () => [] } }),
-    managing.lateCache(ConfigMap, { namespace: "hall" }),
+    managing.lateCache(ConfigMap, { namespace: "cellar" }),
+    managing.cache(ConfigMap, { namespace: "cellar" }),
   ];
-  expect(new Set([cache, ...others]).size).toBe(8);
-  expect(managing.lateCache(ConfigMap, { namespace: "hall" })).toBe(others[6]);
+  expect(new Set([cache, ...others]).size).toBe(9);
+  expect(managing.lateCache(ConfigMap, { namespace: "hall" })).toBe(cache);
   expect(managing.cache(ConfigMap, { namespace: "hall", transform: whole })).toBe(others[3]);
 });

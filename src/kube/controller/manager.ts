@@ -200,8 +200,10 @@ export class Manager {
   }
 
   #cache<T extends KubeObject>(kind: Kind<T>, options: CacheOptions<T>, isLate: boolean): Cache<T> {
-    const asked = { kind, options, isLate };
-    const known = this.#caches.find(({ cache, ...one }) => isDeepStrictEqual({ kind: cache.kind, ...one }, asked));
+    // Who need not wait for a cache may share it with those who do.
+    const known = this.#caches.find(
+      (one) => one.cache.kind === (kind as unknown) && isDeepStrictEqual(one.options, options) && (isLate || !one.isLate),
+    );
     if (known) return known.cache as unknown as Cache<T>;
     const cache = new Cache(this.#client, kind, { log: this.#log, ...options });
     this.#caches.push({ cache: cache as unknown as Cache<KubeObject>, options, isLate });

@@ -10,9 +10,9 @@ import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentService
 
 export interface SpeakerReports {
   readonly states: Cache<ConfigurationState>;
-  /** No more of them than whose they are and their conditions. */
+  /** As little of their metadata as is read. */
   readonly l2: Cache<ServiceL2Status>;
-  /** As little, and the name of the Service. */
+  /** As little. */
   readonly bgp: Cache<ServiceBGPStatus>;
   /** For the janitor. */
   readonly kinds: readonly ReportedKind[];
@@ -22,8 +22,8 @@ export interface SpeakerReports {
 export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
   const nodeOf = nodeOfReport;
   const states = manager.cache(ConfigurationState, { namespace });
-  const l2 = manager.cache(ServiceL2Status, { transform: conditionsOnly });
-  const bgp = manager.cache(ServiceBGPStatus, { transform: conditionsOnly });
+  const l2 = manager.cache(ServiceL2Status, serviceReports);
+  const bgp = manager.cache(ServiceBGPStatus, serviceReports);
   const kinds = [
     { kind: ConfigurationState, cache: states, nodeOf, unknown: silentConfigurationState },
     { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), nodeOf, unknown: silentSession },
@@ -33,12 +33,13 @@ export function speakerReports(manager: Manager, namespace: string): SpeakerRepo
   return { states, l2, bgp, kinds };
 }
 
-/** There is one for each Service and node, and all that is read here is whose it is and its conditions. */
-function conditionsOnly<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
+/** How caches of them are asked for, so that all ask for the same. */
+export const serviceReports = { transform: leanReport };
+
+/** There is one for each Service and node, so of the metadata only whose it is. */
+function leanReport<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
   const { name, namespace, uid, resourceVersion, annotations } = report.metadata;
   const metadata = { name, namespace, uid, resourceVersion, annotations: { [nodeAnnotation]: annotations?.[nodeAnnotation] } };
   const { apiVersion, kind, status } = report;
-  return JSON.parse(
-    JSON.stringify({ apiVersion, kind, metadata, status: { service: status?.service, conditions: status?.conditions } }),
-  ) as T;
+  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata, status })) as T;
 }
