@@ -10,6 +10,7 @@ import { background, hostIn, runningLab } from "./lab/running.ts";
 import { SITE_FAULTS, type SiteFault } from "./lab/site-faults.ts";
 import { siteClient, siteLines, sitesInBackground, sitesTable } from "./lab/running-sites.ts";
 import { labClient, labLines, statusTable } from "./lab/status.ts";
+import { localPageOption, type PageAddress } from "./page/page-address.ts";
 import { printItems } from "./printing/items.ts";
 
 interface UpOptions {
@@ -17,6 +18,7 @@ interface UpOptions {
   held?: boolean;
   kube?: boolean;
   sites?: 2;
+  pageAddress?: PageAddress;
 }
 
 const ANSWER_WITHIN_MS = 15_000;
@@ -36,6 +38,7 @@ export function configure(lab: Command): void {
         twoSites,
       ),
     )
+    .addOption(localPageOption())
     .addOption(new Option("--held").hideHelp())
     .addHelpText("after", "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --sites 2\n")
     .action(up);

@@ -13,6 +13,7 @@ import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_PLACE } from "./agent-
 import { embeddedAccess } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
 import { CliError, EXIT } from "./exit.ts";
+import { localPageOption, type PageAddress } from "./page/page-address.ts";
 import { untilStopped } from "./signals.ts";
 import { recordUp } from "./up/running.ts";
 import { type LiveView, lineView, screenView } from "./up/view.ts";
@@ -24,6 +25,7 @@ interface UpOptions {
   loadbalancer?: boolean;
   connectivity?: boolean;
   allowTarget: readonly Prefix[];
+  pageAddress?: PageAddress;
 }
 
 const NAMESPACE = "plumbline-system";
@@ -38,6 +40,7 @@ export function configure(command: Command): void {
     .option("--loadbalancer", "also announce Services from this machine, which then has a Node object; needs root and, for BGP, FRR")
     .option("--connectivity", "also make the connectivity checks of this machine, which then has a Node object")
     .addOption(allowTargetOption())
+    .addOption(localPageOption())
     .addHelpText(
       "after",
       `
@@ -53,7 +56,7 @@ Examples:
     .action(run);
 }
 
-async function run({ dir, listen, router = false, loadbalancer = false, connectivity = false, allowTarget }: UpOptions): Promise<void> {
+async function run({ dir, listen, router = false, loadbalancer = false, connectivity = false, ...options }: UpOptions): Promise<void> {
   const flag = router ? "--router" : "--loadbalancer";
   if ((router || loadbalancer) && process.getuid?.() !== 0)
     throw new CliError(`${flag} changes this machine's network, so it needs root`, EXIT.misuse);
@@ -68,11 +71,14 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
   await using embedded = await start(directory, listen, log);
   const forget = recordUp({ directory, socket: embedded.socket });
   const stop = new AbortController();
-  const controller = runParts(embedded, { directory, router, loadbalancer, connectivity, allowTarget, log }, stop.signal);
-  view =
-    process.stdout.isTTY && process.env["TERM"] !== "dumb"
-      ? screenView(embedded, head(dir, embedded))
-      : lineView(embedded, head(dir, embedded));
+  const lines = head(dir, embedded);
+  const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
+  const onPage = (line: string) => {
+    if (onTerminal) lines.splice(1, 0, line);
+    else view?.tell(line);
+  };
+  const controller = runParts(embedded, { directory, router, loadbalancer, connectivity, ...options, log, onPage }, stop.signal);
+  view = onTerminal ? screenView(embedded, lines) : lineView(embedded, lines);
   try {
     await Promise.race([stopped, controller]);
   } finally {
@@ -92,12 +98,26 @@ interface Parts {
   loadbalancer: boolean;
   connectivity: boolean;
   allowTarget: readonly Prefix[];
+  pageAddress?: PageAddress;
 }
 
 /** Alone with its directory, it needs no election and waits for nobody's last write. */
 async function runParts(
   embedded: Embedded,
-  { directory, router, loadbalancer, connectivity, allowTarget, log }: Parts & { directory: string; log: Log },
+  {
+    directory,
+    router,
+    loadbalancer,
+    connectivity,
+    allowTarget,
+    pageAddress,
+    log,
+    onPage,
+  }: Parts & {
+    directory: string;
+    log: Log;
+    onPage: (line: string) => void;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const client = new KubeClient(embeddedAccess(directory, embedded.socket));
@@ -111,6 +131,13 @@ async function runParts(
     loadBalancer: { namespace: METALLB_NAMESPACE },
     settle: nothingToSettle,
   });
+  // Last of all, so that what it reads is what the others read.
+  const addPage = async () => {
+    if (!pageAddress) return;
+    const { addLocalPage } = await import("./page/local-page.ts");
+    const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
+    void addLocalPage({ manager, places, address: pageAddress, log }).then(onPage);
+  };
   if (router || loadbalancer || connectivity) {
     const { addAgentParts } = await import("./agent-parts.ts");
     const { ensureOwnNode } = await import("./up/own-node.ts");
@@ -128,8 +155,10 @@ async function runParts(
       ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
       ...(connectivity && { checks: { ...CHECKS, allowTarget } }),
     });
+    await addPage();
     return agent.run(signal);
   }
+  await addPage();
   return manager.run(signal);
 }
 

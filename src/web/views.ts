@@ -317,6 +317,8 @@ export interface CheckRow extends Row<"check"> {
   readonly name: string;
   readonly source: string;
   readonly target: string;
+  /** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`; none where that is not known. */
+  readonly targetIs?: string;
   readonly health: Health;
   readonly reason?: string;
   readonly since?: string;

@@ -10,6 +10,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
+import type { PageAddress } from "../page/page-address.ts";
 import { Agent } from "./agents.ts";
 import { builtProgram } from "./program.ts";
 import { applyManifests, type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
@@ -35,6 +36,8 @@ export interface RouterLabOptions {
   readonly heartbeat?: string;
   /** How long an agent may be silent. */
   readonly silenceMs?: number;
+  /** Where the page is served; there is none without. */
+  readonly page?: PageAddress | undefined;
   /** Which nodes have an agent; all of them without. */
   readonly agentsOn?: readonly NodeName[];
   readonly log: Log;
@@ -56,6 +59,8 @@ export interface RouterLab {
   readonly directory: string;
   /** As the machine's. */
   readonly gone: Promise<string>;
+  /** A line that says where the page is. */
+  readonly page: Promise<string> | undefined;
   host(name: string): LabHost;
   stop(): Promise<void>;
 }
@@ -94,7 +99,8 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
   if (api.plane) await applyManifests(api.client, manifests, signal);
-  started.defer(runController(api.controller, { log, silenceMs: options.silenceMs }));
+  const controller = await runController(api.controller, options);
+  started.defer(() => controller.stop());
 
   const net = await startNet({ started: machine, keep: [directory], routers, speakers: options.speakers ?? false, progress, signal });
   if (api.plane && machine.kernel === "own") {
@@ -142,6 +148,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     program,
     directory,
     gone: machine.gone,
+    page: controller.page,
     host: (name) => hostOf(net, name),
     stop: () => running.disposeAsync(),
   };
@@ -164,8 +171,16 @@ async function createNode(client: KubeClient, node: NodeName, address: string, s
   await nodes.patch({ name: node }, { spec: { taints: null } }, { signal });
 }
 
-/** The lab's only controller: it needs no election. Returns what ends it. */
-function runController(client: KubeClient, { log, silenceMs }: { log: Log; silenceMs: number | undefined }): () => Promise<void> {
+interface LabController {
+  readonly page: Promise<string> | undefined;
+  stop(): Promise<void>;
+}
+
+/** The lab's only controller: it needs no election. */
+async function runController(
+  client: KubeClient,
+  { log, silenceMs, page: address }: Pick<RouterLabOptions, "log" | "silenceMs" | "page">,
+): Promise<LabController> {
   const stop = new AbortController();
   const manager = new Manager({ client, log });
   addControllerParts({
@@ -178,10 +193,15 @@ function runController(client: KubeClient, { log, silenceMs }: { log: Log; silen
     settle: nothingToSettle,
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
+  const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
+  const page = address && (await import("../page/local-page.ts")).addLocalPage({ manager, places, address, log });
   const running = manager.run(stop.signal);
-  return () => {
-    stop.abort();
-    return running;
+  return {
+    page,
+    stop() {
+      stop.abort();
+      return running;
+    },
   };
 }
 

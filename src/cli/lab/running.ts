@@ -12,12 +12,14 @@ export interface RunningLab {
   readonly url: string;
   readonly kubeconfig: string;
   readonly directory: string;
+  /** A line that says where the page is. */
+  readonly page?: string | undefined;
   readonly hosts: readonly LabHostAccess[];
 }
 
 export const background = new Background<RunningLab>("lab", "lab");
 
-export function described({ api, kernel, routers, directory, net }: RouterLab): RunningLab {
+export async function described({ api, kernel, routers, directory, net, page }: RouterLab): Promise<RunningLab> {
   return {
     kernel,
     routers,
@@ -25,6 +27,7 @@ export function described({ api, kernel, routers, directory, net }: RouterLab): 
     url: api.url,
     kubeconfig: api.kubeconfig,
     directory,
+    page: await page,
     hosts: [...net.values()].map(({ access }) => access),
   };
 }

@@ -91,6 +91,7 @@ export function statusTable(lab: RunningLab, { nodes, services, checks }: LabLin
     `Running on ${where}, API at ${lab.url}`,
     `KUBECONFIG=${lab.kubeconfig}`,
     `Logs in ${lab.directory}`,
+    ...(lab.page === undefined ? [] : [lab.page]),
     "",
     `${"NODE".padEnd(8)}${"CONDITIONS".padEnd(width)}SESSIONS`,
     ...nodes.map(({ node, conditions, sessions }) => `${node.padEnd(8)}${conditions.padEnd(width)}${sessions}`.trimEnd()),

@@ -2,6 +2,7 @@ import { hostAddress, type NodeName, SEGMENTS } from "../../../lab/net/topology.
 import { progressOn } from "../../../lab/progress.ts";
 import { createLog } from "../../kube/log.ts";
 import { CliError, EXIT } from "../exit.ts";
+import { type PageAddress, pageFlags } from "../page/page-address.ts";
 import { untilStopped } from "../signals.ts";
 import { recordUp } from "../up/running.ts";
 import { type LiveView, lineView, screenView } from "../up/view.ts";
@@ -16,6 +17,7 @@ import { Traffic } from "./traffic.ts";
 
 export interface LabUpOptions {
   readonly kube?: boolean;
+  readonly pageAddress?: PageAddress;
 }
 
 const TRAFFIC_EVERY_MS = 500;
@@ -25,25 +27,28 @@ const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
-export async function bringUp({ kube = false }: LabUpOptions): Promise<void> {
+export async function bringUp({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
   let running = await background.find();
   if (!running) {
     const [node = ""] = process.argv;
-    const flags = kube ? ["--kube"] : [];
+    const flags = [...(kube ? ["--kube"] : []), ...pageFlags(pageAddress)];
     running = await background.start(
       [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
       progressOn(process.stderr),
     );
   }
+  // Scripts take what is on standard output for the kubeconfig.
+  if (running.page !== undefined) process.stderr.write(`${running.page}\n`);
   say(running.kubeconfig);
 }
 
 /** Holds the lab until told to end, with a live view of it. */
-export async function holdInFront({ kube = false }: LabUpOptions): Promise<void> {
+export async function holdInFront({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
-  await hold({ kube, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
+  await hold({ kube, page: pageAddress, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
+    const page = await lab.page;
     const traffic = lab.routers ? startTraffic(lab) : [];
     const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
     const news = new ServiceNews(connections);
@@ -53,7 +58,7 @@ export async function holdInFront({ kube = false }: LabUpOptions): Promise<void>
     const head: string[] = [];
     const fill = () => {
       connections.aim(targetsOf(lab.services.list()));
-      head.splice(0, head.length, ...headOf(lab, traffic), ...serviceLines(lab.services.list(), connections), ...reached.lines());
+      head.splice(0, head.length, ...headOf(lab, traffic, page), ...serviceLines(lab.services.list(), connections), ...reached.lines());
       for (const line of onTerminal ? [] : [...news.of(lab.services.list()), ...reached.news()]) view?.tell(line);
     };
     fill();
@@ -69,15 +74,15 @@ export async function holdInFront({ kube = false }: LabUpOptions): Promise<void>
 }
 
 /** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
-export async function holdForOthers({ kube = false }: LabUpOptions): Promise<void> {
+export async function holdForOthers({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
   const progress = { step: say, detail: () => undefined, done: () => undefined };
-  await hold({ kube, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
+  await hold({ kube, page: pageAddress, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
     say("up");
     return stopped;
   });
 }
 
-type Held = Pick<RouterLabOptions, "log" | "progress"> & { kube: boolean };
+type Held = Pick<RouterLabOptions, "log" | "progress" | "page"> & { kube: boolean };
 
 async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await background.find();
@@ -100,7 +105,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   }
   ending.defer(() => lab.stop());
   options.progress.done();
-  ending.defer(await background.record(described(lab)));
+  ending.defer(await background.record(await described(lab)));
   const { embedded, manifests } = lab.api;
   if (embedded && manifests !== undefined) ending.defer(recordUp({ directory: manifests, socket: embedded.socket }));
   await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
@@ -122,11 +127,12 @@ function startTraffic(lab: RouterLab): Traffic[] {
   return [over("node1", "node2", shop), over("node2", "node3", shop), over("node1", "node2", stock)];
 }
 
-function headOf({ api, kernel, routers }: RouterLab, traffic: readonly Traffic[]): string[] {
+function headOf({ api, kernel, routers }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
   const where = kernel === "uml" ? "User-Mode Linux, because this machine's kernel has no VRF" : "this machine's kernel";
   return [
     `The lab runs on ${where}: tor, node1, node2, node3, client.`,
     ...(routers ? [] : ["That kernel has no VRF, so the nodes have no routers here: their load balancers speak to the tor themselves."]),
+    ...(page === undefined ? [] : [page]),
     `kubectl: export KUBECONFIG=${api.kubeconfig}`,
     ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
     `Others: plumbline lab exec node1 -- vtysh -N plumbline-${routers ? "router" : "lb"}, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.`,

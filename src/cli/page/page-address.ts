@@ -1,0 +1,51 @@
+import { isIP } from "node:net";
+import { InvalidArgumentError, Option } from "commander";
+
+/** Where the page is served. */
+export interface PageAddress {
+  readonly host?: string;
+  readonly port: number;
+  /** Whether a person chose the port: then it is that one or none. */
+  readonly chosen: boolean;
+}
+
+export const LOCAL_PORT = 8480;
+
+/** On this machine only: whoever can reach it there sees everything. */
+export function localPageOption(): Option {
+  return new Option("--page-address <address>", "the page is served here, on a loopback address; off for no page")
+    .argParser(localAddress)
+    .default({ host: "127.0.0.1", port: LOCAL_PORT, chosen: false }, `127.0.0.1:${LOCAL_PORT}, or the next free port`);
+}
+
+function localAddress(text: string): PageAddress | undefined {
+  if (text === "off") return undefined;
+  const { host, port } = parse(text);
+  if (host === undefined || !isLoopback(host))
+    throw new InvalidArgumentError("The page has no login here, so its address is a loopback address: 127.0.0.1:8480 or [::1]:8480.");
+  return { host, port, chosen: true };
+}
+
+/** The same for another process of ours. */
+export function pageFlags(address: PageAddress | undefined): string[] {
+  if (!address) return ["--page-address", "off"];
+  const { host = "", port, chosen } = address;
+  return chosen ? ["--page-address", `${host.includes(":") ? `[${host}]` : host}:${port}`] : [];
+}
+
+/** In a cluster, over TLS and for those who log in. */
+export function clusterPageOption(): Option {
+  return new Option("--page-address <address>", "the page is served here, over TLS, for those who have a token; off for no page")
+    .argParser((text) => (text === "off" ? undefined : { ...parse(text), chosen: true }))
+    .default({ port: 8443, chosen: true }, ":8443");
+}
+
+function parse(text: string): { host?: string; port: number } {
+  const [, host = "", port = ""] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65_535) throw new InvalidArgumentError("It is host:port, :port for all addresses, or off.");
+  return { ...(host === "" ? {} : { host: host.replace(/^\[(.*)\]$/, "$1") }), port: Number(port) };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

@@ -1,0 +1,74 @@
+import type { Picture } from "./picture.ts";
+
+/** Whoever looks sees no two changes nearer to each other than this: what happens meanwhile is one change. */
+const GAP_MS = 200;
+/** While nobody looks, what has piled up is worked off this often. */
+const IDLE_MS = 30_000;
+
+/** When the picture is painted: soon after something has changed, but not all the time, and hardly ever while nobody looks. */
+export class Pulse {
+  readonly #picture: Picture;
+  readonly #waiting = new Set<() => void>();
+  readonly #stopListening: () => void;
+  #beats = 0;
+  #lastAt = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Infinity;
+
+  constructor(picture: Picture) {
+    this.#picture = picture;
+    this.#stopListening = picture.onStale(() => this.#schedule());
+  }
+
+  /** Counts how often it was painted. */
+  get beats(): number {
+    return this.#beats;
+  }
+
+  /** Makes what is painted as new as the gap allows. */
+  freshen(): void {
+    if (this.#picture.isStale && performance.now() - this.#lastAt >= GAP_MS) this.#beat();
+  }
+
+  /** Until it was painted after this beat, `ms` have passed, or the signal aborts. */
+  next(after: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#beats > after || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal.addEventListener("abort", end);
+      this.#waiting.add(end);
+      if (this.#picture.isStale) this.#schedule();
+    });
+  }
+
+  stop(): void {
+    this.#stopListening();
+    clearTimeout(this.#timer);
+    for (const end of this.#waiting) end();
+  }
+
+  #schedule(): void {
+    const now = performance.now();
+    const due = this.#waiting.size > 0 ? Math.max(now, this.#lastAt + GAP_MS) : now + IDLE_MS;
+    if (this.#timer && this.#dueAt <= due) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = due;
+    this.#timer = setTimeout(() => this.#beat(), due - now);
+    this.#timer.unref();
+  }
+
+  #beat(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#lastAt = performance.now();
+    this.#beats += 1;
+    this.#picture.refresh();
+    for (const end of this.#waiting) end();
+  }
+}

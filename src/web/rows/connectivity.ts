@@ -1,0 +1,78 @@
+import { type LogEntry, PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { seconds } from "../../api/duration.ts";
+import { keyOf } from "../../api/kind.ts";
+import { idOf } from "../../api/standing.ts";
+import { reachableOf } from "../../connectivity/activity.ts";
+import { retiredMark, targetMark } from "../../connectivity/marks.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
+import { type CheckRow, type CheckThing, OUTAGES_SHOWN } from "../views.ts";
+import { namespaceIn, present, wordsOf } from "./fields.ts";
+
+export const checks: Painter<"connectivity"> = {
+  view: "connectivity",
+  type: "check",
+  kind: PodNetworkConnectivityCheck,
+  rowOf: (check: PodNetworkConnectivityCheck) => keyOf(check),
+  paint: checkRow,
+  of: (key) => [{ kind: PodNetworkConnectivityCheck, ...namespaceIn(key) }],
+};
+
+function checkRow(key: string, scene: Scene): CheckRow | undefined {
+  const check = scene.get(PodNetworkConnectivityCheck, key);
+  if (!check || check.metadata.annotations?.[retiredMark] !== undefined) return undefined;
+  const { metadata, spec, status = {} } = check;
+  const { namespace = "", name, annotations = {} } = metadata;
+  const id = idOf({ kind: "PodNetworkConnectivityCheck", namespace, name });
+  const { health } = wordsOf(scene.verdict(id));
+  const { reason, lastTransitionTime: since } = reachableOf(check) ?? {};
+  return {
+    type: "check",
+    key: rowKey("check", key),
+    id,
+    namespace,
+    name,
+    source: annotations[nodeAnnotation] ?? `${namespace}/${sourceOf(check)}`,
+    target: spec.targetEndpoint,
+    ...present({ targetIs: annotations[targetMark], since, reason, latencyMs: latencyOf(status.successes) }),
+    health,
+    outages: (status.outages ?? []).slice(0, OUTAGES_SHOWN).flatMap(({ start, end }) => (start ? [{ start, ...present({ end }) }] : [])),
+  };
+}
+
+/** Of the newest connection: a lookup is no way there. */
+function latencyOf(successes: readonly LogEntry[] = []): number | undefined {
+  return milliseconds(successes.find(({ reason }) => reason !== "DNSDone")?.latency);
+}
+
+function milliseconds(latency: string | null | undefined): number | undefined {
+  const length = seconds(latency);
+  return length === undefined ? undefined : Number((length * 1000).toPrecision(3));
+}
+
+export function checkThing(key: string, scene: Scene): CheckThing | undefined {
+  const row = checkRow(key, scene);
+  const check = scene.get(PodNetworkConnectivityCheck, key);
+  if (!row || !check) return undefined;
+  const { successes = [], failures = [], outages = [] } = check.status ?? {};
+  const actions = [...successes, ...failures].flatMap(({ time, success, reason, message, latency }) =>
+    time ? [{ time, success, ...present({ reason, message, latencyMs: milliseconds(latency) }) }] : [],
+  );
+  return {
+    type: "check",
+    key: row.key,
+    row,
+    ...present({ message: reachableOf(check)?.message }),
+    actions: actions.toSorted((one, other) => Date.parse(one.time) - Date.parse(other.time)),
+    outages: outages.flatMap(({ start, end, startedAfter, endedAfter, message }) =>
+      start ? [{ start, ...present({ end, startedAfter, endedAfter, message }) }] : [],
+    ),
+  };
+}
+
+/** As much of a check as is shown: all checks of a cluster are held, and the logs of outages are most of them. */
+export function shownCheck({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
+  if (!status) return check;
+  const outages = status.outages?.map(({ startLogs: _start, endLogs: _end, ...outage }) => outage);
+  return { ...check, status: { ...status, ...(outages && { outages }) } };
+}

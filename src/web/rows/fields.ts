@@ -1,0 +1,42 @@
+import { parseKey } from "../../api/kind.ts";
+import type { Health } from "../../api/standing.ts";
+import type { Verdict } from "../../explain/answer.ts";
+import type { Condition } from "../views.ts";
+
+/** What of a verdict stands in a row. What nobody speaks of is not known to be well. */
+export function wordsOf(verdict: Verdict | undefined): { health: Health; reason?: string; message?: string; since?: string } {
+  if (!verdict) return { health: "Unknown" };
+  const { health, reason, message, since } = verdict;
+  return present({ health, reason, message, since });
+}
+
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined | null>;
+};
+
+/** The fields that there are: what is undefined, null or an empty text is left out. */
+export function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ""),
+  ) as Present<T>;
+}
+
+interface Stored {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+export function conditionsOf(conditions: readonly Stored[] = []): Condition[] {
+  return conditions.map(({ type, status, reason, message, lastTransitionTime: since }) =>
+    present({ type, status, reason, message, since }),
+  );
+}
+
+/** The namespace in `namespace/name`. */
+export function namespaceIn(key: string): { namespace?: string } {
+  const { namespace } = parseKey(key);
+  return namespace === undefined ? {} : { namespace };
+}

@@ -1,0 +1,185 @@
+import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
+import { Service } from "../../api/core/service.ts";
+import { keyOf } from "../../api/kind.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { type Health, idOf, type Index, worse } from "../../api/standing.ts";
+import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
+import {
+  NODES_SHOWN,
+  type PoolRow,
+  type PoolUse,
+  type ServiceRow,
+  type ServiceThing,
+  type SessionCell,
+  type SessionsRow,
+} from "../views.ts";
+import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
+
+const POOL_ANNOTATION = "metallb.io/ip-allocated-from-pool";
+
+const announcing: Index<ServiceBGPStatus> = {
+  kind: ServiceBGPStatus,
+  of: ({ metadata, status }) => (status?.service === undefined ? [] : [`${metadata.namespace}/${status.service}`]),
+};
+const sessionsOn: Index<BGPSessionStatus> = {
+  kind: BGPSessionStatus,
+  of: ({ metadata, status }) => (status?.node === undefined ? [] : [`${metadata.namespace}/${status.node}`]),
+};
+const slicesOf: Index<EndpointSlice> = {
+  kind: EndpointSlice,
+  of: ({ metadata }) => {
+    const service = metadata.labels?.[serviceNameLabel];
+    return service === undefined ? [] : [`${metadata.namespace}/${service}`];
+  },
+};
+
+export const pools: Painter<"loadbalancer"> = {
+  view: "loadbalancer",
+  type: "pool",
+  kind: IPAddressPool,
+  rowOf: (pool: IPAddressPool) => keyOf(pool),
+  paint: poolRow,
+  of: (key) => [{ kind: IPAddressPool, ...namespaceIn(key) }],
+};
+
+export const services: Painter<"loadbalancer"> = {
+  view: "loadbalancer",
+  type: "service",
+  kind: Service,
+  rowOf: (service: Service) => keyOf(service),
+  paint: serviceRow,
+  of: (key) => [{ kind: Service, ...namespaceIn(key) }],
+};
+
+export const sessions: Painter<"loadbalancer"> = {
+  view: "loadbalancer",
+  type: "sessions",
+  kind: BGPSessionStatus,
+  rowOf: (session: BGPSessionStatus) => sessionsOn.of(session)[0],
+  paint: sessionsRow,
+  of: (key) => [{ kind: BGPSessionStatus, ...namespaceIn(key) }],
+};
+
+function poolRow(key: string, scene: Scene): PoolRow | undefined {
+  const pool = scene.get(IPAddressPool, key);
+  if (!pool) return undefined;
+  const { metadata, spec, status = {} } = pool;
+  const { namespace = "", name } = metadata;
+  const id = idOf({ kind: "IPAddressPool", namespace, name });
+  const { health, message, since } = wordsOf(scene.verdict(id));
+  return {
+    type: "pool",
+    key: rowKey("pool", key),
+    id,
+    namespace,
+    name,
+    addresses: spec.addresses,
+    ...present({ ipv4: use(status.assignedIPV4, status.availableIPV4), ipv6: use(status.assignedIPV6, status.availableIPV6) }),
+    services: status.services ?? 0,
+    health,
+    ...present({ message, since }),
+  };
+}
+
+function use(assigned = 0, available = 0): PoolUse | undefined {
+  return assigned + available > 0 ? { assigned, available } : undefined;
+}
+
+function serviceRow(key: string, scene: Scene): ServiceRow | undefined {
+  const service = scene.get(Service, key);
+  if (service?.spec.type !== "LoadBalancer") return undefined;
+  const { metadata, status } = service;
+  const { namespace = "", name } = metadata;
+  const id = idOf({ kind: "Service", namespace, name });
+  const nodes = scene
+    .by(announcing, key)
+    .flatMap((report) => (report.status?.bgpPeers?.length && report.status.node !== undefined ? [report.status.node] : []))
+    .toSorted();
+  const l2 = scene.get(ServiceL2Status, key)?.status;
+  return {
+    type: "service",
+    key: rowKey("service", key),
+    id,
+    namespace,
+    name,
+    addresses: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? []),
+    ...present({ pool: metadata.annotations?.[POOL_ANNOTATION] }),
+    ...wordsOf(scene.verdict(id)),
+    bgp: { count: nodes.length, nodes: nodes.slice(0, NODES_SHOWN) },
+    ...(l2?.node !== undefined && { l2: { node: l2.node, interfaces: (l2.interfaces ?? []).map((one) => one.name) } }),
+  };
+}
+
+function sessionsRow(key: string, scene: Scene): SessionsRow | undefined {
+  const found = scene.by(sessionsOn, key);
+  const node = found[0]?.status?.node;
+  if (node === undefined) return undefined;
+  const cells = found.map((session) => [session.status?.peer ?? session.metadata.name, cellOf(session, scene)] as const);
+  return {
+    type: "sessions",
+    key: rowKey("sessions", key),
+    node,
+    health: cells.reduce<Health>((health, [, cell]) => worse(health, cell.health), "Healthy"),
+    peers: Object.fromEntries(cells.toSorted(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}
+
+function cellOf({ metadata, status = {} }: BGPSessionStatus, scene: Scene): SessionCell {
+  const { bgpStatus = "Unknown", bfdStatus, node, peer, since } = status;
+  const { namespace = "" } = metadata;
+  const verdict =
+    node === undefined || peer === undefined ? undefined : scene.verdict(idOf({ kind: "BGPPeer", namespace, name: peer, node }));
+  const own: Health = bgpStatus === "Established" ? "Healthy" : bgpStatus === "Unknown" ? "Unknown" : "Down";
+  return {
+    bgp: bgpStatus,
+    health: verdict ? worse(verdict.health, own) : own,
+    ...present({ bfd: bfdStatus === "N/A" ? undefined : bfdStatus, since }),
+  };
+}
+
+export function serviceThing(key: string, scene: Scene, metallbNamespace: string): ServiceThing | undefined {
+  const row = serviceRow(key, scene);
+  if (!row) return undefined;
+  const { namespace, name } = row;
+  const l2 = scene.get(ServiceL2Status, key)?.status;
+  const endpoints = scene.by(slicesOf, key).flatMap((slice) => slice.endpoints ?? []);
+  const healthOn = (node: string) => scene.verdict(idOf({ kind: "Service", namespace, name, node }));
+  const overBgp = scene.by(announcing, key).flatMap(({ status = {} }) => {
+    const { node, bgpPeers = [], advertisements = [] } = status;
+    if (node === undefined) return [];
+    const cells = sessionsRow(`${metallbNamespace}/${node}`, scene)?.peers ?? {};
+    const peers = bgpPeers.map((peer) => ({ name: peer, bgp: cells[peer]?.bgp ?? "Unknown", health: cells[peer]?.health ?? "Unknown" }));
+    const { health, message } = wordsOf(healthOn(node));
+    return [{ node, protocol: "BGP" as const, health, peers, advertisements, ...present({ message }) }];
+  });
+  const announced = l2?.conditions?.find(({ type }) => type === "Announced");
+  const overL2 =
+    l2?.node === undefined
+      ? []
+      : [
+          {
+            node: l2.node,
+            protocol: "L2" as const,
+            health: healthOn(l2.node)?.health ?? healthOfCondition(announced?.status),
+            interfaces: (l2.interfaces ?? []).map((one) => one.name),
+            ...present({ message: announced?.message }),
+          },
+        ];
+  return {
+    type: "service",
+    key: row.key,
+    row,
+    conditions: conditionsOf(scene.get(Service, key)?.status?.conditions),
+    announcements: [...overL2, ...overBgp.toSorted((one, other) => (one.node < other.node ? -1 : 1))],
+    eligible: l2?.eligibleNodes ?? [],
+    endpoints: { ready: endpoints.filter(({ conditions }) => conditions?.ready !== false).length, total: endpoints.length },
+  };
+}
+
+function healthOfCondition(status: string | undefined): Health {
+  if (status === "True") return "Healthy";
+  return status === "False" ? "Down" : "Unknown";
+}

@@ -1,0 +1,108 @@
+import { keyOf, parseKey } from "../../api/kind.ts";
+import { L2VNI } from "../../api/openpe/l2vni.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import { type Health, idOf } from "../../api/standing.ts";
+import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
+import type { RouterRow, RouterThing, TreeNode } from "../views.ts";
+import { conditionsOf, namespaceIn, present } from "./fields.ts";
+
+type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
+type Resource = NonNullable<Status["resources"]>[number];
+
+const FAILED_SHOWN = 3;
+
+export const routers: Painter<"router"> = {
+  view: "router",
+  type: "router",
+  kind: RouterNodeConfigurationStatus,
+  rowOf: (report: RouterNodeConfigurationStatus) => keyOf(report),
+  paint: routerRow,
+  of: (key) => [{ kind: RouterNodeConfigurationStatus, ...namespaceIn(key) }],
+};
+
+function routerRow(key: string, scene: Scene): RouterRow | undefined {
+  const report = scene.get(RouterNodeConfigurationStatus, key);
+  if (!report) return undefined;
+  const { metadata, status = {} } = report;
+  const { resources = [], sessions = [], vnis = [], failedResources = [], conditions = [] } = status;
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const cell = scene.cell("router", metadata.name);
+  const health = cell?.health ?? (ready?.status === "True" ? "Healthy" : ready?.status === "False" ? "Down" : "Unknown");
+  return {
+    type: "router",
+    key: rowKey("router", key),
+    id: idOf({ kind: "RouterNodeConfigurationStatus", ...parseKey(key) }),
+    node: metadata.name,
+    health,
+    ...(ready && ready.status !== "True" && present({ reason: ready.reason, message: ready.message })),
+    ...present({ since: cell?.since ?? (health === "Healthy" ? undefined : ready?.lastTransitionTime) }),
+    resources: { applied: resources.filter(({ state }) => state === "Applied").length, total: resources.length },
+    sessions: { up: sessions.filter(({ state }) => state === "Established").length, total: sessions.length },
+    vnis: { up: vnis.filter(({ state }) => state === "Up").length, total: vnis.length },
+    failed: failedResources.slice(0, FAILED_SHOWN).map(({ kind, name, reason }) => ({ kind, name, reason })),
+  };
+}
+
+export function routerThing(key: string, scene: Scene): RouterThing | undefined {
+  const row = routerRow(key, scene);
+  const report = scene.get(RouterNodeConfigurationStatus, key);
+  if (!row || !report) return undefined;
+  const { name: node } = report.metadata;
+  const { sessions = [], vnis = [], conditions } = report.status ?? {};
+  return {
+    type: "router",
+    key: row.key,
+    row,
+    conditions: conditionsOf(conditions),
+    tree: treeOf(report, scene),
+    sessions: sessions.map(({ vrf, neighbor, state, since }) => {
+      const id = idOf({ kind: "Session", name: vrf === "default" ? neighbor : `${vrf}/${neighbor}`, node });
+      const health = scene.verdict(id)?.health ?? healthIn(state, "Established");
+      return present({ id, vrf, neighbor, state, health, since });
+    }),
+    vnis: vnis.map(({ vni, type, vrf, state, macs, vteps, prefixes }) =>
+      present({ vni, type, vrf, state, health: healthIn(state, "Up"), macs, vteps, prefixes }),
+    ),
+  };
+}
+
+function healthIn(state: string, good: string): Health {
+  if (state === good) return "Healthy";
+  return state === "Unknown" ? "Unknown" : "Down";
+}
+
+/** The dependency tree: L2VNIs on the Underlay, each L3VNI below the first L2VNI of its VRF that is live. */
+function treeOf({ metadata, status = {} }: RouterNodeConfigurationStatus, scene: Scene): TreeNode[] {
+  const { namespace = "", name: node } = metadata;
+  const { resources = [], failedResources = [] } = status;
+  const of = (...kinds: Resource["kind"][]) => resources.filter(({ kind }) => kinds.includes(kind));
+  const leaf = ({ kind, name, state }: Resource, children: readonly TreeNode[] = []): TreeNode => {
+    const id = idOf({ kind, namespace, name, node });
+    const failure = failedResources.find((failed) => failed.kind === kind && failed.name === name);
+    const { reason, message, field } = failure ?? {};
+    const health = scene.verdict(id)?.health ?? (state === "Applied" ? "Healthy" : state === "Failed" ? "Down" : "Degraded");
+    return { id, kind, name, state, health, ...present({ reason, message, field }), children };
+  };
+  const vrfOfL2 = ({ name }: Resource) => scene.get(L2VNI, `${namespace}/${name}`)?.spec.vrf || name;
+  const vrfOfL3 = ({ name }: Resource) => scene.get(L3VNI, `${namespace}/${name}`)?.spec.vrf;
+  const carriers = new Map<string, Resource>();
+  for (const l2vni of of("L2VNI")) if (l2vni.state !== "Failed" && !carriers.has(vrfOfL2(l2vni))) carriers.set(vrfOfL2(l2vni), l2vni);
+  const carrierOf = (l3vni: Resource) => carriers.get(vrfOfL3(l3vni) ?? "");
+  const carriedBy = (l2vni: Resource) => of("L3VNI").filter((l3vni) => carrierOf(l3vni) === l2vni);
+  const overlay = [
+    ...of("L2VNI").map((l2vni) =>
+      leaf(
+        l2vni,
+        carriedBy(l2vni).map((one) => leaf(one)),
+      ),
+    ),
+    ...of("L3VNI")
+      .filter((l3vni) => !carrierOf(l3vni))
+      .map((one) => leaf(one)),
+    ...of("L3Passthrough").map((one) => leaf(one)),
+  ];
+  const [own, ...others] = of("Underlay").toSorted((one, other) => Number(one.state === "Failed") - Number(other.state === "Failed"));
+  const trunk = own ? [leaf(own, overlay)] : overlay;
+  return [...trunk, ...others.map((one) => leaf(one)), ...of("RawFRRConfig").map((one) => leaf(one))];
+}

@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { deleteCookie, setCookie } from "hono/cookie";
+import { secureHeaders } from "hono/secure-headers";
+import type { HttpBindings } from "@hono/node-server";
+import type { Places } from "../../explain/explainers.ts";
+import type { Log } from "../../kube/log.ts";
+import { pageStreams, pageStreamsRefused } from "../metrics.ts";
+import type { Picture } from "../picture/picture.ts";
+import type { Pulse } from "../picture/pulse.ts";
+import { Eyes } from "../viewers/eyes.ts";
+import { LoginError } from "../viewers/login-error.ts";
+import type { Viewer } from "../viewers/viewer.ts";
+import { type Refusal, VIEW_NAMES, type ViewName, type WhoAmI } from "../views.ts";
+import type { Asset } from "./assets.ts";
+import { DetailPainter } from "./details.ts";
+import { EventStream } from "./stream.ts";
+
+export interface Doorkeeper {
+  /** Who asks; throws a LoginError where that is not known. */
+  viewerOf(
+    request: { readonly authorization?: string; readonly cookie?: string; readonly from: string },
+    signal: AbortSignal,
+  ): Promise<Viewer>;
+  /** Whether the host that the browser asked for is one of ours. */
+  knowsHost(host: string): boolean;
+  /** The cookie that a token is kept in; none where nobody has to say who he is. */
+  readonly cookie?: string;
+}
+
+export interface AppOptions {
+  readonly picture: Picture;
+  readonly pulse: Pulse;
+  readonly places: Places;
+  readonly doorkeeper: Doorkeeper;
+  readonly assets: ReadonlyMap<string, Asset>;
+  readonly version: string;
+  readonly log: Log;
+  /** Ends every stream. */
+  readonly signal: AbortSignal;
+}
+
+/** Each costs a connection and a little work for every change. */
+const MOST_STREAMS = 64;
+/** Of one stream. */
+const MOST_DETAILS = 8;
+const LONGEST_TOKEN = 16 * 1024;
+
+type Env = { Bindings: HttpBindings };
+
+/** What is served: rows, streams of them, and the page that draws them. Nothing here changes anything in the cluster. */
+export function pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal }: AppOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  const details = new DetailPainter(picture, places);
+  let streams = 0;
+
+  const viewerOf = (c: Context<Env>): Promise<Viewer> => {
+    const { authorization, cookie } = c.req.header();
+    const from = c.env.incoming.socket.remoteAddress ?? "";
+    return doorkeeper.viewerOf({ from, ...(authorization && { authorization }), ...(cookie && { cookie }) }, c.req.raw.signal);
+  };
+
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'", "data:"],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+      xFrameOptions: "DENY",
+      strictTransportSecurity: false,
+    }),
+  );
+  app.use(async (c, next) => {
+    if (!doorkeeper.knowsHost(c.req.header("host") ?? "")) return refuse(c, 421, "This page is not served under that name");
+    return next();
+  });
+  app.use("/api/*", async (c, next) => {
+    await next();
+    if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+  });
+  app.onError((error, c) => {
+    if (error instanceof LoginError) {
+      if (error.status === 401) c.header("WWW-Authenticate", 'Bearer realm="plumbline"');
+      if (error.status !== 401) c.header("Retry-After", "10");
+      return refuse(c, error.status, error.message);
+    }
+    log.error({ error, path: c.req.path }, "page request failed");
+    return refuse(c, 500, "The page could not be put together; the log of the server says why");
+  });
+  app.notFound((c) => refuse(c, 404, "There is no such page"));
+
+  app.get("/api/whoami", async (c) => {
+    const { user, login } = await viewerOf(c);
+    return c.json({ user, login, version } satisfies WhoAmI);
+  });
+
+  app.get("/api/views/:view", async (c) => {
+    const view = c.req.param("view");
+    if (!isView(view)) return refuse(c, 404, `There is no view ${view}, only ${VIEW_NAMES.join(", ")}`);
+    const viewer = await viewerOf(c);
+    const eyes = new Eyes(viewer, places);
+    pulse.freshen();
+    await viewer.learn(eyes.asks(picture.rows.of(view)), c.req.raw.signal);
+    const { epoch, revision } = picture.rows;
+    const rows = picture.rows.snapshot(view, eyes.glass);
+    // What one viewer sees another may not: the revision alone does not tell.
+    const tag = `"${epoch}-${createHash("sha256").update(rows).digest("base64url").slice(0, 22)}"`;
+    c.header("ETag", tag);
+    c.header("Cache-Control", "private, no-cache");
+    if (c.req.header("if-none-match") === tag) return c.body(null, 304);
+    return c.body(`{"view":"${view}","epoch":"${epoch}","revision":${revision},"rows":${rows}}`, 200, JSON_TYPE);
+  });
+
+  app.get("/api/things/:id{.+}", async (c) => {
+    const viewer = await viewerOf(c);
+    pulse.freshen();
+    const answer = await details.thing(c.req.param("id"), viewer, new Eyes(viewer, places), c.req.raw.signal);
+    return c.json(answer, "missing" in answer ? 404 : 200);
+  });
+
+  app.get("/api/why", async (c) => {
+    const id = c.req.query("thing");
+    if (!id) return refuse(c, 400, "Say what it is about: /api/why?thing=Service/shop/web");
+    const viewer = await viewerOf(c);
+    pulse.freshen();
+    const answer = await details.why(id, viewer, new Eyes(viewer, places), c.req.raw.signal);
+    return c.json(answer, "missing" in answer ? 404 : 200);
+  });
+
+  app.get("/api/stream", async (c) => {
+    const asked = (c.req.query("views") ?? "").split(",").filter((name) => name !== "");
+    const unknown = asked.find((name) => !isView(name));
+    if (unknown !== undefined) return refuse(c, 404, `There is no view ${unknown}, only ${VIEW_NAMES.join(", ")}`);
+    const things = c.req.queries("thing") ?? [];
+    const whys = c.req.queries("why") ?? [];
+    if (things.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} things are followed at once`);
+    const viewer = await viewerOf(c);
+    if (streams >= MOST_STREAMS) {
+      pageStreamsRefused.inc();
+      c.header("Retry-After", "10");
+      return refuse(c, 503, `${MOST_STREAMS} browsers follow this page already; reload it without following, or close one of them`);
+    }
+    const lastEventId = c.req.header("last-event-id");
+    const ended = new AbortController();
+    const stream = new EventStream({
+      picture,
+      pulse,
+      viewer,
+      eyes: new Eyes(viewer, places),
+      details,
+      views: [...new Set([...asked.filter(isView), "sight" as const])],
+      things,
+      whys,
+      ...(lastEventId !== undefined && { lastEventId }),
+      signal: AbortSignal.any([signal, ended.signal]),
+    });
+    streams += 1;
+    pageStreams.set(streams);
+    c.env.outgoing.once("close", () => {
+      streams -= 1;
+      pageStreams.set(streams);
+      ended.abort();
+    });
+    return c.body(stream.body(), 200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
+  });
+
+  if (doorkeeper.cookie !== undefined) addLogin(app, doorkeeper.cookie, viewerOfToken);
+
+  app.get("*", (c) => {
+    const asset = assets.get(c.req.path);
+    if (!asset) return refuse(c, 404, "There is no such page");
+    const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+    return c.body(zipped ? asset.gzipped : asset.body, 200, {
+      "Content-Type": asset.type,
+      "Cache-Control": asset.lasts ? "public, max-age=31536000, immutable" : "no-cache",
+      Vary: "Accept-Encoding",
+      ...(zipped && { "Content-Encoding": "gzip" }),
+    });
+  });
+  return app;
+
+  function viewerOfToken(c: Context<Env>, token: string): Promise<Viewer> {
+    const from = c.env.incoming.socket.remoteAddress ?? "";
+    return doorkeeper.viewerOf({ from, authorization: `Bearer ${token}` }, c.req.raw.signal);
+  }
+}
+
+/** The token stays with the browser, out of reach of scripts, and comes back with each request to this page and to no other. */
+function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, token: string) => Promise<Viewer>): void {
+  const attributes = { httpOnly: true, secure: true, sameSite: "Strict", path: "/" } as const;
+  const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => refuse(c, 413, "That is no token") });
+  app.post("/api/login", small, async (c) => {
+    const body: unknown = await c.req.json().catch(() => undefined);
+    const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
+    if (typeof token !== "string" || token.trim() === "") return refuse(c, 400, 'Send the token as { "token": ... }');
+    const { user } = await viewerOf(c, token.trim());
+    setCookie(c, cookie, token.trim(), attributes);
+    return c.json({ user });
+  });
+  app.post("/api/logout", (c) => {
+    deleteCookie(c, cookie, attributes);
+    return c.json({});
+  });
+}
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 421 | 429 | 500 | 503, error: string): Response {
+  return c.json({ error } satisfies Refusal, status);
+}
+
+function isView(name: string): name is ViewName {
+  return (VIEW_NAMES as readonly string[]).includes(name);
+}

@@ -1,0 +1,129 @@
+import type { Picture } from "../picture/picture.ts";
+import type { Pulse } from "../picture/pulse.ts";
+import { pageSnapshots } from "../metrics.ts";
+import type { Eyes } from "../viewers/eyes.ts";
+import { LoginError } from "../viewers/login-error.ts";
+import type { Viewer } from "../viewers/viewer.ts";
+import type { ViewName } from "../views.ts";
+import type { DetailPainter } from "./details.ts";
+
+export interface StreamOptions {
+  readonly picture: Picture;
+  readonly pulse: Pulse;
+  readonly viewer: Viewer;
+  readonly eyes: Eyes;
+  readonly details: DetailPainter;
+  readonly views: readonly ViewName[];
+  readonly things: readonly string[];
+  readonly whys: readonly string[];
+  /** The last event that the reader has seen, as an EventSource sends it. */
+  readonly lastEventId?: string;
+  readonly signal: AbortSignal;
+}
+
+/** An idle connection that says nothing for longer is cut by some proxies, and cannot be told from a dead one. */
+const HEARTBEAT_MS = 15_000;
+const RETRY_MS = 2_000;
+
+/**
+ * What one reader is told, worked out when he can take it: a reader who is slow is told less often, and all that happened meanwhile at once. Nothing is
+ * kept for him.
+ */
+export class EventStream {
+  readonly #options: StreamOptions;
+  /** What the reader knows: everything up to this revision. Nothing before the first snapshot. */
+  #told: number | undefined;
+  #beat = -1;
+  readonly #detailsTold = new Map<string, string>();
+  #saidAt = performance.now();
+  #greeted = false;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    this.#told = revisionIn(options.lastEventId, options.picture.rows.epoch);
+  }
+
+  /** To be told of nothing until there is room for it: nothing is made in advance. */
+  body(): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder();
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          const text = await this.#next();
+          if (text === undefined) controller.close();
+          else controller.enqueue(encoder.encode(text));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  async #next(): Promise<string | undefined> {
+    const { pulse, signal } = this.#options;
+    if (!this.#greeted) {
+      this.#greeted = true;
+      return `retry: ${RETRY_MS}\n\n`;
+    }
+    try {
+      while (!signal.aborted) {
+        pulse.freshen();
+        this.#beat = pulse.beats;
+        const event = await this.#event();
+        const now = performance.now();
+        const quiet = now - this.#saidAt >= HEARTBEAT_MS;
+        if (event !== undefined || quiet) this.#saidAt = now;
+        if (event !== undefined) return event;
+        if (quiet) return ": still here\n\n";
+        await pulse.next(this.#beat, this.#saidAt + HEARTBEAT_MS - now, signal);
+      }
+    } catch (error) {
+      // The reader comes back and is told why; whatever else went wrong is not worth his connection either.
+      if (!(error instanceof LoginError) && !signal.aborted) throw error;
+    }
+    return undefined;
+  }
+
+  async #event(): Promise<string | undefined> {
+    const { picture, viewer, eyes, views, signal } = this.#options;
+    const { rows } = picture;
+    const asked = function* () {
+      for (const view of views) yield* eyes.asks(rows.of(view));
+    };
+    if (await viewer.learn(asked(), signal)) this.#told = undefined;
+    const details = await this.#detailsNow();
+    const { revision } = rows;
+    const snapshot = this.#told === undefined || !rows.knows(this.#told);
+    const from = this.#told ?? 0;
+    const parts = views.flatMap((view) => {
+      const text = snapshot ? rows.snapshot(view, eyes.glass) : rows.since(from, view, eyes.glass);
+      return text === undefined ? [] : [`${JSON.stringify(view)}:${text}`];
+    });
+    this.#told = revision;
+    const changed = [...details].filter(([name, text]) => snapshot || this.#detailsTold.get(name) !== text);
+    for (const [name, text] of changed) this.#detailsTold.set(name, text);
+    if (!snapshot && parts.length === 0 && changed.length === 0) return undefined;
+    if (snapshot) pageSnapshots.inc();
+    const data = `{"views":{${parts.join(",")}}${section("things", changed)}${section("whys", changed)}}`;
+    return `event: ${snapshot ? "snapshot" : "change"}\nid: ${rows.epoch}-${revision}\ndata: ${data}\n\n`;
+  }
+
+  async #detailsNow(): Promise<Map<string, string>> {
+    const { details, viewer, eyes, things, whys, signal } = this.#options;
+    const texts = new Map<string, string>();
+    for (const id of things) texts.set(`things ${id}`, JSON.stringify(await details.thing(id, viewer, eyes, signal)));
+    for (const id of whys) texts.set(`whys ${id}`, JSON.stringify(await details.why(id, viewer, eyes, signal)));
+    return texts;
+  }
+}
+
+function section(name: "things" | "whys", changed: readonly (readonly [string, string])[]): string {
+  const own = changed.filter(([key]) => key.startsWith(`${name} `));
+  if (own.length === 0) return "";
+  return `,"${name}":{${own.map(([key, text]) => `${JSON.stringify(key.slice(name.length + 1))}:${text}`).join(",")}}`;
+}
+
+/** What of a picture someone has seen; nothing where it was another one. */
+function revisionIn(eventId: string | undefined, epoch: string): number | undefined {
+  const [, of, revision] = /^([0-9a-f]+)-(\d{1,15})$/.exec(eventId ?? "") ?? [];
+  return of === epoch ? Number(revision) : undefined;
+}
