@@ -1,17 +1,19 @@
-import type { Kind } from "../../../api/kind.ts";
+import type { Kind, ObjectMeta } from "../../../api/kind.ts";
 import { ConnectivityMesh } from "../../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../../api/connectivity/pod-network-connectivity-check.ts";
+import { nodeAnnotation } from "../../../kube/members/agent-lease.ts";
 import { NAMESPACE } from "../api.ts";
 import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
 import { applied, type Made } from "./resources.ts";
 
-function made(kind: Kind, name: string, spec: object, labels: Record<string, string> = {}): Made {
-  return { kind, object: { metadata: { name, namespace: NAMESPACE, labels }, spec } };
+function made(kind: Kind, name: string, spec: object, marks: Pick<ObjectMeta, "labels" | "annotations"> = {}): Made {
+  return { kind, object: { metadata: { name, namespace: NAMESPACE, ...marks }, spec } };
 }
 
 /** A check that node3 makes. */
 function check(about: string, name: string, targetEndpoint: string): Fault {
-  const one = made(PodNetworkConnectivityCheck, name, { sourcePod: "node3", targetEndpoint }, { "plumbline.dev/node": "node3" });
+  const of = { [nodeAnnotation]: "node3" };
+  const one = made(PodNetworkConnectivityCheck, name, { sourcePod: "node3", targetEndpoint }, { labels: of, annotations: of });
   return applied(about, "connectivity", [one], {
     says: new RegExp(`^PodNetworkConnectivityCheck ${NAMESPACE}/${name}: Reachable=(False|Unknown)`),
     untrue: new RegExp(`^PodNetworkConnectivityCheck ${NAMESPACE}/${name}: Reachable=True`),

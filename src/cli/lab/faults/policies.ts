@@ -101,14 +101,33 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     ],
     inError("policy-peer-away", `FailoverPolicy/${NAMESPACE}/policy-peer-away|Site/[^ ]*`, "peer unreachable"),
   ),
-  "policy-pod-stays": applied(
+  "policy-pod-stays": podStays(),
+};
+
+/** The pod is held by a finalizer, as one on a node that nobody hears of is held by its kubelet. */
+function podStays(): Fault {
+  const pod = { name: "stays-1", namespace: NAMESPACE };
+  const held = { metadata: { ...pod, labels: { app: "stays" }, finalizers: ["drill.plumbline.dev/stays"] } };
+  const spec = { nodeName: "node3", terminationGracePeriodSeconds: 0, containers: [{ name: "stays", image: "stays" }] };
+  const fault = applied(
     "someone makes a site the secondary one, and a pod does not end",
     "failover",
     [
       deployment("stays", 1),
-      made(Pod, "stays-1", { spec: { nodeName: "node3", containers: [{ name: "stays", image: "stays" }] } }, { app: "stays" }),
+      { kind: Pod, object: { ...held, spec } },
       policy("policy-pod-stays", { desiredState: "secondary", ...managed("Deployment", "stays") }),
     ],
-    inError("policy-pod-stays", `FailoverPolicy/${NAMESPACE}/policy-pod-stays|Pod/${NAMESPACE}/stays-1`, "Complete=False"),
-  ),
-};
+    inError("policy-pod-stays", `Pod/${NAMESPACE}/stays-1`, "Complete=False"),
+  );
+  return {
+    ...fault,
+    break: async (ground) => {
+      await fault.break(ground);
+      await ground.client.resource(Pod).delete(pod, { signal: ground.signal });
+    },
+    mend: async (ground) => {
+      await ground.client.resource(Pod).patch(pod, { metadata: { finalizers: null } }, { signal: ground.signal });
+      await fault.mend?.(ground);
+    },
+  };
+}
