@@ -50,6 +50,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   router: { about: "The router of this machine.", load: () => import("./router.ts") },
   loadbalancer: { about: "The load balancer of this machine.", load: () => import("./loadbalancer.ts") },
   frr: { about: "The FRR of this machine, where it is not the agent that runs it.", load: () => import("./frr.ts") },
+  doctor: { about: "Check whether an agent can run on this node, before it is installed.", load: () => import("./doctor.ts") },
   bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
   migrate: { about: "Move over from MetalLB and OpenPERouter: what differs, and the definitions.", load: () => import("./migrate.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
