@@ -8,6 +8,7 @@ import { edges as connectivity } from "../connectivity/explain.ts";
 import { edges as failover } from "../failover/explain.ts";
 import { edges as loadbalancer } from "../loadbalancer/explain.ts";
 import { edges as router } from "../router/explain.ts";
+import { nodeReady } from "./node-ready.ts";
 
 /** Where configuration counts. */
 export interface Places {
@@ -20,5 +21,5 @@ export const EXPLAINED_KINDS: readonly Kind[] = [...CUSTOM_KINDS, Node, Service,
 
 /** All that the domains have to say. */
 export function explainersOf(places: Places): readonly Explainer[] {
-  return [...router(places), ...loadbalancer(places), ...connectivity(), ...failover()];
+  return [nodeReady, ...router(places), ...loadbalancer(places), ...connectivity(), ...failover()];
 }

@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { fitting } from "../../test/api/generate.ts";
+import { EndpointSlice } from "../api/core/endpoint-slice.ts";
+import { Node } from "../api/core/node.ts";
+import { Service } from "../api/core/service.ts";
+import { admit } from "../api/admission/admit.ts";
+import type { CustomKind } from "../api/define-kind.ts";
+import type { Condition, Kind, KubeObject } from "../api/kind.ts";
+import { CUSTOM_KINDS } from "../api/kinds.ts";
+import { sightOf } from "../api/specimen-sight.ts";
+import { HEALTHS } from "../api/standing.ts";
+import { CauseGraph } from "./cause-graph.ts";
+import { explainersOf } from "./explainers.ts";
+
+const PLACES = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
+const NAMES = ["a", "b", "n1"];
+const NAMESPACES = [PLACES.routerNamespace, PLACES.metallbNamespace, "shop"];
+const REASONS = [
+  "AgentSilent",
+  "FRRUnavailable",
+  "RouterUnavailable",
+  "ConfigurationInvalid",
+  "NotConfigured",
+  "AddressInUse",
+  "Refused",
+  "Probing",
+  "noIPAllocated",
+  "noMatchingAdvertisement",
+  "noPeers",
+  "notOwner",
+  "ipNotAllowed",
+  "noEndpoints",
+  "Stale",
+  "InvalidTarget",
+  "ConnectError",
+  "DNSError",
+  "Incomplete",
+  "NotFound",
+  "Invalid",
+];
+const MESSAGES = [
+  "",
+  "The agent on node n1 has been silent since 2026-01-01T00:00:00Z; what else stands here is what it last reported",
+  "Nothing has been heard of the source n1 since 2026-01-01T00:00:00Z; what else",
+  "No address: no available IPs: pool a: all 4 IPv4 addresses are in use; pool b: its configuration is invalid; and 3 more",
+  "No BGPAdvertisement and no L2Advertisement that is in effect covers pool a",
+  "02:00:00:00:00:01 on lan0 answers for 10.0.0.1; the node takes the address when that stops",
+  "spec.mode: it is neither; Deployment shop/a: Deployment does not exist",
+];
+const TYPES = [
+  "Ready",
+  "Degraded",
+  "Valid",
+  "Reported",
+  "Announced",
+  "Reachable",
+  "Complete",
+  "InProgress",
+  "Error",
+  "metallb.io/Announced",
+];
+
+const condition: fc.Arbitrary<Condition> = fc.record({
+  type: fc.constantFrom(...TYPES),
+  status: fc.constantFrom("True", "False", "Unknown"),
+  reason: fc.constantFrom(...REASONS),
+  message: fc.oneof(fc.constantFrom(...MESSAGES), fc.string({ maxLength: 20 })),
+  lastTransitionTime: fc.constant("2026-01-02T00:00:00Z"),
+});
+
+const metadata = fc.record({
+  name: fc.constantFrom(...NAMES),
+  namespace: fc.constantFrom(...NAMESPACES),
+  annotations: fc.constantFrom<Record<string, string>>(
+    {},
+    { "plumbline.dev/node": "n1" },
+    { "plumbline.dev/mesh": "a", "plumbline.dev/target": "service/shop/a" },
+  ),
+});
+
+/** Any object of the kind that a server could hold, with conditions such as we write. */
+function objects(kind: CustomKind): fc.Arbitrary<[Kind, KubeObject]> {
+  return fc.tuple(fitting(kind.schema), metadata, fc.array(condition, { maxLength: 3 })).map(([parts, meta, conditions]) => {
+    const written = { ...(parts as { status?: object }), metadata: meta };
+    const { object } = admit(kind, written);
+    const status = { ...written.status, ...("conditions" in (written.status ?? {}) && { conditions }) };
+    return [kind, { ...(object as KubeObject), ...(written.status && { status }) }];
+  });
+}
+
+const service: fc.Arbitrary<[Kind, KubeObject]> = fc
+  .record({
+    metadata,
+    spec: fc.record(
+      {
+        type: fc.constantFrom("LoadBalancer", "ClusterIP"),
+        clusterIP: fc.constantFrom("10.0.0.1", "None", "fd00::1"),
+        loadBalancerIP: fc.constantFrom("", "10.0.0.9", "nonsense"),
+      },
+      { requiredKeys: ["type"] },
+    ),
+    status: fc.record(
+      {
+        loadBalancer: fc.constantFrom({}, { ingress: [{ ip: "10.0.0.1" }] }, { ingress: [{ hostname: "x" }] }),
+        conditions: fc.array(condition, { maxLength: 3 }),
+      },
+      { requiredKeys: [] },
+    ),
+  })
+  .map((object) => [Service, object]);
+
+const others: fc.Arbitrary<[Kind, KubeObject]> = fc.constantFrom(
+  [Node, { metadata: { name: "n1" }, spec: {} }],
+  [
+    EndpointSlice,
+    { metadata: { name: "a", namespace: "shop", labels: { "kubernetes.io/service-name": "a" } }, addressType: "IPv4", endpoints: null },
+  ],
+);
+
+const cluster = fc.array(fc.oneof(...CUSTOM_KINDS.map(objects), service, others), { maxLength: 25 });
+
+test("no object that a server could hold is too strange for the explainers, and what they say is whole", () => {
+  const explainers = explainersOf(PLACES);
+  fc.assert(
+    fc.property(cluster, (seen) => {
+      const sight = sightOf(...seen.map(([kind, object]) => [kind, object] as const));
+      for (const [kind, object] of seen) {
+        for (const one of explainers.filter((speaker) => speaker.kind.kind === kind.kind)) {
+          for (const { thing, health, since, message } of one.explain(object, sight)) {
+            expect(HEALTHS).toContain(health);
+            expect(thing.name).not.toBe("");
+            expect(message ?? "").not.toContain("undefined");
+            if (since !== undefined) expect(Date.parse(since)).not.toBeNaN();
+          }
+        }
+      }
+    }),
+    { seed: 9, numRuns: 150 },
+  );
+});
+
+test("whatever is not well has a cause", () => {
+  fc.assert(
+    fc.property(cluster, (seen) => {
+      const graph = new CauseGraph(explainersOf(PLACES));
+      for (const [kind, object] of seen) graph.put(kind, object);
+      const explained = new Set(graph.causes().flatMap(({ id, symptoms }) => [id, ...symptoms.map((symptom) => symptom.id)]));
+      for (const { id, health } of graph.verdicts()) expect(explained.has(id), id).toBe(health !== "Healthy");
+    }),
+    { seed: 9, numRuns: 100 },
+  );
+});
