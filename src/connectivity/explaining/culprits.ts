@@ -44,6 +44,7 @@ interface Named {
 }
 
 const OUTAGES = "plumbline outages --since 1h";
+const ADDRESS = "see what stands between the nodes and the address of the Service: the rules of kube-proxy, routes, a firewall";
 const CONNECTIVITY = "plumbline connectivity";
 
 /** undefined: only one check is concerned, and it speaks for itself. */
@@ -55,7 +56,7 @@ function thingOf({ scope, names: [name = "", other = ""], way }: Cause, { source
     target: () => target(name, by),
     host: () => target(name, by),
     port: () => target(`port/${name}`, by),
-    address: () => target(`service/${name}`, by),
+    address: () => ({ ...target(`service/${name}`, by), remedy: { text: ADDRESS, command: OUTAGES } }),
     endpoints: () => target(`service/${name}`, by),
     service: () => target(`service/${name}`, by),
     "to-node": () => target(`node/${name}`, by),

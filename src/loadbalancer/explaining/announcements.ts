@@ -12,7 +12,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
     const { metadata, status = {} } = report;
     const node = nodeOfReport(report) ?? status.node;
     const { service, bgpPeers = [], conditions } = status;
-    if (node === undefined || service === undefined || metadata.deletionTimestamp !== undefined) return;
+    if (!node || !service || metadata.deletionTimestamp !== undefined) return;
     yield* agentSilence(node, conditions);
     const peers = bgpPeers.map((name): Need => ({
       thing: { kind: "BGPPeer", namespace: metallbNamespace, name, node },
@@ -27,9 +27,9 @@ export function announcements(metallbNamespace: string): Explainer[] {
   const overL2 = explainer(ServiceL2Status, function* (report): Iterable<Standing> {
     const { metadata, status = {} } = report;
     const node = nodeOfReport(report) ?? status.node;
-    if (node === undefined || metadata.deletionTimestamp !== undefined) return;
+    if (!node || metadata.deletionTimestamp !== undefined) return;
     yield* agentSilence(node, status.conditions);
-    const service = on(node, objectOf("Service", { ...metadata, name: status.service ?? metadata.name }));
+    const service = on(node, objectOf("Service", { ...metadata, name: status.service || metadata.name }));
     const announced = conditionOf(status.conditions, "Announced");
     const strangers = announced?.reason === "AddressInUse" ? strangersIn(announced) : [];
     yield* strangers;

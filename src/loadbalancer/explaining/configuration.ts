@@ -56,7 +56,7 @@ interface Finding {
 function* failed(object: Thing, failures: readonly [Failed, ...Failed[]], finding: Finding): Iterable<Standing> {
   const { status, node, valid, sight } = finding;
   const state = status.resources?.find(({ kind, name }) => kind === object.kind && name === object.name)?.state;
-  const missing = failures.flatMap((failure) => lackOf(object, failure, sight));
+  const missing = failures.flatMap((failure) => lackOf(object, failure, sight, valid?.lastTransitionTime));
   const [first] = failures.toSorted((one, other) => Number(missingFor(one, missing)) - Number(missingFor(other, missing)));
   const { reason, field } = first ?? failures[0];
   const texts = failures.map(({ message }) => message.replaceAll("\n", ": "));
@@ -96,7 +96,7 @@ function missingFor(failure: Failed, missing: readonly Missing[]): boolean {
 }
 
 /** The other object that the failure is about, and what is wrong with it. */
-function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: Sight): Missing[] {
+function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: Sight, since: string | undefined): Missing[] {
   const { field = "", reason, message } = failure;
   const isMissing = reason === "DependencyFailed";
   const lack = (what: Thing, text: string, word: Partial<Word> = {}): Missing[] => [
@@ -106,6 +106,7 @@ function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: S
         health: "Down",
         reason: isMissing ? "NotFound" : "Unusable",
         message: message.replaceAll("\n", ": "),
+        ...(since !== undefined && { since }),
         ownFault: true,
         remedy: { text, change: { thing: what } },
         ...word,
@@ -115,7 +116,8 @@ function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: S
   if (kind === "BGPPeer" && field === "spec.passwordSecret.name") {
     const secret = sight.get(BGPPeer, `${namespace}/${name}`)?.spec.passwordSecret?.name ?? "";
     const text = `${isMissing ? "create it" : "create it anew"} with type kubernetes.io/basic-auth and the key password, or change spec.passwordSecret of BGPPeer ${name}`;
-    return secret === "" ? [] : lack({ kind: "Secret", namespace, name: secret }, text);
+    const missing = { message: `BGPPeer ${name} takes its password from Secret ${secret}, which does not exist` };
+    return secret === "" ? [] : lack({ kind: "Secret", namespace, name: secret }, text, isMissing ? missing : {});
   }
   if (kind === "BGPPeer" && field === "spec.bfdProfile" && isMissing) {
     const profile = sight.get(BGPPeer, `${namespace}/${name}`)?.spec.bfdProfile ?? "";
@@ -123,7 +125,8 @@ function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: S
     if (profile === "") return [];
     // One that is there and not valid is told of by itself.
     if (sight.get(BFDProfile, `${namespace}/${profile}`)) return [{ failure, lacks: standing(thing, HEALTHY) }];
-    return lack(thing, `create it, or change spec.bfdProfile of BGPPeer ${name}`);
+    const missing = { message: `BGPPeer ${name} names BFDProfile ${profile}, which does not exist` };
+    return lack(thing, `create it, or change spec.bfdProfile of BGPPeer ${name}`, missing);
   }
   const nth = kind === "BGPAdvertisement" && isMissing ? /^spec\.communities\[(\d+)\]$/.exec(field)?.[1] : undefined;
   const alias = nth === undefined ? undefined : sight.get(BGPAdvertisement, `${namespace}/${name}`)?.spec.communities?.[Number(nth)];
@@ -131,7 +134,7 @@ function lackOf({ namespace = "", name, kind }: Thing, failure: Failed, sight: S
   return lack(
     { kind: "Community", namespace, name: alias },
     `create a Community that says what ${alias} stands for, or change ${field} of BGPAdvertisement ${name}`,
-    { message: `No Community says what ${alias} stands for` },
+    { message: `BGPAdvertisement ${name} names the community ${alias}, and no Community says what that stands for` },
   );
 }
 

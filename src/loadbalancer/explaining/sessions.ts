@@ -13,10 +13,10 @@ export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
   const { metadata, status = {} } = report;
   const node = nodeOf(report);
   const { peer, conditions } = status;
-  if (node === undefined || peer === undefined || metadata.deletionTimestamp !== undefined) return;
+  if (!node || !peer || metadata.deletionTimestamp !== undefined) return;
   const object = objectOf("BGPPeer", { ...metadata, name: peer });
   const session = on(node, object);
-  const word = wordOf(status);
+  const word = wordOf(status, node, metadata.creationTimestamp);
   const reported = conditionOf(conditions, "Reported");
 
   yield* agentSilence(node, conditions);
@@ -47,20 +47,22 @@ function isDown({ bgpStatus = "Unknown", conditions }: Status): boolean {
   return conditionOf(conditions, "Reported")?.status !== "Unknown" && bgpStatus !== "Unknown" && bgpStatus !== "Established";
 }
 
-function wordOf(status: Status): Word {
+function wordOf(status: Status, node: string, created: string | undefined): Word {
   const { bgpStatus = "Unknown", bfdStatus = "N/A", address = "", conditions } = status;
   const reported = conditionOf(conditions, "Reported");
   if (reported?.status === "False" || reported?.status === "Unknown") {
     const { reason, message, lastTransitionTime: since } = reported;
     return { health: reason === "NotConfigured" ? "Down" : "Unknown", reason, message, since };
   }
-  const since = status.since === undefined ? {} : { since: status.since };
+  // One that was never up is down since it was first told of.
+  const moment = status.since ?? created;
+  const since = moment === undefined ? {} : { since: moment };
   const who = `${status.peer}${address === "" ? "" : ` at ${address}`}`;
   if (isDown(status)) {
     return {
       health: "Down",
       reason: `Session${bgpStatus}`,
-      message: `The session of ${status.node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
+      message: `The session of ${node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
       ...since,
       remedy: peerRemedy(status),
     };
@@ -70,7 +72,7 @@ function wordOf(status: Status): Word {
   return {
     health: "Degraded",
     reason: "BFDDown",
-    message: `The session of ${status.node} with ${who} is up, and its BFD is ${bfdStatus}`,
+    message: `The session of ${node} with ${who} is up, and its BFD is ${bfdStatus}`,
     ...since,
   };
 }
@@ -96,7 +98,7 @@ function downEverywhere({ metadata: { namespace = "" }, status = {} }: BGPSessio
   const { peer = "", address = "" } = status;
   const all = sight.by(byPeer, `${namespace}/${peer}`);
   if (all.length < 2 || !all.every((one) => isDown(one.status ?? {}))) return undefined;
-  const since = all.flatMap((one) => one.status?.since ?? []).toSorted()[0];
+  const since = all.flatMap((one) => one.status?.since ?? one.metadata.creationTimestamp ?? []).toSorted()[0];
   return {
     health: "Down",
     reason: "NoSession",
