@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { KUBERNETES_VERSION } from "../../lab/kube/binary.ts";
-import { program } from "../../src/cli/program.ts";
 import { CHART, containersOf, helm, rendered, settings, template, VARIATIONS } from "../support/chart.ts";
+import { understood } from "../support/understood.ts";
 
 describe.each(VARIATIONS)("the chart %s", (_how, values) => {
   const objects = rendered(values);
@@ -44,20 +43,6 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
     );
   });
 });
-
-/** Parses a command line as `plumbline` would, and does nothing. */
-async function understood(args: readonly string[]): Promise<boolean> {
-  const whole = await program((name) => name === args[0]);
-  let asked = false;
-  const answer = (command: Command): void => {
-    command.configureOutput({ writeErr: () => undefined });
-    if (command.commands.length === 0) command.action(() => void (asked = true));
-    command.commands.forEach(answer);
-  };
-  whole.commands.filter((command) => command.name() === args[0]).forEach(answer);
-  await whole.parseAsync([...args], { from: "user" });
-  return asked;
-}
 
 test("a flag that our programs do not know is noticed", async () => {
   await expect(understood(["agent", "--no-such-flag"])).rejects.toThrow("unknown option '--no-such-flag'");
@@ -105,6 +90,13 @@ test("identities of parts that are off are not bound", async () => {
   const names = (await rendered({ "router.enabled": false })).map(({ metadata }) => metadata.name);
   expect(names).toContain("plumbline-loadbalancer-agent");
   expect(names).not.toContain("plumbline-router-agent");
+});
+
+test("what Prometheus reads of a policy keeps the policy's namespace, and every sample says of which node it is", async () => {
+  const objects = await rendered({ "monitoring.serviceMonitor": "on" });
+  const monitor = objects.find(({ kind }) => kind === "ServiceMonitor") as unknown as { spec: { endpoints: object[] } };
+  const relabelings = [{ sourceLabels: ["__meta_kubernetes_pod_node_name"], targetLabel: "node" }];
+  expect(monitor.spec.endpoints).toEqual([{ port: "metrics", honorLabels: true, relabelings }]);
 });
 
 test("the chart is of the version of the program", async () => {

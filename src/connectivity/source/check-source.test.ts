@@ -4,6 +4,7 @@ import { checksUnreachable } from "../metrics.ts";
 import { MINUTE, pass, TARGET, useSourceStage } from "./source-stage.ts";
 
 const stage = useSourceStage();
+const unreachable = async () => (await checksUnreachable.get()).values[0]?.value ?? 0;
 
 test("a check is tried every minute, and only by its own source", async () => {
   const [mine, theirs] = [stage().add("mine"), stage().add("theirs", "10.0.0.9:80", { sourcePod: "p2" })];
@@ -41,7 +42,6 @@ test("an outage is written when it begins and when it ends, with the times at wh
 });
 
 test("those that are not reached are counted until they are reached or gone", async () => {
-  const unreachable = async () => (await checksUnreachable.get()).values[0]?.value ?? 0;
   const before = await unreachable();
   const key = stage().add("c");
   stage().broken.set(TARGET, "No route to host");

@@ -140,24 +140,24 @@ function start(options: Partial<JanitorOptions> = {}): void {
   running = janitor({ ...cluster.options(), ...options }).run(stopping.signal);
 }
 
+const silentAgents = async () => (await agentsSilent.get()).values[0]?.value;
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 
 test("the silent are counted until they speak again or are gone, and by the leader alone", async () => {
-  const count = async () => (await agentsSilent.get()).values[0]?.value;
   start();
   await seconds(1);
-  expect(await count()).toBe(1);
+  expect(await silentAgents()).toBe(1);
   cluster.silent = false;
   cluster.repaired();
   await seconds(1);
-  expect(await count()).toBe(0);
+  expect(await silentAgents()).toBe(0);
   cluster.silent = true;
   cluster.repaired();
   await seconds(1);
-  expect(await count()).toBe(1);
+  expect(await silentAgents()).toBe(1);
   cluster.nodeDeleted();
   await seconds(1);
-  expect(await count()).toBe(0);
+  expect(await silentAgents()).toBe(0);
 });
 
 test("the nodes that are reported about are those of every object of every kind", () => {
