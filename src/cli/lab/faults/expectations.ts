@@ -5,7 +5,7 @@ import { type Expectation, WITHIN_MS } from "./fault.ts";
 export function silentNode(node: NodeName): Expectation {
   const statuses = `RouterNodeConfigurationStatus [^ ]+/${node}|BGPSessionStatus [^ ]+@${node}|ConfigurationState [^ ]+/speaker-${node}`;
   return {
-    says: new RegExp(`^RouterNodeConfigurationStatus [^ ]+/${node}: Ready=Unknown AgentSilent`),
+    says: new RegExp(`^(${statuses}): (Ready|Valid|Reported)=Unknown`),
     untrue: new RegExp(`^(${statuses}): (Ready=True|Degraded=False|SessionsEstablished=True|session Established|Valid=True|Reported=True)`),
     cause: new RegExp(`^Agent/${node} AgentSilent`),
     withinMs: WITHIN_MS.silence,

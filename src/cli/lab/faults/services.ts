@@ -13,6 +13,9 @@ const THIEF = "vip-thief";
 /** More than the pool of the client's segment has addresses. */
 const CROWD = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"];
 const NAMESPACE = "default";
+/** Where a node keeps the routes to other nodes' pods, which go with the link. */
+const ROUTES = "/run/plumbline-lab-routes";
+const SWITCH_ON = `ip link set eth0 up; while read -r route; do ip route replace $route dev eth0; done <${ROUTES}; rm -f ${SWITCHED_OFF}`;
 
 /** What `lab break` knows of the load balancer. */
 export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
@@ -21,8 +24,7 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
     domain: "cluster",
     break: loseNode,
     mend: async ({ node, host }) => {
-      await host(node).do(["rm", "-f", SWITCHED_OFF]);
-      await host(node).ip(["link set eth0 up"]);
+      await host(node).do(["sh", "-c", SWITCH_ON]);
       await host("tor").ip([`link set ${node} up`, `link set ${accessPort(node)} up`]);
     },
     expect: (node) => ({ ...silentNode(node), interrupts: flowsThrough(node) }),
@@ -113,6 +115,7 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
   await host("tor").ip([`link set ${node} down`, `link set ${accessPort(node)} down`]);
   const script = [
     `touch ${SWITCHED_OFF}`,
+    `ip -4 route show dev eth0 | grep via >${ROUTES}`,
     "ip link set eth0 down",
     `pkill -KILL -f '${AGENT_PROCESS}'`,
     'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
