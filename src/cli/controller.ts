@@ -9,6 +9,7 @@ import { createLog } from "../kube/log.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
 import { type LogLevel, oneOf, withLogLevel } from "./log-level.ts";
+import { clusterPageOption, type PageAddress } from "./page/page-address.ts";
 import { addWebhooks } from "./webhooks.ts";
 
 interface ControllerOptions extends ClusterOptions {
@@ -22,6 +23,7 @@ interface ControllerOptions extends ClusterOptions {
   healthAddress: string;
   webhookMode: WebhookMode;
   webhookAddress: { host?: string; port: number };
+  pageAddress?: PageAddress;
   identity: string;
   logLevel: LogLevel;
 }
@@ -55,6 +57,7 @@ export function configure(command: Command): void {
         .argParser(address)
         .default(address(":9443"), ":9443"),
     )
+    .addOption(clusterPageOption())
     .option("--identity <name>", "who holds the Lease, for people to read", process.env["POD_NAME"] ?? hostname())
     .addHelpText("after", "\nExample:\n  plumbline controller --kubeconfig admin.kubeconfig --health-address 127.0.0.1:8080\n")
     .action(run);
@@ -87,6 +90,12 @@ async function run(options: ControllerOptions): Promise<void> {
       dnsAnnotation: options.dnsAnnotation,
       settle: (signal) => leader.settle(signal),
     });
+    // Every replica serves it: it only reads, and whoever the Service picks must answer.
+    const { pageAddress: address, routerNamespace, metallbNamespace } = options;
+    if (address) {
+      const { addClusterPage } = await import("./page/cluster-page.ts");
+      addClusterPage({ manager, client, log, namespace, places: { routerNamespace, metallbNamespace }, address });
+    }
   }
   await manager.run(new AbortController().signal);
 }

@@ -16,8 +16,8 @@ export interface WebhookCertificatesOptions {
   client: KubeClient;
   /** Of the Secret by its name, in its namespace. */
   secrets: Cache<Secret>;
-  /** Of the configurations whose caBundle is ours. */
-  configurations: Cache<ValidatingWebhookConfiguration>;
+  /** Of the configurations whose caBundle is ours; none where no API server asks, but people do. */
+  configurations?: Cache<ValidatingWebhookConfiguration>;
   secret: { namespace: string; name: string };
   /** DNS names and addresses under which API servers call. */
   names: readonly string[];
@@ -42,7 +42,11 @@ export class WebhookCertificates implements Runnable {
     const start = new Bell();
     start.ring("certificates");
     this.#controller = controller("webhook-certificates", {
-      watches: [start, changesOf(secrets, () => ["certificates"]), changesOf(configurations, () => ["certificates"])],
+      watches: [
+        start,
+        changesOf(secrets, () => ["certificates"]),
+        ...(configurations ? [changesOf(configurations, () => ["certificates"])] : []),
+      ],
       reconcile: (_key, { signal }) => this.#reconcile(signal).catch(yieldToOthers),
       log,
     });
@@ -84,7 +88,7 @@ export class WebhookCertificates implements Runnable {
   async #trust(credentials: Credentials, signal: AbortSignal): Promise<void> {
     const { client, configurations } = this.#options;
     const caBundle = Buffer.from(bundleOf(credentials)).toString("base64");
-    for (const { metadata, webhooks = [] } of configurations.list()) {
+    for (const { metadata, webhooks = [] } of configurations?.list() ?? []) {
       const trusting = webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }));
       if (isDeepStrictEqual(trusting, webhooks)) continue;
       const { name, resourceVersion = "" } = metadata;
@@ -95,7 +99,7 @@ export class WebhookCertificates implements Runnable {
   #serve(serving: Identity): void {
     if (isDeepStrictEqual(serving, this.#serving)) return;
     this.#serving = serving;
-    webhookCertificateExpiry.set(new X509Certificate(serving.certificate).validToDate.getTime() / 1000);
+    if (this.#options.configurations) webhookCertificateExpiry.set(new X509Certificate(serving.certificate).validToDate.getTime() / 1000);
     for (const listener of this.#listeners) listener(serving);
   }
 }

@@ -33,6 +33,8 @@ export class EventStream {
   readonly #options: StreamOptions;
   /** What the reader knows: everything up to this revision. Nothing before the first snapshot. */
   #told: number | undefined;
+  /** What the reader was known to be allowed to see. */
+  #sees: number;
   #beat = -1;
   readonly #detailsTold = new Map<string, string>();
   #saidAt = performance.now();
@@ -40,6 +42,7 @@ export class EventStream {
 
   constructor(options: StreamOptions) {
     this.#options = options;
+    this.#sees = options.viewer.version;
     this.#told = revisionIn(options.lastEventId, options.picture.rows.epoch);
   }
 
@@ -89,7 +92,9 @@ export class EventStream {
     const asked = function* () {
       for (const view of views) yield* eyes.asks(rows.of(view));
     };
-    if (await viewer.learn(asked(), signal)) this.#told = undefined;
+    await viewer.learn(asked(), signal);
+    if (viewer.version !== this.#sees) this.#told = undefined;
+    this.#sees = viewer.version;
     const details = await this.#detailsNow();
     const { revision } = rows;
     const snapshot = this.#told === undefined || !rows.knows(this.#told);

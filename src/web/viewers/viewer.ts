@@ -7,8 +7,10 @@ export interface Viewer {
   readonly login: boolean;
   /** He may see everything: nothing is asked for him. */
   readonly seesAll: boolean;
-  /** Finds out what he may list of these, where that is not known or was found out long ago. Returns whether he may now see more or less than before; throws a LoginError when he may no longer look at all. */
-  learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<boolean>;
+  /** Finds out what he may list of these, where that is not known or was found out long ago. Throws a LoginError when he may no longer look at all. */
+  learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void>;
+  /** Another number whenever it turns out that he may see more or less than before. */
+  readonly version: number;
   /** As it was found out; no for what was not. */
   may(ref: Ref): boolean;
 }
@@ -18,6 +20,7 @@ export const anyone: Viewer = {
   user: "this machine",
   login: false,
   seesAll: true,
-  learn: () => Promise.resolve(false),
+  learn: () => Promise.resolve(),
+  version: 0,
   may: () => true,
 };
