@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { hostname } from "node:os";
 import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -11,7 +10,7 @@ import { gatherObjects, type GatheredObjects } from "./bundling/gather-objects.t
 import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "./bundling/manifest.ts";
 import { type Content, masked } from "./bundling/mask.ts";
 import { gatherNode, type NodePlaces } from "./bundling/node-state.ts";
-import type { RunOnNode } from "./bundling/one-script.ts";
+import { runHere, type RunOnNode } from "./bundling/one-script.ts";
 import { packTar } from "./bundling/tar.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";
@@ -160,21 +159,6 @@ async function reachableNodes(
   }
   const why = "FRR and the kernel of a node are looked at on the node: plumbline bundle --node-state";
   return { nodes: [], missing: [{ what: "nodes", why }] };
-}
-
-const DEADLINE_MS = 300_000;
-const MOST_OUTPUT = 256 * 1024 * 1024;
-
-function runHere(
-  [program = "", ...args]: readonly string[],
-  signal: AbortSignal,
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(program, args, { signal, timeout: DEADLINE_MS, maxBuffer: MOST_OUTPUT }, (error, stdout, stderr) => {
-      const code = error ? (typeof error.code === "number" ? error.code : -1) : 0;
-      resolve({ code, stdout, stderr: stderr || (error?.message ?? "") });
-    });
-  });
 }
 
 type Head = Pick<BundleManifest, "version" | "time" | "server">;

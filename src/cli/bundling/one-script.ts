@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 
 /** Runs a command on a node, whatever its exit code. */
@@ -33,4 +34,20 @@ export async function runAll(run: RunOnNode, commands: readonly (readonly string
 
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+const DEADLINE_MS = 300_000;
+const MOST_OUTPUT = 256 * 1024 * 1024;
+
+/** On this machine; a program that is not there ended with 127, as a shell has it. */
+export function runHere(
+  [program = "", ...args]: readonly string[],
+  signal: AbortSignal,
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(program, args, { signal, timeout: DEADLINE_MS, maxBuffer: MOST_OUTPUT }, (error, stdout, stderr) => {
+      const code = error ? (typeof error.code === "number" ? error.code : error.code === "ENOENT" ? 127 : -1) : 0;
+      resolve({ code, stdout, stderr: stderr || (error?.message ?? "") });
+    });
+  });
 }

@@ -1,0 +1,63 @@
+import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
+import { fail, type Finding, ok, warn } from "./finding.ts";
+
+export interface PortsInUse {
+  /** `/livez`, `/readyz` and `/metrics` of the agent. */
+  readonly health: number;
+  /** By which agents tell each other that they live. */
+  readonly heartbeat: number;
+  /** MetalLB's speakers find each other there. */
+  readonly memberlist: number;
+}
+
+export const PORTS: PortsInUse = { health: 8081, heartbeat: 7947, memberlist: 7946 };
+
+/** Takes each for a moment. Those of an agent that already runs here are its own. */
+export async function freePorts({ health, heartbeat, memberlist }: PortsInUse, isOurs: () => Promise<boolean>): Promise<Finding[]> {
+  const [healthFree, heartbeatFree, memberlistFree] = [await tcp(health), await udp(heartbeat), await tcp(memberlist)];
+  const ours = !healthFree && (await isOurs());
+  const owner = "it is held by the agent that runs here";
+  return [
+    healthFree || ours
+      ? ok(`port ${health}/tcp`, ours ? `Health and metrics of the agent: ${owner}` : "Free, for health and metrics of the agent")
+      : fail(
+          `port ${health}/tcp`,
+          "Somebody else listens there, and the agent's health and metrics would not start",
+          "end it, or choose another: --health-address, agent.healthPort in the chart",
+        ),
+    heartbeatFree || ours
+      ? ok(`port ${heartbeat}/udp`, ours ? `Heartbeats: ${owner}` : "Free, for heartbeats between agents; they must reach each other there")
+      : fail(
+          `port ${heartbeat}/udp`,
+          "Somebody else listens there, and agents would not hear each other",
+          `end it: ss -lunp 'sport = :${heartbeat}' shows who it is`,
+        ),
+    memberlistFree
+      ? ok(`port ${memberlist}/tcp`, "No MetalLB speaker runs here")
+      : warn(
+          `port ${memberlist}/tcp`,
+          "A MetalLB speaker seems to run here: two load balancers would serve the same Services",
+          "move over node by node, see docs/migrate.md; or give one of them a loadBalancerClass",
+        ),
+  ];
+}
+
+function tcp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "::", ipv6Only: false }, () => server.close(() => resolve(true)));
+  });
+}
+
+function udp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    socket.once("error", () => {
+      socket.close();
+      resolve(false);
+    });
+    socket.bind(port, () => socket.close(() => resolve(true)));
+  });
+}

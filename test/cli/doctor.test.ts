@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { type Ended, LAUNCHER } from "../support/command-line.ts";
+import { realServer } from "../support/servers.ts";
+
+let server: Awaited<ReturnType<typeof realServer>>;
+beforeAll(async () => {
+  server = await realServer("doctor");
+});
+afterAll(() => server.stop());
+
+const itemsOf = ({ stdout }: Pick<Ended, "stdout">) => (JSON.parse(stdout) as { kind: string; items: Finding[] }).items;
+const about = (findings: readonly Finding[], check: string) => findings.find((finding) => finding.check === check);
+const output = async (program: string, ...args: string[]) => (await promisify(execFile)(program, args)).stdout;
+
+/** What an attempt could leave behind. */
+async function traces(): Promise<string[]> {
+  const seen = await Promise.all([output("ip", "-o", "link"), output("nft", "list", "tables"), output("ip", "netns", "list")]);
+  return seen.flatMap((text) => text.split("\n").filter((line) => line.includes("pldoctor")));
+}
+
+test("a node is looked at, what the kernel can do is really tried, and nothing is left behind", async () => {
+  const ended = await server.plumbline("doctor", "-o", "json");
+  const findings = itemsOf(ended);
+  const vrf = await output("unshare", "--net", "ip", "link", "add", "v", "type", "vrf", "table", "9").then(
+    () => "ok",
+    () => "fail",
+  );
+  expect(about(findings, "kernel vrf")?.level).toBe(vrf);
+  expect(about(findings, "kernel vxlan")).toEqual({ check: "kernel vxlan", level: "ok", message: "VXLAN can be made" });
+  expect(about(findings, "nftables arp")?.level).toBe("ok");
+  expect(about(findings, "frr")?.message).toMatch(/^FRR \d+\.\d+\S* with .*zebra, bgpd, bfdd, staticd$/);
+  expect(about(findings, "rights")?.message).toMatch(/^This identity may do all that an agent does \(\d+ rights\)$/);
+  expect(ended.code).toBe(findings.some(({ level }) => level === "fail") ? 1 : 0);
+  expect(await traces()).toEqual([]);
+});
+
+test("an identity without rights is a no, and the rights that an agent would lack are named", async () => {
+  const { code, stdout } = await server.plumbline(
+    "doctor",
+    "--router",
+    "off",
+    "--kubeconfig",
+    await server.api.server.kubeconfig("nobody"),
+  );
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^fail +rights +With this identity an agent would lack (\d+) of \1 rights: get nodes; list nodes; /m);
+  expect(stdout).not.toContain("kernel vrf");
+  expect(stdout).toMatch(/^\d+ fine, \d+ to think about, \d+ in the way$/m);
+});
+
+test("an API server that does not answer is a no", async () => {
+  const nowhere = JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "a", cluster: { server: "http://127.0.0.1:1" } }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    users: [{ name: "a", user: {} }],
+    "current-context": "a",
+  });
+  const { writeFile } = await import("node:fs/promises");
+  const file = `${server.directory}/nowhere.kubeconfig`;
+  await writeFile(file, nowhere);
+  const ended = await server.plumbline("doctor", "--kubeconfig", file, "-o", "json");
+  expect(ended.code).toBe(1);
+  expect(about(itemsOf(ended), "api")).toMatchObject({ level: "fail", message: expect.stringContaining("127.0.0.1:1") as string });
+});
+
+test("without root it reads where it would try, and says so", async () => {
+  const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" };
+  const asNobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", LAUNCHER, "doctor", "-o", "json"];
+  const ended = await promisify(execFile)("setpriv", asNobody, { env }).catch((error: unknown) => error as Ended);
+  const findings = itemsOf(ended);
+  expect(about(findings, "permissions")?.level).toBe("warn");
+  expect(about(findings, "kernel vxlan")?.message).toContain("only root may");
+  expect(about(findings, "api")).toMatchObject({ level: "warn", message: "No API server was asked: there is no kubeconfig here" });
+});
