@@ -28,7 +28,7 @@ export interface Snapshot<V extends ViewName = ViewName> {
 /**
  * `GET /api/stream?views=overview,router&thing=ID&why=ID` (thing and why may stand there several times) is an EventSource of these two events. `snapshot`
  * comes first and replaces everything that the page holds; it comes again when the stream could not be resumed or the reader was too slow. The id of
- * every event is `<epoch>-<revision>`.
+ * each is `<epoch>-<revision>`. `beat` tells nothing but that the stream lives: every 15 seconds of silence, and first when nothing was missed.
  */
 export interface SnapshotEvent {
   readonly views: { readonly [V in ViewName]?: readonly Rows[V][] };
@@ -213,6 +213,8 @@ export interface SessionsRow extends Row<"sessions"> {
 }
 
 export interface SessionCell {
+  /** The BGPPeer as it is on this node. */
+  readonly id: string;
   /** FRR's word: Established when it is up. */
   readonly bgp: string;
   /** None without BFD. */

@@ -111,7 +111,7 @@ test("with 500 nodes and 100 services at most 200 rows are drawn, the worst on t
     for (const top of [0, 3_000, 1e6]) {
       await scroller.evaluate((element, top) => void (element.scrollTop = top), top);
       await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
-      expect(await count("[role=row], tr, li, .line"), `${hash} ${scrolled} at ${top}`).toBeLessThanOrEqual(200);
+      expect(await count("[role=row], tr, li, .line")).toBeLessThanOrEqual(200);
     }
   }
   await open("#/router");
@@ -173,18 +173,21 @@ test("everything is reached by keys", async () => {
 
 test("Tab goes through all that can be used, and one sees where it is", async () => {
   await open("#/loadbalancer");
-  const seen = new Set<string>();
+  const stops: { name: string; outlined: boolean }[] = [];
   for (let stop = 0; stop < 40; stop++) {
     await page.keyboard.press("Tab");
-    const [name, outlined] = (await page.evaluate(`(() => {
-      const at = document.activeElement;
-      const style = getComputedStyle(at);
-      return [at.getAttribute("aria-label") ?? at.id ?? at.textContent, style.outlineStyle !== "none" && style.outlineWidth !== "0px"];
-    })()`)) as [string, boolean];
-    if (name !== "" && (await page.evaluate("document.activeElement !== document.body"))) expect(outlined, name).toBe(true);
-    seen.add(name);
+    stops.push(
+      (await page.evaluate(`(() => {
+        const at = document.activeElement;
+        const style = getComputedStyle(at);
+        const name = at.getAttribute("aria-label") ?? (at.id || at.textContent);
+        return { name, outlined: at === document.body || (style.outlineStyle !== "none" && style.outlineWidth !== "0px") };
+      })()`)) as { name: string; outlined: boolean },
+    );
   }
-  expect([...seen]).toEqual(expect.arrayContaining(["Pools", "search", "Services", "Sessions, node by peer", "Help: keys"]));
+  expect(stops.filter(({ outlined }) => !outlined)).toEqual([]);
+  const names = stops.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["Pools", "search", "Services", "Sessions, node by peer", "Help: keys"]));
 });
 
 test("it is dark where the system is dark, and as one wants it where one says so", async () => {
@@ -230,7 +233,7 @@ test("what is not read yet, not live or not shown is told", async () => {
   server.tell({ views: { sight: { upsert: [sight] } } });
   await page.getByText("The cluster is being read.").waitFor();
   await page.getByText(/BGPPeer \(as of \d\d:\d\d:\d\d\)/).waitFor();
-  await page.getByText("You may not list, and so do not see: services in bank").waitFor();
+  expect(await page.getByRole("alert").textContent()).toContain("You may not list, and so do not see: services in bank");
 });
 
 test("on paper there is everything, and nothing to press", async () => {
@@ -253,6 +256,7 @@ test("who must log in is asked for a token, told why one is refused, and then se
   await page.getByLabel("Token").fill("letmein");
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByText("2 things are wrong").waitFor();
+  expect(await page.getByLabel("Token").count()).toBe(0);
 });
 
 test("everything that can be used or looked at has a name", async () => {
@@ -270,7 +274,7 @@ test("everything that can be used or looked at has a name", async () => {
       await page.evaluate(`[...document.querySelectorAll("button, a, input, [role=img], [role=grid], [role=group], [role=application], section, aside")]
       .filter((element) => !(element.getAttribute("aria-hidden") === "true" || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby") || element.labels?.length || element.textContent.trim()))
       .map((element) => element.outerHTML.slice(0, 120))`);
-    expect(nameless, hash).toEqual([]);
+    expect(nameless).toEqual([]);
     expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
   }
 });
@@ -285,6 +289,6 @@ test("where nothing is configured it says what to do first", async () => {
     ["#/connectivity", "A ConnectivityMesh makes checks"],
   ] as const) {
     await open(hash);
-    await page.getByText(words).first().waitFor();
+    await settled(async () => expect(await page.locator("main").textContent()).toContain(words));
   }
 });

@@ -130,10 +130,11 @@ function sessionsRow(key: string, scene: Scene): SessionsRow | undefined {
 function cellOf({ metadata, status = {} }: BGPSessionStatus, scene: Scene): SessionCell {
   const { bgpStatus = "Unknown", bfdStatus, node, peer, since } = status;
   const { namespace = "" } = metadata;
-  const verdict =
-    node === undefined || peer === undefined ? undefined : scene.verdict(idOf({ kind: "BGPPeer", namespace, name: peer, node }));
+  const id = idOf({ kind: "BGPPeer", namespace, name: peer ?? "", node: node ?? "" });
+  const verdict = scene.verdict(id);
   const own: Health = bgpStatus === "Established" ? "Healthy" : bgpStatus === "Unknown" ? "Unknown" : "Down";
   return {
+    id,
     bgp: bgpStatus,
     health: verdict ? worse(verdict.health, own) : own,
     ...present({ bfd: bfdStatus === "N/A" ? undefined : bfdStatus, since }),

@@ -24,6 +24,8 @@ export interface StreamOptions {
 /** An idle connection that says nothing for longer is cut by some proxies, and cannot be told from a dead one. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2_000;
+/** An event, not a comment: only an event is seen by the page, which must tell a quiet cluster from a dead connection. */
+const BEAT = "event: beat\ndata: {}\n\n";
 
 /**
  * What one reader is told, worked out when he can take it: a reader who is slow is told less often, and all that happened meanwhile at once. Nothing is
@@ -37,7 +39,8 @@ export class EventStream {
   #sees: number;
   #beat = -1;
   readonly #detailsTold = new Map<string, string>();
-  #saidAt = performance.now();
+  /** Never: also a reader who is resumed and has missed nothing is told at once that he is live. */
+  #saidAt = Number.NEGATIVE_INFINITY;
   #greeted = false;
 
   constructor(options: StreamOptions) {
@@ -76,7 +79,7 @@ export class EventStream {
         const quiet = now - this.#saidAt >= HEARTBEAT_MS;
         if (event !== undefined || quiet) this.#saidAt = now;
         if (event !== undefined) return event;
-        if (quiet) return ": still here\n\n";
+        if (quiet) return BEAT;
         await pulse.next(this.#beat, this.#saidAt + HEARTBEAT_MS - now, signal);
       }
     } catch (error) {

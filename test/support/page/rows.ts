@@ -90,6 +90,7 @@ export function sessionsRow(node: string, bad: boolean): SessionsRow {
     return [
       peer,
       {
+        id: `BGPPeer/metallb-system/${peer}@${node}`,
         bgp: down ? "Active" : "Established",
         bfd: down ? "Down" : "Up",
         health: down ? ("Down" as const) : ("Healthy" as const),

@@ -8,7 +8,7 @@ import { useWindow } from "./window.ts";
 export interface MatrixCell {
   readonly health: Health;
   /** For people, as the cell is pointed at. */
-  readonly words: string;
+  readonly words: () => string;
   readonly thing?: string;
   /** A healthy one is drawn larger the more of something it has. */
   readonly weight?: 0 | 1 | 2;
@@ -119,7 +119,7 @@ export function Matrix({ label, rows, columns, cell, open, chosen, corner }: Mat
         </div>
       </div>
       <p id={name} class="told cut" role="status">
-        {at?.words ?? "Point at a cell, or move with the arrow keys, to read what it says."}
+        {at?.words() ?? "Point at a cell, or move with the arrow keys, to read what it says."}
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, TargetedKeyboardEvent, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { go, option, refine, route } from "../route.ts";
 import { useWindow } from "./window.ts";
@@ -22,7 +22,6 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** What is chosen in the address when a row is opened. */
   readonly thingOf: (row: Row) => string;
-  readonly classOf?: (row: Row) => string;
   readonly empty: ComponentChildren;
   readonly rowHeight?: number;
   /** Where a row leads, when not to its thing within this view. */
@@ -33,8 +32,8 @@ const ROW = 30;
 const PAGE = 20;
 
 /** A table of any length: only what can be seen is drawn. One stop of the Tab key; arrows move within, Enter opens. */
-export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, keyOf, thingOf, classOf, empty, rowHeight = ROW } = props;
+export function Table<Row extends object>(props: TableProps<Row>) {
+  const { label, columns, keyOf, thingOf, empty, rowHeight = ROW } = props;
   const rows = sorted(props.rows, columns, option("sort"));
   const scroller = useRef<HTMLDivElement>(null);
   const name = useId();
@@ -49,6 +48,9 @@ export function Table<Row>(props: TableProps<Row>) {
     if (props.open) props.open(row);
     else go({ view: route.peek().view, thing: thingOf(row), options: route.peek().options });
   };
+  const opened = useRef(open);
+  opened.current = open;
+  const kept = useRef(new WeakMap<Row, { looks: string; columns: typeof columns; drawing: VNode }>());
   const move = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const target = movedBy(event.key, active, rows.length);
     if (event.key === "Enter" && rows[active] !== undefined) open(rows[active]);
@@ -59,6 +61,34 @@ export function Table<Row>(props: TableProps<Row>) {
       scrollTo(target);
     }
     event.preventDefault();
+  };
+
+  const draw = (row: Row, index: number) => (
+    <div
+      key={keyOf(row)}
+      id={`${name}-${index}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={thingOf(row) === chosen}
+      class={index === active ? "row active" : "row"}
+      style={{ top: `${index * rowHeight}px` }}
+      onClick={() => opened.current(row)}
+    >
+      {columns.map((column) => (
+        <div key={column.id} role="gridcell" class={`cell ${column.class ?? ""}`}>
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+  /** A row that is as it was is not drawn again: scrolling costs what comes into sight. */
+  const drawn = (row: Row, index: number) => {
+    const looks = `${index} ${index === active} ${thingOf(row) === chosen}`;
+    const before = kept.current.get(row);
+    if (before?.looks === looks && before.columns === columns) return before.drawing;
+    const drawing = draw(row, index);
+    kept.current.set(row, { looks, columns, drawing });
+    return drawing;
   };
 
   return (
@@ -80,28 +110,7 @@ export function Table<Row>(props: TableProps<Row>) {
       </div>
       {rows.length === 0 && <div class="empty">{empty}</div>}
       <div class="body" role="presentation" style={{ height: `${rows.length * rowHeight}px` }}>
-        {rows.slice(first, end).map((row, at) => {
-          const index = first + at;
-          const key = keyOf(row);
-          return (
-            <div
-              key={key}
-              id={`${name}-${index}`}
-              role="row"
-              aria-rowindex={index + 2}
-              aria-selected={thingOf(row) === chosen}
-              class={`row ${classOf?.(row) ?? ""} ${index === active ? "active" : ""}`}
-              style={{ top: `${index * rowHeight}px` }}
-              onClick={() => open(row)}
-            >
-              {columns.map((column) => (
-                <div key={column.id} role="gridcell" class={`cell ${column.class ?? ""}`}>
-                  {column.cell(row)}
-                </div>
-              ))}
-            </div>
-          );
-        })}
+        {rows.slice(first, end).map((row, at) => drawn(row, first + at))}
       </div>
     </div>
   );

@@ -86,15 +86,17 @@ function grid(checks: readonly CheckRow[]) {
   const cell = (source: string, target: string): MatrixCell | undefined => {
     const check = byPlace.get(`${source}\n${target}`);
     if (!check) return undefined;
-    const { health, reason, since, latencyMs, id } = check;
-    const lasts = health !== "Healthy" && since !== undefined ? `for ${lasting(Date.now() - Date.parse(since))}` : undefined;
-    const latency = health === "Healthy" && latencyMs !== undefined ? milliseconds(latencyMs) : undefined;
-    const words = [`${source} → ${target}: ${wordOf(health)}`, health === "Healthy" ? undefined : reason, lasts, latency].filter(
-      (word) => word !== undefined,
-    );
-    return { health, words: words.join(", "), thing: id, weight: slowness(latencyMs) };
+    const { health, latencyMs, id } = check;
+    return { health, words: () => cellWords(check), thing: id, weight: slowness(latencyMs) };
   };
   return { sources: trouble("source"), targets: trouble("target"), cell };
+}
+
+function cellWords({ source, target, health, reason, since, latencyMs }: CheckRow): string {
+  const lasts = since === undefined ? undefined : `for ${lasting(Date.now() - Date.parse(since))}`;
+  const latency = latencyMs === undefined ? undefined : milliseconds(latencyMs);
+  const words = health === "Healthy" ? [latency] : [reason, lasts];
+  return [`${source} → ${target}: ${wordOf(health)}`, ...words.filter((word) => word !== undefined)].join(", ");
 }
 
 const median = (values: number[]) => values.sort((one, other) => one - other)[values.length >> 1] ?? 0;

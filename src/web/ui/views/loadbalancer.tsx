@@ -227,11 +227,12 @@ function grid(rows: readonly SessionsRow[]) {
   const cell = (node: string, peer: string): MatrixCell | undefined => {
     const found = byNode.get(node)?.peers[peer];
     if (!found) return undefined;
-    const { bgp, bfd, health, since } = found;
-    const words = [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${lasting(Date.now() - Date.parse(since))}`]
-      .filter(Boolean)
-      .join(", ");
-    return { health, words };
+    const { id, bgp, bfd, health, since } = found;
+    const words = () =>
+      [`${node} → ${peer}: ${bgp}`, bfd && `BFD ${bfd}`, since && `for ${lasting(Date.now() - Date.parse(since))}`]
+        .filter(Boolean)
+        .join(", ");
+    return { health, words, thing: id };
   };
   const peers = [...new Set(rows.flatMap((row) => Object.keys(row.peers)))].sort(compareNames);
   return { nodes: rows.map(({ node }) => node), peers, cell };

@@ -1,4 +1,5 @@
 import { useComputed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { Domain } from "../../../api/standing.ts";
 import type { CauseRow, Cell, DomainRow, NodeRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
@@ -81,34 +82,7 @@ const viewOf = (domain: Domain): View | undefined => VIEWS.find((view) => view =
 function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
   const shown = nodes.filter((row) => matches(sought(), row.name, row.message, row.health) && (!onlyBad() || row.health !== "Healthy"));
   const present = DOMAIN_ORDER.filter((domain) => domains.some((row) => row.domain === domain) || nodes.some(({ cells }) => cells[domain]));
-  const columns: Column<NodeRow>[] = [
-    {
-      id: "name",
-      title: "Node",
-      width: "minmax(8em, 1.2fr)",
-      by: ({ name }) => name,
-      cell: ({ name, health }) => (
-        <>
-          <Mark health={health} /> <span class="cut mono">{name}</span>
-        </>
-      ),
-    },
-    ...present.map((domain): Column<NodeRow> => ({
-      id: domain,
-      title: domainName(domain),
-      width: "minmax(7.5em, 1fr)",
-      by: ({ cells }) => -(cells[domain]?.tally.Down ?? -1),
-      cell: ({ cells }) => <DomainCell cell={cells[domain]} />,
-    })),
-    {
-      id: "since",
-      title: "Since",
-      width: "5.5em",
-      class: "number",
-      by: ({ since }) => since ?? "9",
-      cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
-    },
-  ];
+  const columns = useMemo(() => columnsFor(present), [present.join()]);
   return (
     <Pane title="Nodes" class="nodes" count={count(shown.length, nodes.length)} tools={<Search placeholder="Search nodes" />}>
       <Table
@@ -132,6 +106,35 @@ function Nodes({ nodes, domains }: { nodes: NodeRow[]; domains: DomainRow[] }) {
     </Pane>
   );
 }
+
+const columnsFor = (present: readonly Domain[]): Column<NodeRow>[] => [
+  {
+    id: "name",
+    title: "Node",
+    width: "minmax(8em, 1.2fr)",
+    by: ({ name }) => name,
+    cell: ({ name, health }) => (
+      <>
+        <Mark health={health} /> <span class="cut mono">{name}</span>
+      </>
+    ),
+  },
+  ...present.map((domain): Column<NodeRow> => ({
+    id: domain,
+    title: domainName(domain),
+    width: "minmax(7.5em, 1fr)",
+    by: ({ cells }) => -(cells[domain]?.tally.Down ?? -1),
+    cell: ({ cells }) => <DomainCell cell={cells[domain]} />,
+  })),
+  {
+    id: "since",
+    title: "Since",
+    width: "5.5em",
+    class: "number",
+    by: ({ since }) => since ?? "9",
+    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
+  },
+];
 
 export const count = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);
 

@@ -1,0 +1,55 @@
+import type { Browser } from "playwright-core";
+
+interface TraceEvent {
+  readonly ph: string;
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly args?: {
+    readonly name?: string;
+    readonly data?: { readonly frames?: readonly { readonly url: string; readonly processId?: number }[] };
+  };
+}
+
+const FRAMES = 120;
+const STEP_PX = 90;
+/** There and back again, a flick of the wheel per frame. */
+const SCROLL = `(selector) => new Promise((done) => {
+  const element = document.querySelector(selector);
+  let frame = 0;
+  requestAnimationFrame(function step() {
+    element.scrollTop += frame < ${FRAMES / 2} ? ${STEP_PX} : -${STEP_PX};
+    if (++frame < ${FRAMES}) requestAnimationFrame(step);
+    else requestAnimationFrame(() => setTimeout(done));
+  });
+})`;
+
+/** The longest task of the page's main thread while it is scrolled, in milliseconds of its processor time: what else the machine does is not counted. */
+export async function longestTask(browser: Browser, address: string, selector: string): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 640 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(address);
+    await page.locator(selector).first().waitFor();
+    const scroll = `(${SCROLL})(${JSON.stringify(selector)})`;
+    // Once for what is compiled at first use.
+    await page.evaluate(scroll);
+    await browser.startTracing(page, { categories: ["toplevel", "disabled-by-default-devtools.timeline", "__metadata"] });
+    await page.evaluate(scroll);
+    const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+    return longest(traceEvents);
+  } finally {
+    await context.close();
+  }
+}
+
+function longest(events: readonly TraceEvent[]): number {
+  const mains = new Set(
+    events.flatMap(({ name, args, pid, tid }) => (name === "thread_name" && args?.name === "CrRendererMain" ? [`${pid} ${tid}`] : [])),
+  );
+  const tasks = events.filter(({ ph, name, pid, tid }) => ph === "X" && name.endsWith("RunTask") && mains.has(`${pid} ${tid}`));
+  if (tasks.length === 0) throw new Error("The browser has traced no task of the page");
+  return Math.max(...tasks.map(({ tdur, dur = 0 }) => tdur ?? dur)) / 1_000;
+}
