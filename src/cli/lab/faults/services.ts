@@ -98,7 +98,7 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
     break: stealService,
     mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
     expect: () => ({
-      says: /^ServiceL2Status wiki@[^ ]+: Announced=False|^Service default\/wiki: metallb.io\/Announced=False|^Event announceFailed of /,
+      says: /^ServiceL2Status wiki@[^ ]+: (Contested=True|Announced=False)/,
       cause: /^Address\//,
       withinMs: WITHIN_MS.session,
       interrupts: ["wiki"],
@@ -122,6 +122,11 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
     `ip -4 address flush dev ${ACCESS_LINK} scope host`,
   ];
   await host(node).run(["sh", "-c", script.join("\n")]);
+}
+
+/** At the other end of the node's: a link that goes down takes its routes with it, to the pods of other nodes too, and nobody would bring those back. */
+async function uplink({ node, host }: FaultGround, how: "up" | "down"): Promise<void> {
+  await new Machine(host(node).access.machine).do(["ip", "link", "set", `mgmt-${node}`, how]);
 }
 
 /** The way out of the lab's machine is an isolated port too, and two of those do not reach each other. */
