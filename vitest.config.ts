@@ -7,15 +7,16 @@ const ROUTER_LABS = [
   "test/drill/drill.test.ts",
   "test/router/e2e-edits.test.ts",
   "test/hostnet/vrf.test.ts",
+  "test/loadbalancer/e2e-vrf.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
 ];
 /**
  * What is about sessions that fall within a second and attempts that are answered in time. Two at a time and nothing else: a machine that stalls is no
- * fault of ours. The first one counts heartbeats at its end, when the others are done.
+ * fault of ours.
  */
-const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/loadbalancer/e2e-vrf.test.ts"];
+const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/soak/lab.test.ts"];
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
   "test/failover/kill.test.ts",

@@ -1,6 +1,9 @@
 import { run as runTests } from "./test.ts";
 
-/** `npm run soak -- --minutes N`: the same suites with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES. */
+/** The lab under random faults and changes. */
+const SOAK = ["test/soak"];
+
+/** `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES. */
 export async function run(args: readonly string[]): Promise<number> {
   const at = args.indexOf("--minutes");
   const minutes = at < 0 ? 10 : Number(args[at + 1]);
@@ -9,5 +12,6 @@ export async function run(args: readonly string[]): Promise<number> {
     return 2;
   }
   process.env["PLUMBLINE_SOAK_MINUTES"] = String(minutes);
-  return runTests(args.filter((_, index) => at < 0 || (index !== at && index !== at + 1)));
+  const files = args.filter((_, index) => at < 0 || (index !== at && index !== at + 1));
+  return runTests(files.length > 0 ? files : SOAK);
 }

@@ -27,6 +27,8 @@ const LOOK_EVERY_MS = 50;
 const CONNECT_EVERY_MS = 100;
 /** A third of what a cluster has: nothing here is about how long it is. */
 const SILENCE_MS = 15_000;
+/** Where nodes check what they reach and whoever falls silent is missed sooner: as in the drill. */
+const WITH_CHECKS = { checkInterval: "3s", heartbeat: "2s", silenceMs: 8_000 };
 /** Longer than an attempt may take. */
 const SETTLE_MS = 3_000;
 
@@ -57,15 +59,15 @@ export class ServiceLab {
     });
   }
 
-  static async start(): Promise<ServiceLab> {
+  static async start({ checks = false } = {}): Promise<ServiceLab> {
     const told: string[] = [];
     const log = createLog({ level: "warn", write: (line) => void told.push(line.trimEnd()) });
     return new ServiceLab(
       told,
       await startRouterLab({
         kube: true,
-        manifests: ({ routers }) => labManifests({ kube: true, routers }),
-        silenceMs: SILENCE_MS,
+        manifests: ({ routers }) => labManifests({ kube: true, routers, checks }),
+        ...(checks ? WITH_CHECKS : { silenceMs: SILENCE_MS }),
         log,
         progress: silent,
         signal: new AbortController().signal,

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { NODES } from "../../lab/net/topology.ts";
+import { Service } from "../../src/api/core/service.ts";
+import { keyOf } from "../../src/api/kind.ts";
+import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { AGENT_PROCESS } from "../../src/cli/lab/agents.ts";
+import type { AnnouncedService } from "../../src/cli/lab/announced-services.ts";
+import { findingOf, isOver, type Sample } from "../../src/cli/lab/drilling/course.ts";
+import { Sight } from "../../src/cli/lab/drilling/sight.ts";
+import type { Expectation, FaultGround } from "../../src/cli/lab/faults/fault.ts";
+import { ServiceLab } from "../support/service-lab.ts";
+import { CHANGES } from "./changes.ts";
+import { BREAKABLE, type Move } from "./course.ts";
+import { growthOf, type Resident } from "./flat.ts";
+
+/** A busy machine is slow, and nothing here is about time. */
+const PATIENCE = 4;
+const LOOK_EVERY_MS = 200;
+const WELL_WITHIN_MS = 90_000 * PATIENCE;
+const REST_MS = 5_000;
+/** To each service, one after the other. */
+const PASSES = 3;
+const SERVICES = ["web", "wiki"];
+/** What a source has seen is written down every now and then, however well all is. */
+const WRITTEN_AT_REST = new Set(["PodNetworkConnectivityCheck"]);
+
+/** While it lasts these services may be out of reach. */
+interface Interruption {
+  readonly from: number;
+  until: number;
+  readonly services: readonly string[];
+}
+
+/** The lab on a real API server, and everything in it that must never be. */
+export class SoakLab {
+  readonly #lab: ServiceLab;
+  readonly #sight: Sight;
+  readonly #stop = new AbortController();
+  readonly #interruptions: Interruption[] = [];
+  readonly #residents = new Map<string, Resident[]>();
+  readonly #found = new Set<string>();
+  #judged = 0;
+
+  private constructor(lab: ServiceLab) {
+    this.#lab = lab;
+    this.#sight = new Sight(lab.lab.api.client);
+  }
+
+  static async start(): Promise<SoakLab> {
+    const soak = new SoakLab(await ServiceLab.start({ checks: true }));
+    await soak.#begin();
+    return soak;
+  }
+
+  async #begin(): Promise<void> {
+    const { lab } = this.#lab;
+    await this.#sight.open(this.#stop.signal);
+    lab.services.subscribe(() => {
+      for (const twice of givenTwice(lab.services.list())) this.#found.add(twice);
+    });
+    await this.#lab.whole();
+    this.#lab.held.ask(this.#lab.address("wiki"));
+    this.#lab.connectTo(...SERVICES);
+    const left = await this.#untilWell(new Set());
+    if (left.length > 0) throw new Error(`the lab did not come up well: ${left.join("; ")}`);
+    // Until now nobody has promised anything.
+    this.#judged = this.#lab.attempts.length;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#lab.stop();
+  }
+
+  /** Breaks something, changes something, puts both back, and says what of all that must not be came about. */
+  async make(move: Move): Promise<string[]> {
+    const fault = BREAKABLE[move.fault];
+    if (!fault) throw new TypeError(`there is no fault ${move.fault}`);
+    const change = move.change === undefined ? undefined : CHANGES[move.change];
+    const ground: FaultGround = {
+      node: move.node,
+      client: this.#lab.lab.api.client,
+      host: (name) => this.#lab.host(name),
+      signal: this.#stop.signal,
+    };
+    const expected = fault.expect?.(move.node);
+    const rest = this.#badWords();
+    const interruption: Interruption = { from: Date.now(), until: Infinity, services: expected?.interrupts ?? [] };
+    this.#interruptions.push(interruption);
+
+    await fault.break(ground);
+    await change?.make(ground);
+    if (expected) await this.#follow(rest, expected);
+    await change?.takeBack(ground);
+    await fault.mend?.(ground);
+    for (const left of await this.#untilWell(rest)) this.#found.add(`still so after it was mended: ${left}`);
+    interruption.until = Date.now();
+    await this.#measure();
+    return this.violations();
+  }
+
+  /** What must not be and was, since the last time. */
+  violations(): string[] {
+    const { attempts, held } = this.#lab;
+    for (const { name, at, ms, by, why } of attempts.slice(this.#judged)) {
+      const service = name.replace("default/", "");
+      const excused = this.#interruptions.some(({ from, until, services }) => services.includes(service) && at + ms >= from && at <= until);
+      if (by === undefined && !excused) this.#found.add(`a connection to ${service} was lost that had nothing to do with it: ${why ?? ""}`);
+    }
+    this.#judged = attempts.length;
+    for (const overlap of held.overlaps) this.#found.add(`two announcers: ${overlap}`);
+    for (const [agent, samples] of this.#residents) {
+      const growth = growthOf(samples);
+      if (growth !== undefined) this.#found.add(`the agent on ${agent} ${growth}`);
+    }
+    return [...this.#found];
+  }
+
+  /** From here on as if nothing had been; for another try. */
+  forget(): void {
+    this.violations();
+    this.#found.clear();
+  }
+
+  /** What is written although nothing changes. */
+  async needlessWrites(): Promise<string[]> {
+    const before = await this.#versions();
+    await sleep(REST_MS);
+    const after = await this.#versions();
+    return [...after].filter(([object, version]) => before.get(object) !== version).map(([object]) => `${object} was written at rest`);
+  }
+
+  /** Until a status says it and none claims health any more. */
+  async #follow(rest: ReadonlySet<string>, { says, untrue, withinMs }: Expectation): Promise<void> {
+    const expected: Expectation = { says, withinMs, ...(untrue && { untrue }) };
+    const began = performance.now();
+    const samples: Sample[] = [];
+    do {
+      if (samples.length > 0) await sleep(LOOK_EVERY_MS);
+      const words = this.#sight.words().filter(({ well, text }) => well || !rest.has(text));
+      samples.push({ atMs: performance.now() - began, words, causes: [] });
+    } while (!isOver(samples, expected, { patience: PATIENCE }));
+    const finding = findingOf(samples, expected);
+    if (finding.toldMs === undefined) this.#found.add(`no status says it within ${(withinMs * PATIENCE) / 1000} s: ${says.source}`);
+    for (const text of finding.untrue) this.#found.add(`claims health: ${text}`);
+  }
+
+  #badWords(): Set<string> {
+    return new Set(this.#sight.words().flatMap(({ well, text }) => (well ? [] : [text])));
+  }
+
+  /** Until nothing is wrong that was not before, and connections to all services are answered. Returns what still is when it is too late. */
+  async #untilWell(rest: ReadonlySet<string>): Promise<string[]> {
+    const deadline = performance.now() + WELL_WITHIN_MS;
+    const since = Date.now();
+    for (;;) {
+      const bad = this.#sight.words().filter(({ well, once, text }) => !well && !once && !rest.has(text));
+      const unreached = SERVICES.filter((service) => !this.#passes(service, since)).map((service) => `${service} is not reached`);
+      const left = [...bad.map(({ text }) => text), ...unreached];
+      if (left.length === 0) {
+        await this.#lab.whole();
+        return [];
+      }
+      if (performance.now() > deadline) return left;
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  #passes(service: string, since: number): boolean {
+    const last = this.#lab.attempts.filter(({ name, at }) => name === `default/${service}` && at >= since).slice(-PASSES);
+    return last.length === PASSES && last.every(({ by }) => by !== undefined);
+  }
+
+  async #versions(): Promise<Map<string, string | undefined>> {
+    const versions = new Map<string, string | undefined>();
+    for (const kind of [Service, ...CUSTOM_KINDS]) {
+      if (WRITTEN_AT_REST.has(kind.kind)) continue;
+      const { items } = await this.#lab.lab.api.client.resource(kind).list({ signal: this.#stop.signal });
+      for (const object of items) versions.set(`${kind.kind} ${keyOf(object)}`, object.metadata.resourceVersion);
+    }
+    return versions;
+  }
+
+  async #measure(): Promise<void> {
+    const script = `pid=$(pgrep -o -f '${AGENT_PROCESS}') && echo $pid && grep VmRSS /proc/$pid/status`;
+    for (const node of NODES) {
+      const { stdout } = await this.#lab.host(node).run(["sh", "-c", script]);
+      const [, pid, kib] = /^(\d+)\s+VmRSS:\s+(\d+)/.exec(stdout) ?? [];
+      if (pid === undefined) continue;
+      const agent = `${node} (${pid})`;
+      const samples = this.#residents.get(agent) ?? [];
+      this.#residents.set(agent, [...samples, { atMs: performance.now(), mib: Number(kib) / 1024 }]);
+    }
+  }
+}
+
+/** Addresses that two Services have which do not share. */
+export function givenTwice(services: readonly AnnouncedService[]): string[] {
+  const holders = new Map<string, string>();
+  const twice: string[] = [];
+  for (const { key, addresses } of services) {
+    for (const address of addresses) {
+      const holder = holders.get(address);
+      if (holder !== undefined) twice.push(`${address} is given to ${holder} and ${key}`);
+      holders.set(address, key);
+    }
+  }
+  return twice;
+}
