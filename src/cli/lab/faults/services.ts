@@ -124,11 +124,6 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
   await host(node).run(["sh", "-c", script.join("\n")]);
 }
 
-/** At the other end of the node's: a link that goes down takes its routes with it, to the pods of other nodes too, and nobody would bring those back. */
-async function uplink({ node, host }: FaultGround, how: "up" | "down"): Promise<void> {
-  await new Machine(host(node).access.machine).do(["ip", "link", "set", `mgmt-${node}`, how]);
-}
-
 /** The way out of the lab's machine is an isolated port too, and two of those do not reach each other. */
 async function isolate({ node, host }: FaultGround, how: "on" | "off"): Promise<void> {
   await new Machine(host(node).access.machine).do(["bridge", "link", "set", "dev", `mgmt-${node}`, "isolated", how]);
