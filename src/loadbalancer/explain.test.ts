@@ -260,6 +260,20 @@ test("an address that a stranger answers for has the stranger's MAC address in t
   expect(needsOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
 });
 
+test("a stranger who answers for an address that the node keeps is told of as well", () => {
+  const conditions = [
+    condition("Announced", "True", "Announcing", "The node answers for 10.30.0.100"),
+    condition("Contested", "True", "AddressInUse", "02:00:00:00:00:09 on lan0 answers for 10.30.0.100 too"),
+  ];
+  const report: ServiceL2Status = {
+    metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
+    status: { node: "n1", service: "web", conditions },
+  };
+  const said = explain([ServiceL2Status, report]);
+  expect(unwell(said)).toEqual(["!Down Address/10.30.0.100 AddressInUse"]);
+  expect(needsOf(said, "Service/shop/web@n1")).toEqual(["Agent/n1", "Address/10.30.0.100"]);
+});
+
 test.each([
   ["is new", service()],
   ["is being deleted", service(notAnnounced("noEndpoints"), { metadata: { name: "web", namespace: "shop", deletionTimestamp: T } })],

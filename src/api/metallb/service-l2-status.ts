@@ -39,7 +39,7 @@ export const ServiceL2Status = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Announced: the node holds the addresses; False with reason AddressInUse while another machine answers for one. HostProtected: connections to the addresses reach no service of the node itself. Unknown when the agent of the node has fallen silent.",
+          doc: "Announced: the node holds the addresses; False with reason AddressInUse while another machine answers for one. Contested: another machine answers for one too, while the node keeps it; not there otherwise. HostProtected: connections to the addresses reach no service of the node itself. Unknown when the agent of the node has fallen silent.",
         }),
       ),
     },

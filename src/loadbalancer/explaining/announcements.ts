@@ -31,7 +31,7 @@ export function announcements(metallbNamespace: string): Explainer[] {
     yield* agentSilence(node, status.conditions);
     const service = on(node, objectOf("Service", { ...metadata, name: status.service || metadata.name }));
     const announced = conditionOf(status.conditions, "Announced");
-    const strangers = announced?.reason === "AddressInUse" ? strangersIn(announced) : [];
+    const strangers = [announced, conditionOf(status.conditions, "Contested")].flatMap(strangersIn);
     yield* strangers;
     const links = (status.interfaces ?? []).map(({ name }): Need => ({ thing: { kind: "Link", name, node }, as: "part" }));
     yield standing(service, silentWord(status.conditions, "Announced") ?? answering(announced), [
@@ -61,9 +61,11 @@ function answering(announced: Condition | undefined): Word {
 }
 
 /** Those who answer for an address that is not theirs, one for each. */
-function strangersIn({ message, lastTransitionTime: since }: Condition): Standing[] {
+function strangersIn(condition: Condition | undefined): Standing[] {
+  if (condition?.reason !== "AddressInUse") return [];
+  const { message, lastTransitionTime: since } = condition;
   return message.split("; ").flatMap((words) => {
-    const [, mac, link, address] = /^(\S+) on (\S+) answers for (\S+)$/.exec(words) ?? [];
+    const [, mac, link, address] = /^(\S+) on (\S+) answers for (\S+?)(?: too)?$/.exec(words) ?? [];
     if (mac === undefined || address === undefined) return [];
     return standing(
       { kind: "Address", name: address },

@@ -6,9 +6,15 @@ import { cutLine } from "../../kube/status/room.ts";
 import type { Elected } from "../announce/decision.ts";
 import { type ReportedService, serviceReportMetadata } from "./service-bgp-status.ts";
 
+/** Another who answers for an address all the same. */
+interface Rival {
+  readonly mac: string;
+  readonly interface: string;
+}
+
 /** How it stands with one address on the elected node. */
 export type AddressState =
-  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[] }
+  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
   | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
   | { readonly is: "refused"; readonly words: string }
@@ -38,7 +44,7 @@ export function serviceL2Status(
           .map((name) => ({ name })),
       }),
       eligibleNodes: candidates.slice(0, MOST.nodes),
-      conditions: [announced(addresses, stateOf), hostProtected(protection)],
+      conditions: [announced(addresses, stateOf), hostProtected(protection), ...contested(addresses, stateOf)],
     },
     create: { metadata: serviceReportMetadata(service, node) },
   };
@@ -98,6 +104,17 @@ function words(address: string, state: AddressState): string {
   if (state.is === "refused") return `${address} cannot be held: ${state.words}`;
   if (state.is === "standby") return `The node has not begun to answer for ${address}`;
   return `${state.mac} on ${state.interface} answers for ${address}; the node takes the address when that stops`;
+}
+
+/** Only while it is so. */
+function contested(addresses: readonly Address[], stateOf: (address: Address) => AddressState): ConditionReport[] {
+  const said = addresses.flatMap((address) => {
+    const state = stateOf(address);
+    if (state.is !== "holding" || !state.rival) return [];
+    return [`${state.rival.mac} on ${state.rival.interface} answers for ${address.toString()} too`];
+  });
+  if (said.length === 0) return [];
+  return [{ type: "Contested", status: "True", reason: "AddressInUse", message: cutLine(said.join("; "), LONGEST) }];
 }
 
 function hostProtected(protection: Protection): ConditionReport {

@@ -88,6 +88,18 @@ test("an address that another machine answers for is told with its MAC, before w
   });
 });
 
+test("a stranger who answers for an address that the node keeps is told with its MAC, for as long as it does", () => {
+  const contested = { ...holding, rival: { mac: "02:00:00:00:00:01", interface: "eth0" } };
+  expect(conditionsWith(contested)[0]).toMatchObject({ type: "Announced", status: "True" });
+  expect(conditionsWith(contested)[2]).toEqual({
+    type: "Contested",
+    status: "True",
+    reason: "AddressInUse",
+    message: "02:00:00:00:00:01 on eth0 answers for 10.0.0.1 too",
+  });
+  expect(conditionsWith(holding)).toHaveLength(2);
+});
+
 test("an unprotected host is said with the reason", () => {
   const picture = serviceL2Status(service, elected, () => holding, { is: "off", why: "the kernel has no nftables" });
   expect((picture.status as { conditions: object[] }).conditions[1]).toEqual({

@@ -227,7 +227,7 @@ export class L2Announcer implements Runnable {
       this.candidates.tellLetGo();
       for (const { address } of steps.drop) forgetCounts(address);
     }
-    this.#moved ||= steps.drop.length + steps.add.length + steps.probe.length + steps.listened.length > 0;
+    this.#moved ||= [steps.drop, steps.add, steps.probe, steps.listened, steps.relieved].some(({ length }) => length > 0);
   }
 
   #announce(address: Address, nic: Nic): void {

@@ -31,11 +31,19 @@ export interface Steps {
   readonly check: readonly Spot[];
   /** Their probes have gone out: once everything heard until now is known, tell `silent`. */
   readonly listened: readonly Spot[];
+  /** What we hold and another answered for too, until now. */
+  readonly relieved: readonly Spot[];
+}
+
+/** Another who answers for what this node holds, and does not let go. */
+export interface Rival {
+  readonly mac: string;
+  readonly interface: string;
 }
 
 /** How an address stands on this node. */
 export type Standing =
-  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[] }
+  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
   | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
   | { readonly is: "refused"; readonly words: string };
@@ -47,6 +55,10 @@ export interface Holding {
   readonly confirmed: boolean;
   /** Before it did, another asked for the address or answered for it. */
   readonly contested?: true;
+  /** Another answers for it all the same, and was last heard then. */
+  readonly rival?: { readonly mac: string; readonly heard: number };
+  /** When it was asked around for last, and the time before. */
+  readonly checks?: readonly [number, number];
   readonly refreshed: number;
   /** From then on the kernel may have dropped it. */
   readonly until: number;
@@ -78,9 +90,13 @@ export interface Tenure extends Spot {
 export function standingOf(tenures: readonly Tenure[]): Standing | undefined {
   const holding = tenures.flatMap(({ nic, phase }) => (phase.is === "holding" && phase.confirmed ? [{ nic, phase }] : []));
   const [first] = holding;
-  if (first) return { is: "holding", since: first.phase.since, interfaces: holding.map(({ nic }) => nic.name).toSorted() };
+  if (first) {
+    const [rival] = holding.flatMap(({ nic, phase }) => (phase.rival ? [{ mac: phase.rival.mac, interface: nic.name }] : []));
+    const interfaces = holding.map(({ nic }) => nic.name).toSorted();
+    return { is: "holding", since: first.phase.since, interfaces, ...(rival && { rival }) };
+  }
   for (const { nic, phase } of tenures)
-    if ("rival" in phase && phase.rival !== undefined) return { is: "in-use", mac: phase.rival, interface: nic.name };
+    if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined) return { is: "in-use", mac: phase.rival, interface: nic.name };
   for (const { phase } of tenures) if (phase.is === "refused") return { is: "refused", words: phase.words };
   return tenures.length === 0 ? undefined : { is: "probing" };
 }

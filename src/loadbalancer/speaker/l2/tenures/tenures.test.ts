@@ -222,6 +222,25 @@ test("the earlier keeps it, and tells everyone, but not more often than every te
   expect(course.is).toBe("holding");
 });
 
+test("a stranger who answers for what is kept is told of until it has been silent for two rounds", () => {
+  const course = holding().until(4_000);
+  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("kept");
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", rival: { mac: rival, interface: "eth0" } });
+  course.until(5_000);
+  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("nothing");
+  course.until(6_900);
+  expect(course.tenures.standing(vip)).toHaveProperty("rival");
+  course.until(9_000);
+  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+  expect(course.when("relieved").length).toBe(1);
+});
+
+test("another node that answers for what is kept is no stranger", () => {
+  const course = holding().until(4_000);
+  course.tenures.claimed(vip, "eth0", rival, "b", course.now);
+  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+});
+
 test("of two that ask at once the later waits, and the earlier makes itself heard", () => {
   const later = new Course();
   later.seek(["b", "a"]);

@@ -80,6 +80,7 @@ export class Tenures {
       probe: [],
       check: [],
       listened: [],
+      relieved: [],
     };
     const holding: Tenure[] = [];
     for (const tenures of this.#tenures.values()) {
@@ -186,10 +187,12 @@ export class Tenures {
       tenure.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
       return "let-go";
     }
-    if (!phase.confirmed) tenure.phase = { ...phase, contested: true };
-    if (phase.announced < ANNOUNCEMENTS || now < phase.announceAt + DEFEND_EVERY_MS) return "nothing";
-    tenure.phase = { ...phase, announced: ANNOUNCEMENTS - 1, announceAt: now };
-    return "kept";
+    // With another node it is settled in a moment; a stranger stays.
+    const rival = node === undefined ? { rival: { mac, heard: now } } : {};
+    const held: Holding = { ...phase, ...rival, ...(!phase.confirmed && { contested: true }) };
+    const isDefended = held.announced === ANNOUNCEMENTS && now >= held.announceAt + DEFEND_EVERY_MS;
+    tenure.phase = isDefended ? { ...held, announced: ANNOUNCEMENTS - 1, announceAt: now } : held;
+    return isDefended || phase.rival?.mac !== held.rival?.mac ? "kept" : "nothing";
   }
 
   /** Another node asks for the address too. Of two that ask at once, one waits. */
@@ -262,7 +265,18 @@ export class Tenures {
     if (now < this.#checkAt || holding.length === 0) return;
     this.#checkAt = now + CHECK_EVERY_MS;
     this.#checked = (this.#checked + 1) % holding.length;
-    steps.check.push(...holding.slice(this.#checked, this.#checked + 1));
+    for (const tenure of holding.slice(this.#checked, this.#checked + 1)) {
+      steps.check.push(tenure);
+      if (tenure.phase.is === "holding") this.#relieve(tenure, tenure.phase, now, steps);
+    }
+  }
+
+  /** Who has not answered two times in a row has gone. */
+  #relieve(tenure: Tenure, { rival, ...phase }: Holding, now: number, steps: Writable<Steps>): void {
+    const [last = -Infinity, before = -Infinity] = phase.checks ?? [];
+    const isGone = rival !== undefined && rival.heard < before;
+    if (isGone) steps.relieved.push(tenure);
+    tenure.phase = { ...phase, checks: [now, last], ...(rival && !isGone && { rival }) };
   }
 
   #leave(spot: Spot): void {
