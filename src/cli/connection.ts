@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { ClusterAccess } from "../kube/client/access.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import type { BundleAccess } from "./bundling/serve-bundle.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { runningUps } from "./up/running.ts";
 import { VERSION } from "./version.ts";
@@ -85,8 +86,14 @@ async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Pr
 async function bundleAccess(file: string): Promise<ClusterAccess> {
   const { serveBundle } = await import("./bundling/serve-bundle.ts");
   const access = await serveBundle(file);
-  process.stderr.write(`As it was at ${access.takenAt}; ages count from now\n`);
+  process.stderr.write(`As it was at ${access.takenAt}; the AGE of tables counts from now\n`);
   return access;
+}
+
+/** What time it is for what was read: of a bundle, when it was taken. */
+export function timeOf({ access }: KubeClient): number {
+  const { takenAt } = access as Partial<BundleAccess>;
+  return takenAt === undefined ? Date.now() : Date.parse(takenAt);
 }
 
 function accessTo(directory: string): ClusterAccess {

@@ -6,7 +6,7 @@ import { counted, targetLabel } from "../connectivity/blame/words.ts";
 import { type Incident, incidentsOf } from "../connectivity/reading/incidents.ts";
 import { matrixOf } from "../connectivity/reading/matrix.ts";
 import type { Said } from "../connectivity/reading/said.ts";
-import { connect } from "./connection.ts";
+import { connect, timeOf } from "./connection.ts";
 import { drawIncidents } from "./connectivity/draw-incidents.ts";
 import { drawMatrix } from "./connectivity/draw-matrix.ts";
 import { blameItem, checkItem, incidentItem } from "./connectivity/plain-items.ts";
@@ -53,7 +53,7 @@ async function run(options: ConnectivityOptions): Promise<void> {
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    const now = Date.now();
+    const now = timeOf(client);
     const { current } = await readChecks(client, options, now, signal);
     if (current.length === 0) throw noChecks(options);
     const said = current.map((told) => told.said);

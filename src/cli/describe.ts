@@ -4,7 +4,7 @@ import { Event } from "../api/core/event.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import { connect, type ConnectionOptions, withLooking } from "./connection.ts";
+import { connect, type ConnectionOptions, timeOf, withLooking } from "./connection.ts";
 import { type Described, describeObject } from "./describing/describe-object.ts";
 import { declarationOf, isEmbedded } from "./embedded-api.ts";
 import { EXIT, failWith } from "./exit.ts";
@@ -49,7 +49,7 @@ async function describeSelection(
   const { items, missing } = await read(client, selection, nameView(), signal);
   for (const [at, object] of items.entries()) {
     const described = await gather(client, selection.resource, object, embedded, signal);
-    const text = describeObject(described, { paint: paintFor(process.stdout), now: Date.now(), yaml });
+    const text = describeObject(described, { paint: paintFor(process.stdout), now: timeOf(client), yaml });
     process.stdout.write(printed + at === 0 ? text : `\n\n${text}`);
   }
   for (const sentence of missing) failWith(sentence, EXIT.no);

@@ -5,7 +5,7 @@ import { counted } from "../connectivity/blame/words.ts";
 import { CAPS } from "../connectivity/history/history.ts";
 import { type Incident, incidentsOf } from "../connectivity/reading/incidents.ts";
 import { saidThen, type Told } from "../connectivity/reading/said-then.ts";
-import { connect } from "./connection.ts";
+import { connect, timeOf } from "./connection.ts";
 import { drawIncidents, overlaps } from "./connectivity/draw-incidents.ts";
 import { incidentItem } from "./connectivity/plain-items.ts";
 import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "./connectivity/read-checks.ts";
@@ -45,7 +45,7 @@ async function run(options: OutagesOptions): Promise<void> {
   const { signal } = new AbortController();
   const client = await connect(options);
   try {
-    const now = Date.now();
+    const now = timeOf(client);
     const { all } = await readChecks(client, options, now, signal);
     if (all.length === 0) throw noChecks(options);
     const from = now - lengthMs;

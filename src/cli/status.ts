@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { connect } from "./connection.ts";
+import { connect, timeOf } from "./connection.ts";
 import { EXIT } from "./exit.ts";
 import { clusterStatus, drawStatus } from "./explaining/draw-status.ts";
 import { type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
@@ -30,7 +30,7 @@ async function run(options: ExplainingOptions): Promise<void> {
     warnOfUnread(read);
     const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
     if (options.output === "json") printItems("ClusterStatus", [status]);
-    else process.stdout.write(`${drawStatus(status, Date.now(), paintFor(process.stdout)).join("\n")}\n`);
+    else process.stdout.write(`${drawStatus(status, timeOf(client), paintFor(process.stdout)).join("\n")}\n`);
     if (status.causes.length > 0) process.exitCode = EXIT.no;
   } finally {
     client.close();

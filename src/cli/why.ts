@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { connect } from "./connection.ts";
+import { connect, timeOf } from "./connection.ts";
 import { EXIT } from "./exit.ts";
 import { drawAnswer, drawCauses } from "./explaining/draw-why.ts";
 import { findThing } from "./explaining/find-thing.ts";
@@ -40,7 +40,7 @@ async function run(things: readonly string[], options: WhyOptions): Promise<void
     warnOfUnread(read);
     const { graph } = read;
     const paint = paintFor(process.stdout);
-    const now = Date.now();
+    const now = timeOf(client);
     if (things.length === 0) {
       const causes = graph.causes();
       if (options.output === "json") printItems("Causes", causes);

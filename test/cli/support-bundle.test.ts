@@ -85,10 +85,11 @@ test("commands that look show of a bundle what they show of its server", async (
   const table = await look("get", "bgppeer,rawfrrconfig", "-A");
   expect(table.code).toBe(0);
   expect(withoutAge(table.stdout)).toBe(withoutAge(live.stdout));
-  expect(table.stderr).toMatch(/^As it was at 20\S+Z; ages count from now\n$/);
+  expect(table.stderr).toMatch(/^As it was at 20\S+Z; the AGE of tables counts from now\n$/);
 
   const described = await look("describe", "bgppeer", "tor", "-n", namespace);
   expect(described).toMatchObject({ code: 0, stdout: expect.stringContaining("password: <masked>") as string });
+  expect(described.stdout).toMatch(/^Created: .* \(\d+s ago\)$/m);
   expect(described.stdout).toContain("FRR refused: unknown word <masked>, and <masked> too");
   expect(await look("get", "bgppeer", "tor", "-n", namespace, "-w")).toMatchObject({ code: 2 });
   expect(await look("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });

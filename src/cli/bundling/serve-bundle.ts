@@ -19,11 +19,16 @@ import { type BundledKind, readBundle } from "./read-bundle.ts";
 // A plain import builds an ES namespace that loads undici.
 const { createServer } = process.getBuiltinModule("node:http");
 
+export interface BundleAccess extends ClusterAccess {
+  /** When the bundle was written. */
+  readonly takenAt: string;
+}
+
 /**
  * Makes a bundle answer as the API server did that it was taken from, to this process alone. Commands that look need not know the difference; there is nothing to
  * write to.
  */
-export async function serveBundle(path: string): Promise<ClusterAccess & { readonly takenAt: string }> {
+export async function serveBundle(path: string): Promise<BundleAccess> {
   const { manifest, kinds: bundled } = await readBundle(path);
   const kinds = servedKinds(bundled);
   const revision = Math.max(1, ...bundled.flatMap(({ items }) => items.map(revisionOf)));
