@@ -115,6 +115,7 @@ export class CauseGraph {
     if (this.#stale.size > 0) {
       for (const speaker of this.#stale) this.#hear(speaker);
       this.#stale.clear();
+      this.#things.sumUp();
       this.#causes = undefined;
       const before = this.#flow;
       this.#flow = healthFlow(this.#things);

@@ -18,23 +18,29 @@ export class Things {
   readonly known = new Map<string, Known>();
   /** What is not healthy by its own word. */
   readonly unwell = new Set<Known>();
+  readonly #heard = new Set<Known>();
 
-  /** What one speaker says takes the place of what it said before. */
+  /** What one speaker says takes the place of what it said before; it counts once it is summed up. */
   hear(speaker: string, before: readonly Standing[], now: readonly Standing[]): void {
-    const heard = new Set<Known>();
     for (const { thing } of before) {
       const known = this.#thing(thing);
       known.said.delete(speaker);
-      heard.add(known);
+      this.#heard.add(known);
     }
     for (const standing of now) {
       const known = this.#thing(standing.thing);
       const already = known.said.get(speaker);
       known.said.set(speaker, already ? joined([already, standing]) : standing);
-      heard.add(known);
+      this.#heard.add(known);
     }
-    for (const known of heard) this.#sumUp(known);
-    for (const known of heard) this.#forget(known);
+  }
+
+  /** Once for all that was heard: many may have spoken of one thing. */
+  sumUp(): void {
+    const left = new Set(this.#heard);
+    for (const known of this.#heard) for (const other of this.#sumUp(known)) left.add(other);
+    this.#heard.clear();
+    for (const known of left) this.#forget(known);
   }
 
   #thing(thing: Thing): Known {
@@ -49,19 +55,17 @@ export class Things {
     }));
   }
 
-  #sumUp(known: Known): void {
+  /** Returns what it needs no longer. */
+  #sumUp(known: Known): Known[] {
     const before = known.needs;
     known.own = known.said.size > 0 ? joined([...known.said.values()]) : undefined;
     known.needs = new Map((known.own?.needs ?? []).map((need) => [idOf(need.thing), need]));
     for (const [id, { thing }] of known.needs) if (!before.has(id)) this.#thing(thing).neededBy.add(known.id);
-    for (const id of before.keys()) {
-      if (known.needs.has(id)) continue;
-      const other = this.known.get(id);
-      other?.neededBy.delete(known.id);
-      if (other) this.#forget(other);
-    }
+    const left = [...before.keys()].flatMap((id) => (known.needs.has(id) ? [] : (this.known.get(id) ?? [])));
+    for (const other of left) other.neededBy.delete(known.id);
     if (known.own && known.own.health !== "Healthy") this.unwell.add(known);
     else this.unwell.delete(known);
+    return left;
   }
 
   #forget(known: Known): void {
