@@ -51,8 +51,16 @@ test("a check that fails alone is its own cause, with a command to look closer",
   const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
   expect(unwell(said)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
   const own = said.find(({ health }) => health === "Down");
-  expect(own?.needs).toEqual([]);
+  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081")).toEqual(["Agent/n2"]);
   expect(own?.remedy?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
+});
+
+test("a source that does not reach some is told of in one cause, which needs the agents of those", () => {
+  const said = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to !== "n4")]);
+  expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(
+    new Set(["Down Path/node/n1 to some PartlyReached"]),
+  );
+  expect(new Set(needsOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
 test("names that nobody can look up are one cause", () => {

@@ -7,7 +7,7 @@ import { agentOn, silentAgent } from "../kube/members/agent-standing.ts";
 import { reachableOf } from "./activity.ts";
 import { blameFor } from "./explaining/blames.ts";
 import { culpritOf } from "./explaining/culprits.ts";
-import { meshMark, retiredMark, sourceNodeMark } from "./marks.ts";
+import { meshMark, retiredMark, sourceNodeMark, targetNodeMark } from "./marks.ts";
 
 type Check = PodNetworkConnectivityCheck;
 type Word = Omit<Standing, "thing" | "domain">;
@@ -46,7 +46,9 @@ interface Reasons {
 function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, sight: Sight): Reasons {
   const blamed = blameFor(keyOf(check), sight);
   const about = blamed ? culpritOf(blamed, sight) : [];
-  const needs = about.slice(0, 1).map((culprit): Need => ({ thing: culprit.thing }));
+  const there = check.metadata.annotations?.[targetNodeMark];
+  const alone: Need[] = there === undefined ? [] : [{ thing: agentOn(there) }];
+  const needs = about.length === 0 ? alone : about.slice(0, 1).map((culprit): Need => ({ thing: culprit.thing }));
   return { word: { health: "Down", reason, message, since, needs, remedy: ownRemedy(check) }, about };
 }
 

@@ -105,6 +105,11 @@ test("a peer that no node has a session with is the cause, once for all nodes", 
   expect(unwell(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
 });
 
+test("a session that is up without the BFD that is to watch it lacks something", () => {
+  const said = explain([BGPSessionStatus, session("n1", { ...established, bfdStatus: "Unknown" })]);
+  expect(unwell(said)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
+});
+
 test("where FRR does not answer, FRR is down and its sessions are unknown", () => {
   const conditions = [condition("Reported", "False", "FRRUnavailable", "FRR does not answer on the node")];
   const said = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);

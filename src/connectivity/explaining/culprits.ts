@@ -5,6 +5,7 @@ import { metaTime } from "../../api/time.ts";
 import { agentOn } from "../../kube/members/agent-standing.ts";
 import type { Blame } from "../blame/blame.ts";
 import { type Cause, type Scope, serviceOf } from "../blame/cause.ts";
+import { distinct } from "../blame/words.ts";
 import type { Said } from "../reading/said.ts";
 
 /** What checks fail because of, what is said of it, and what it needs in turn. Nothing where a check is alone with its failure. */
@@ -14,6 +15,7 @@ export function culpritOf({ cause, failing, sentence }: Blame, sight: Sight): St
   if (!first || !named) return [];
   const since = Math.min(...failing.map((said) => said.since));
   const node = cause ? nodeOf(cause, failing) : undefined;
+  const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
   const service = cause ? addressed(failing, sight) : [];
   const thing: Thing = { kind: named.kind, name: named.name };
   const culprit: Standing = {
@@ -23,7 +25,7 @@ export function culpritOf({ cause, failing, sentence }: Blame, sight: Sight): St
     reason: named.reason,
     message: sentence,
     ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
-    needs: [...(node === undefined ? [] : [{ thing: agentOn(node) }]), ...service.map((one): Need => ({ thing: one.thing }))],
+    needs: [...nodes.map((one): Need => ({ thing: agentOn(one) })), ...service.map((one): Need => ({ thing: one.thing }))],
     remedy: named.remedy,
   };
   const isOfNode = node !== undefined && named.name === `node/${node}`;
@@ -132,9 +134,12 @@ function mixed(failing: readonly Said[]): Named | undefined {
 /** The node that all of it is about: where the sources are, or the targets. */
 function nodeOf({ scope, names: [name] }: Cause, failing: readonly Said[]): string | undefined {
   if (/(^|-)node$/.test(scope) && scope !== "node-to-node") return name;
-  const nodes = new Set(failing.map(({ target: { node } }) => node));
-  const [only] = nodes;
-  return ["target", "host"].includes(scope) && nodes.size === 1 ? only : undefined;
+  const [only, ...others] = targetNodes(failing);
+  return ["target", "host"].includes(scope) && others.length === 0 ? only : undefined;
+}
+
+function targetNodes(failing: readonly Said[]): string[] {
+  return distinct(failing.flatMap(({ target: { node } }) => node ?? []));
 }
 
 const byAddress: Index<Service> = {

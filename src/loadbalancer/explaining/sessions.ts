@@ -67,12 +67,12 @@ function wordOf(status: Status, node: string, created: string | undefined): Word
       remedy: peerRemedy(status),
     };
   }
-  const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", "Unknown"].includes(bfdStatus);
+  const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", ""].includes(bfdStatus);
   if (!isBfdDown) return HEALTHY;
   return {
     health: "Degraded",
     reason: "BFDDown",
-    message: `The session of ${node} with ${who} is up, and its BFD is ${bfdStatus}`,
+    message: `The session of ${node} with ${who} is up, and BFD, which is to watch it, is ${bfdStatus}`,
     ...since,
   };
 }
