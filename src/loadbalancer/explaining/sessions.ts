@@ -22,7 +22,7 @@ export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
   yield* agentSilence(node, conditions);
   if (reported?.reason === "FRRUnavailable") yield* frrDown(node, reported);
   const isLeftOut = reported?.reason === "NotConfigured";
-  const ends = farEnds(status, session, isLeftOut || isDown(status), sight);
+  const ends = farEnds(status, session, reported?.status === "False" || isDown(status), sight);
   yield* ends.said;
   const common = isDown(status) ? downEverywhere(report, sight) : undefined;
   if (common) yield standing(object, common, ends.needs);

@@ -1,0 +1,198 @@
+import { expect, test } from "vitest";
+import { Node } from "../api/core/node.ts";
+import { Service } from "../api/core/service.ts";
+import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import type { Condition, Kind, KubeObject } from "../api/kind.ts";
+import { BGPPeer } from "../api/metallb/bgp-peer.ts";
+import { BGPSessionStatus } from "../api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../api/metallb/configuration-state.ts";
+import { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
+import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
+import { CauseGraph } from "./cause-graph.ts";
+import { explainersOf } from "./explainers.ts";
+
+const T = "2026-01-01T00:00:00Z";
+const ROUTER = "openperouter-system";
+const BALANCER = "metallb-system";
+const NODES = ["n1", "n2"] as const;
+type NodeName = (typeof NODES)[number];
+
+const condition = (type: string, status: Condition["status"], reason: string, message = ""): Condition => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransitionTime: T,
+});
+const ofNode = (node: string) => ({ annotations: { "plumbline.dev/node": node } });
+const silent = (type: string, node: string) =>
+  condition(
+    type,
+    "Unknown",
+    "AgentSilent",
+    `The agent on node ${node} has been silent since ${T}; what else stands here is what it last reported`,
+  );
+
+interface Trouble {
+  /** Of the router with the fabric. */
+  readonly fabric?: string;
+  readonly link?: "Up" | "NoCarrier";
+  /** Of the load balancer with the router of its node, as both tell of it. */
+  readonly host?: string;
+  readonly session?: Partial<NonNullable<BGPSessionStatus["status"]>>;
+  readonly isSilent?: boolean;
+}
+
+/** The objects of a node whose load balancer speaks to the node's own router, which speaks to the fabric. */
+function nodeObjects(
+  node: NodeName,
+  { fabric = "Established", link = "Up", host = "Established", session, isSilent }: Trouble,
+): [Kind, KubeObject][] {
+  const reported = isSilent ? silent("Reported", node) : condition("Reported", "True", "AgentReports");
+  return [
+    [Node, { metadata: { name: node }, spec: {} } as KubeObject],
+    [
+      RouterNodeConfigurationStatus,
+      {
+        metadata: { name: node, namespace: ROUTER },
+        status: {
+          conditions: [isSilent ? silent("Ready", node) : condition("Ready", "True", "ConfigurationSuccessful")],
+          resources: [
+            { kind: "Underlay", name: "underlay", state: "Applied" },
+            { kind: "L3Passthrough", name: "services", state: "Applied" },
+          ],
+          links: [{ name: "eth1", state: link, since: T }],
+          sessions: [
+            { vrf: "default", neighbor: "192.168.11.2", state: fabric, since: T },
+            { vrf: "default", neighbor: "192.169.12.2", state: host, since: T },
+          ],
+        },
+      } as KubeObject,
+    ],
+    [
+      BGPSessionStatus,
+      {
+        metadata: { name: `${node}-router`, namespace: BALANCER, ...ofNode(node) },
+        status: {
+          node,
+          peer: "router",
+          address: "192.169.12.1",
+          bgpStatus: host,
+          bfdStatus: "N/A",
+          since: T,
+          conditions: [reported],
+          ...session,
+        },
+      } as KubeObject,
+    ],
+    [
+      ServiceBGPStatus,
+      {
+        metadata: { name: `web-${node}`, namespace: "shop", ...ofNode(node) },
+        status: { node, service: "web", bgpPeers: ["router"], conditions: [reported] },
+      } as KubeObject,
+    ],
+  ];
+}
+
+const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.12.0/24" } };
+const common: readonly [Kind, KubeObject][] = [
+  [Underlay, { metadata: { name: "underlay", namespace: ROUTER }, spec: { asn: 64_514, nics: ["eth1"] } } as KubeObject],
+  [L3Passthrough, { metadata: { name: "services", namespace: ROUTER }, spec: { hostsession } } as KubeObject],
+  [
+    BGPPeer,
+    {
+      metadata: { name: "router", namespace: BALANCER },
+      spec: { myASN: 64_515, peerASN: 64_514, peerAddress: "192.169.12.1" },
+    } as KubeObject,
+  ],
+  [
+    Service,
+    {
+      metadata: { name: "web", namespace: "shop" },
+      spec: { type: "LoadBalancer" },
+      status: { conditions: [condition("metallb.io/Announced", "True", "Announced")] },
+    } as KubeObject,
+  ],
+];
+
+function graphOf(troubles: Partial<Record<NodeName, Trouble>>, ...more: [Kind, KubeObject][]): CauseGraph {
+  const graph = new CauseGraph(explainersOf({ routerNamespace: ROUTER, metallbNamespace: BALANCER }));
+  for (const [kind, object] of [...common, ...NODES.flatMap((node) => nodeObjects(node, troubles[node] ?? {})), ...more])
+    graph.put(kind, object);
+  return graph;
+}
+
+const causesOf = (graph: CauseGraph) => graph.causes().map(({ id, health, reason }) => `${health} ${id} ${reason}`);
+const healthOf = (graph: CauseGraph, id: string) => graph.verdict(id)?.health;
+
+test("where all is well nothing is wrong", () => {
+  const graph = graphOf({});
+  expect(causesOf(graph)).toEqual([]);
+  expect(healthOf(graph, "Service/shop/web")).toBe("Healthy");
+});
+
+test("a Service lacks a node because of a link of that node's router, though its own session is up", () => {
+  const graph = graphOf({ n1: { fabric: "Active", link: "NoCarrier" } });
+  expect(causesOf(graph)).toEqual(["Down Link/eth1@n1 NoCarrier"]);
+  expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
+  expect(graph.why("Service/shop/web")?.causes.map(({ id }) => id)).toEqual(["Link/eth1@n1"]);
+});
+
+test("one session that both of its ends tell of is one cause", () => {
+  const graph = graphOf({ n1: { host: "Active" } });
+  expect(causesOf(graph)).toEqual([`Down BGPPeer/${BALANCER}/router@n1 SessionActive`]);
+});
+
+test("a peer that no node has a session with is one cause, and a refused one is as well", () => {
+  expect(causesOf(graphOf({ n1: { host: "Active" }, n2: { host: "Active" } }))).toEqual([`Down BGPPeer/${BALANCER}/router NoSession`]);
+  const leftOut = { bgpStatus: "Unknown", conditions: [condition("Reported", "False", "NotConfigured", "FRR has no such neighbor")] };
+  const failure = {
+    kind: "BGPPeer",
+    name: "router",
+    reason: "ValidationFailed",
+    message: "missing local ASN",
+    field: "spec.myASN",
+    class: "Permanent",
+  };
+  const state = {
+    metadata: { name: "speaker-n1", namespace: BALANCER, ...ofNode("n1") },
+    status: { result: "Invalid", failedResources: [failure], conditions: [condition("Valid", "False", "ConfigurationInvalid")] },
+  } as KubeObject;
+  const refused = graphOf({ n1: { host: "Active", session: leftOut }, n2: { host: "Active", session: leftOut } }, [
+    ConfigurationState,
+    state,
+  ]);
+  expect(causesOf(refused)).toEqual([`Down BGPPeer/${BALANCER}/router ValidationFailed`]);
+});
+
+test("the load balancer's FRR is to blame for what both ends of its sessions say", () => {
+  const session = {
+    bgpStatus: "Unknown",
+    conditions: [condition("Reported", "False", "FRRUnavailable", "FRR does not answer on the node")],
+  };
+  expect(causesOf(graphOf({ n1: { host: "Active", session } }))).toEqual(["Down FRR/lb@n1 FRRUnavailable"]);
+});
+
+test("an agent that is silent is to blame for all that nobody knows of its node, and for who does not reach it", () => {
+  const endpoint = "10.0.0.1:8081";
+  const check = {
+    metadata: {
+      name: "n2-to-n1",
+      namespace: "plumbline-system",
+      annotations: { "plumbline.dev/node": "n2", "plumbline.dev/target": "node/n1", "plumbline.dev/target-node": "n1" },
+    },
+    spec: { sourcePod: "n2", targetEndpoint: endpoint },
+    status: {
+      failures: [{ time: T, success: false, reason: "ConnectError", message: `Failed connect to ${endpoint}; Connection refused` }],
+      outages: [{ start: T }],
+      conditions: [condition("Reachable", "False", "ConnectError", `Failed connect to ${endpoint}; Connection refused`)],
+    },
+  } as KubeObject;
+  const graph = graphOf({ n1: { isSilent: true } }, [PodNetworkConnectivityCheck, check]);
+  expect(causesOf(graph)).toEqual(["Unknown Agent/n1 AgentSilent"]);
+  expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
+  expect(healthOf(graph, "PodNetworkConnectivityCheck/plumbline-system/n2-to-n1")).toBe("Down");
+});
