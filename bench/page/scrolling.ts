@@ -13,7 +13,7 @@ interface TraceEvent {
   };
 }
 
-const FRAMES = 120;
+const FRAMES = 60;
 const STEP_PX = 90;
 /** There and back again, a flick of the wheel per frame. */
 const SCROLL = `(selector) => new Promise((done) => {
@@ -28,7 +28,7 @@ const SCROLL = `(selector) => new Promise((done) => {
 
 /** The longest task of the page's main thread while it is scrolled, in milliseconds of its processor time: what else the machine does is not counted. */
 export async function longestTask(browser: Browser, address: string, selector: string): Promise<number> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 640 } });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 520 } });
   try {
     const page = await context.newPage();
     await page.goto(address);
