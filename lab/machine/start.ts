@@ -159,7 +159,7 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-async function ownKernelHasVrf(): Promise<boolean> {
+export async function ownKernelHasVrf(): Promise<boolean> {
   try {
     // In a namespace that is gone again with the command.
     await promisify(execFile)("unshare", ["--net", "--", "ip", "link", "add", "probe", "type", "vrf", "table", "5"]);

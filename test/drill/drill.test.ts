@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { silent } from "../../lab/progress.ts";
-import { drillIn } from "../../src/cli/lab/drill.ts";
+import { drillAll } from "../../src/cli/lab/drill.ts";
 import type { Exercised } from "../../src/cli/lab/drilling/exercise.ts";
 import type { Judgement } from "../../src/cli/lab/drilling/outcome.ts";
 import { complaintsOf } from "../../src/cli/lab/drilling/report.ts";
-import { startDrillLab } from "../../src/cli/lab/drilling/stage.ts";
-import type { RouterLab } from "../../src/cli/lab/router-lab.ts";
-import { createLog } from "../../src/kube/log.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
 const PATIENCE = 4;
 
-let lab: RouterLab;
 let exercised: readonly Exercised[];
 
 /** What became of those that did not go well, to be read by a person. */
@@ -22,11 +18,8 @@ function those(are: (judgement: Judgement) => boolean): string[] {
 
 beforeAll(async () => {
   const { signal } = new AbortController();
-  lab = await startDrillLab({ log: createLog({ level: "error" }), progress: silent, signal });
-  const ground = { client: lab.api.client, host: (name: string) => lab.host(name), signal, patience: PATIENCE };
-  exercised = await drillIn({ ...ground, tell: (line) => process.stdout.write(`${line}\n`) }, {});
+  exercised = await drillAll({ signal, patience: PATIENCE, progress: silent, tell: (line) => process.stdout.write(`${line}\n`) }, {});
 });
-afterAll(() => lab.stop());
 
 test("of at least fifty faults in every domain", () => {
   expect(exercised.length).toBeGreaterThanOrEqual(50);
@@ -45,7 +38,7 @@ test("none leaves a status that claims health", () => {
 test("of nineteen out of twenty the right cause is named first", () => {
   const asked = exercised.filter(({ judgement }) => judgement.right !== undefined);
   const wrong = those(({ right }) => right === false);
-  expect(wrong.length / asked.length, wrong.join("\n")).toBeLessThanOrEqual(0.05);
+  expect(wrong.slice(Math.floor(asked.length / 20))).toEqual([]);
 });
 
 test("nothing is left of any of them once it is mended", () => {

@@ -1,13 +1,11 @@
 import { writeFile } from "node:fs/promises";
-import type { LabHost } from "../../../lab/net/lab-host.ts";
+import { ownKernelHasVrf } from "../../../lab/machine/start.ts";
 import type { NodeName } from "../../../lab/net/topology.ts";
-import { progressOn } from "../../../lab/progress.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
+import { type Progress, progressOn } from "../../../lab/progress.ts";
 import { createLog } from "../../kube/log.ts";
 import { EXIT } from "../exit.ts";
 import { printItems } from "../printing/items.ts";
 import { untilStopped } from "../signals.ts";
-import { AnnouncedServices } from "./announced-services.ts";
 import { Exercise, type Exercised, type Placed } from "./drilling/exercise.ts";
 import { Flows } from "./drilling/flows.ts";
 import { pairsOf } from "./drilling/pairs.ts";
@@ -32,61 +30,85 @@ const AT_REST_WITHIN_MS = 240_000;
 export async function drill(options: DrillOptions): Promise<void> {
   const stop = new AbortController();
   void untilStopped().then(() => stop.abort());
-  const lab = await startDrillLab({ log: createLog({ level: "error" }), progress: progressOn(process.stderr), signal: stop.signal });
-  try {
-    const tell = options.output === "json" ? () => undefined : say;
-    const exercised = await drillIn({ client: lab.api.client, host: (name) => lab.host(name), signal: stop.signal, tell }, options);
-    if (options.output === "json")
-      printItems(
-        "Drill",
-        exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement })),
-      );
-    else say(`\n${scoreLine(exercised)}`);
-    if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf));
-    if (!exercised.every(isGoodOne)) process.exitCode = EXIT.no;
-  } finally {
-    await lab.stop();
-  }
+  const tell = options.output === "json" ? () => undefined : say;
+  const exercised = await drillAll({ signal: stop.signal, tell, progress: progressOn(process.stderr) }, options);
+  const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement }));
+  if (options.output === "json") printItems("Drill", items);
+  else say(`\n${scoreLine(exercised)}`);
+  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf));
+  if (!exercised.every(isGoodOne)) process.exitCode = EXIT.no;
 }
 
 interface Ground {
-  readonly client: KubeClient;
-  readonly host: (name: string) => LabHost;
   readonly signal: AbortSignal;
   readonly tell: (line: string) => void;
+  readonly progress: Progress;
   /** How many times as long everything may take, on a machine that is busy. */
   readonly patience?: number;
 }
 
-/** The same in a lab that runs. */
-export async function drillIn({ tell, patience = 1, ...ground }: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
-  const ending = new AbortController();
-  const signal = AbortSignal.any([ground.signal, ending.signal]);
-  const sight = new Sight(ground.client);
-  const services = new AnnouncedServices(ground.client);
-  const flows = new Flows(ground.host);
-  try {
-    services.subscribe(() => flows.aim(services.list()));
-    services.start(signal);
-    await sight.open(signal);
-    const exercise = new Exercise({ sight, flows, patience, ground: { ...ground, signal } });
-    const unwell = await exercise.settle(AT_REST_WITHIN_MS * patience);
-    for (const text of unwell) tell(`At rest: ${text}`);
-    tell(headLine());
-    const exercised: Exercised[] = [];
-    const singles = placed(only);
-    for (const faults of pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed)) {
-      for (const one of await exercise.of(faults)) {
-        exercised.push(one);
-        tell(outcomeLine(one));
-        for (const complaint of complaintsOf(one)) tell(`  ${complaint}`);
-      }
+/** Where routers need User-Mode Linux, which has one slow processor, all that is not about them is broken at the same time in a second lab beside it. */
+export async function drillAll(ground: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
+  const singles = placed(only);
+  const rounds: readonly Placed[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
+  const [aboutRouters, others] = (await ownKernelHasVrf()) ? [rounds, []] : apart(rounds);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([ground.signal, failed.signal]);
+  ground.tell(headLine());
+  const labs = [
+    { routers: true, rounds: aboutRouters },
+    { routers: false, rounds: others },
+  ].filter(({ rounds }) => rounds.length > 0);
+  const drills = labs.map((part) =>
+    drillIn({ ...ground, signal, ...part }).catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(drills);
+  failed.signal.throwIfAborted();
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
+}
+
+async function drillIn({
+  tell,
+  patience = 1,
+  signal: given,
+  ...part
+}: Ground & { routers: boolean; rounds: readonly Placed[][] }): Promise<Exercised[]> {
+  const { routers, rounds, progress } = part;
+  await using ending = new AsyncDisposableStack();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([given, ended.signal]);
+  const lab = await startDrillLab({ routers, log: createLog({ level: "error" }), progress, signal: given });
+  ending.defer(() => lab.stop());
+  const { client } = lab.api;
+  const host = (name: string) => lab.host(name);
+  const flows = new Flows(host, { routers });
+  ending.defer(() => flows.stop());
+  ending.defer(() => ended.abort());
+  lab.services.subscribe(() => flows.aim(lab.services.list()));
+  flows.aim(lab.services.list());
+  const sight = new Sight(client);
+  await sight.open(signal);
+  const exercise = new Exercise({ sight, flows, patience, ground: { client, host, signal } });
+  for (const text of await exercise.settle(AT_REST_WITHIN_MS * patience)) tell(`At rest: ${text}`);
+  const exercised: Exercised[] = [];
+  for (const faults of rounds) {
+    for (const one of await exercise.of(faults)) {
+      exercised.push(one);
+      tell([outcomeLine(one), ...complaintsOf(one).map((complaint) => `  ${complaint}`)].join("\n"));
     }
-    return exercised;
-  } finally {
-    ending.abort();
-    await flows.stop();
   }
+  return exercised;
+}
+
+function apart(rounds: readonly Placed[][]): [Placed[][], Placed[][]] {
+  return [rounds.filter((faults) => faults.some(isAboutRouters)), rounds.filter((faults) => !faults.some(isAboutRouters))];
+}
+
+function isAboutRouters({ fault: { domain } }: Placed): boolean {
+  return domain === "router" || domain === "cluster";
 }
 
 function placed(only: readonly string[] = Object.keys(FAULTS)): Placed[] {

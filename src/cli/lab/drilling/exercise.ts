@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeName } from "../../../../lab/net/topology.ts";
 import type { Cause } from "../../../explain/answer.ts";
-import { type Expectation, type Fault, type FaultGround, type Flow, FLOWS } from "../faults/fault.ts";
+import { type Expectation, type Fault, type FaultGround, type Flow } from "../faults/fault.ts";
 import { findingOf, isOver, type Sample } from "./course.ts";
 import type { Flows, Losses } from "./flows.ts";
 import { type Judgement, judge, type Outcome } from "./outcome.ts";
@@ -134,10 +134,12 @@ export function causeText({ id, reason = "", message }: Cause): string {
 }
 
 function stalled(before: Losses, now: Losses): string[] {
-  return FLOWS.filter((flow) => now[flow] < before[flow] + PASSES).map((flow) => `${flow} does not pass`);
+  const still = [...now].filter(([flow, count]) => count < (before.get(flow) ?? 0) + PASSES);
+  return still.map(([flow]) => `${flow} does not pass`);
 }
 
 function interruptedBy(before: Losses, after: Losses, expectations: readonly Expectation[]): Flow[] {
   const allowed = new Set(expectations.flatMap(({ interrupts = [] }) => interrupts));
-  return FLOWS.filter((flow) => after[flow] > before[flow] && !allowed.has(flow));
+  const lost = [...after].filter(([flow, count]) => count > (before.get(flow) ?? 0) && !allowed.has(flow));
+  return lost.map(([flow]) => flow);
 }

@@ -2,36 +2,40 @@ import { hostAddress, type NodeName, type Segment, SEGMENTS } from "../../../../
 import type { LabHost } from "../../../../lab/net/lab-host.ts";
 import { type AnnouncedService, targetsOf } from "../announced-services.ts";
 import { Connections } from "../connections.ts";
-import { type Flow, FLOWS } from "../faults/fault.ts";
+import type { Flow } from "../faults/fault.ts";
 import { Traffic } from "../traffic.ts";
 
 const PING_EVERY_MS = 250;
 const CONNECT_EVERY_MS = 500;
 
+const SERVICES = ["web", "wiki"] as const;
+
 /** What did not get through, by flow. */
-export type Losses = Readonly<Record<Flow, number>>;
+export type Losses = ReadonlyMap<Flow, number>;
 
 /** Traffic through the lab that goes on while things break. */
 export class Flows {
   readonly #pings: ReadonlyMap<Flow, Traffic>;
   readonly #connections: Connections;
 
-  constructor(host: (name: string) => LabHost) {
+  /** Without routers there are no segments over all nodes. */
+  constructor(host: (name: string) => LabHost, { routers }: { routers: boolean }) {
     const [shop, stock] = SEGMENTS as readonly [Segment, Segment];
     const ping = (label: Flow, from: NodeName, to: NodeName, segment: Segment): [Flow, Traffic] => [
       label,
       new Traffic({ label, host: host(from), namespace: shop.name, to: hostAddress(segment, to), everyMs: PING_EVERY_MS }),
     ];
-    this.#pings = new Map([
+    const pings = () => [
       ping("shop node1 → node2", "node1", "node2", shop),
       ping("shop node1 → node3", "node1", "node3", shop),
       ping("shop node3 → stock node1", "node3", "node1", stock),
-    ]);
+    ];
+    this.#pings = new Map(routers ? pings() : []);
     this.#connections = new Connections({ host: host("client"), everyMs: CONNECT_EVERY_MS });
   }
 
   aim(services: readonly AnnouncedService[]): void {
-    this.#connections.aim(targetsOf(services.filter(({ key }) => key === "default/web" || key === "default/wiki")));
+    this.#connections.aim(targetsOf(services.filter(({ key }) => SERVICES.some((name) => key === `default/${name}`))));
   }
 
   /** Until now. What is late counts as lost until it is there. */
@@ -54,11 +58,8 @@ export class Flows {
   }
 
   #each(ofPing: (ping: Traffic) => number, ofTally: (tally: { ok: number; failed: number }) => number): Losses {
-    return Object.fromEntries(
-      FLOWS.map((flow) => {
-        const ping = this.#pings.get(flow);
-        return [flow, ping ? ofPing(ping) : ofTally(this.#connections.tally(`default/${flow}`))];
-      }),
-    ) as Losses;
+    const pings = [...this.#pings].map(([flow, ping]) => [flow, ofPing(ping)] as const);
+    const services = SERVICES.map((flow) => [flow, ofTally(this.#connections.tally(`default/${flow}`))] as const);
+    return new Map<Flow, number>([...pings, ...services]);
   }
 }

@@ -1,18 +1,34 @@
+import { join } from "node:path";
 import type { Progress } from "../../../../lab/progress.ts";
 import type { Log } from "../../../kube/log.ts";
-import { labManifests, type RouterLab, startRouterLab } from "../router-lab.ts";
+import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../router-lab.ts";
 
 /** Not more often: the kernel says "no route to host" to the same source about once a second, and the next one in that second times out. */
 const CHECK_INTERVAL = "3s";
-/** Four of these missed, and an agent is silent. */
+/** Six of these missed, and an agent is silent. */
 const HEARTBEAT = "2s";
-const SILENCE_MS = 8_000;
+const SILENCE_MS = 12_000;
 
-/** The lab as it comes, only that it is sooner noticed there that someone fell silent. */
-export function startDrillLab(options: { log: Log; progress: Progress; signal: AbortSignal }): Promise<RouterLab> {
+/** Of a lab without routers, where the load balancers speak to the tor themselves. */
+const WITHOUT_ROUTERS = [
+  ...["pools", "services", "endpoints"].map((name) => join(LAB_MANIFESTS, `loadbalancer/${name}.yaml`)),
+  join(LAB_MANIFESTS, "connectivity"),
+  join(import.meta.dirname, "../../../../lab/drill/peer.yaml"),
+];
+
+interface StageOptions {
+  readonly routers: boolean;
+  readonly log: Log;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** The lab as it comes, only that it is sooner noticed there that someone fell silent. Without routers it needs no kernel with VRF. */
+export function startDrillLab({ routers, ...options }: StageOptions): Promise<RouterLab> {
   return startRouterLab({
     ...options,
-    manifests: ({ routers }) => labManifests({ kube: false, routers, checks: true }),
+    ...(!routers && { kernel: "own" }),
+    manifests: () => (routers ? [LAB_MANIFESTS] : WITHOUT_ROUTERS),
     standIns: true,
     checkInterval: CHECK_INTERVAL,
     heartbeat: HEARTBEAT,

@@ -25,6 +25,7 @@ const WELL: Readonly<Record<string, string>> = {
   Reported: "True",
   Announced: "True",
   "metallb.io/Announced": "True",
+  Contested: "False",
   Reachable: "True",
   Complete: "True",
   Error: "False",

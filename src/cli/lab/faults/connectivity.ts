@@ -34,14 +34,14 @@ export const CONNECTIVITY_FAULTS: Readonly<Record<string, Fault>> = {
     domain: "connectivity",
     break: (ground) => firewall(ground, "prohibit"),
     mend: noFirewall,
-    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^Node/${node} `),
+    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^(Node|Target/node)/${node} `),
   },
   "firewall-drops": {
     about: "a firewall on the node drops every connection from other nodes without a word",
     domain: "connectivity",
     break: (ground) => firewall(ground, "blackhole"),
     mend: noFirewall,
-    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^Node/${node} `),
+    expect: (node) => failingChecks(`[^ ]+-to-${node}-8081-`, `^(Node|Target/node)/${node} `),
   },
   "service-cut": {
     about: `no node reaches Service ${CUT_SERVICE} at its cluster IP any more; its endpoints they do`,
@@ -53,7 +53,7 @@ export const CONNECTIVITY_FAULTS: Readonly<Record<string, Fault>> = {
     mend: async ({ host }) => {
       for (const node of NODES) await host(node).do(["ip", "rule", "del", "pref", String(SERVICE_RULE)]);
     },
-    expect: () => failingChecks("[^ ]+-to-web-service-80-", "^Service/default/web "),
+    expect: () => failingChecks("[^ ]+-to-web-service-80-", "^(Service|Target/service)/default/web "),
   },
   "dns-silent": {
     about: "the name server of the nodes no longer answers",

@@ -47,10 +47,10 @@ export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     vni: 304,
     l2gatewayips: ["10.110.0.254/25"],
   }),
-  "gateway-bad": refused("someone applies an L2VNI with a gateway that is the number of its subnet", L2VNI, "gateway-bad", {
+  "gateway-bad": refused("someone applies an L2VNI with a gateway that is no address", L2VNI, "gateway-bad", {
     vrf: "red",
     vni: 305,
-    l2gatewayips: ["10.131.0.0/24"],
+    l2gatewayips: ["10.131.0.300/24"],
   }),
   "bridge-missing": refused("someone applies an L2VNI for a bridge that no node has", L2VNI, "bridge-missing", {
     vrf: "red",

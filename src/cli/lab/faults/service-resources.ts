@@ -8,6 +8,7 @@ import { BGPPeer } from "../../../api/metallb/bgp-peer.ts";
 import { Community } from "../../../api/metallb/community.ts";
 import { IPAddressPool } from "../../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../../api/metallb/l2-advertisement.ts";
+import { CliError, EXIT } from "../../exit.ts";
 import { METALLB_NAMESPACE } from "../api.ts";
 import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
 import { applied, edited, type Made, refusedByBalancer } from "./resources.ts";
@@ -112,12 +113,7 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     "peer-asn-other",
     peer({ myASN: 64999 }),
   ),
-  "peer-twice": refused(
-    "someone applies a second BGPPeer for the same peer",
-    BGPPeer,
-    "peer-twice",
-    peer({ peerASN: 64514, peerAddress: "192.169.12.1", ebgpMultiHop: false }),
-  ),
+  "peer-twice": peerTwice(),
   "peer-timers-bad": refused(
     "someone applies a BGPPeer with a hold time that is too short",
     BGPPeer,
@@ -240,4 +236,18 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
 
 function webEndpoints(ready: boolean): object[] {
   return ["node1", "node2", "node3"].map((nodeName, nth) => ({ addresses: [`10.244.${nth + 1}.2`], nodeName, conditions: { ready } }));
+}
+
+function peerTwice(): Fault {
+  const name = "peer-twice";
+  const fault = refused("someone applies a second BGPPeer for the same peer", BGPPeer, name, {});
+  return {
+    ...fault,
+    break: async ({ client, signal }) => {
+      const peers = client.resource(BGPPeer);
+      const [first] = (await peers.list({ namespace: METALLB_NAMESPACE, signal })).items;
+      if (!first) throw new CliError("There is no BGPPeer", EXIT.no);
+      await peers.create({ metadata: { name, namespace: METALLB_NAMESPACE }, spec: first.spec }, { signal });
+    },
+  };
 }
