@@ -74,6 +74,26 @@ test("a Secret that came along with something else has none of its values", () =
   ]);
 });
 
+test("a variable of a container may hold anything, also in what kubectl last applied", () => {
+  const env = [
+    { name: "DSN", value: "postgres" },
+    { name: "FROM", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+  ];
+  const hidden = [{ name: "DSN", value: "<masked>" }, env[1]];
+  expect(value({ spec: { containers: [{ name: "db", env }] } })).toEqual({ spec: { containers: [{ name: "db", env: hidden }] } });
+  const note = (containers: unknown) => ({ "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec: { containers } }) });
+  expect(value({ annotations: note([{ env }]) })).toEqual({ annotations: note([{ env: hidden }]) });
+  expect(
+    value([
+      { name: "api-token", value: "abc" },
+      { name: "size", value: "3" },
+    ]),
+  ).toEqual([
+    { name: "api-token", value: "<masked>" },
+    { name: "size", value: "3" },
+  ]);
+});
+
 test("a kubeconfig keeps where it leads and nothing that lets one in", () => {
   expect(
     text(
