@@ -155,6 +155,19 @@ test("an address that another machine has is not taken, and its MAC is told unti
   await isHeld("taken", "192.168.50.201");
 });
 
+test("a machine that takes an address which a node keeps is told with its MAC, for as long as it answers", async () => {
+  await cluster.torIp("addr", "add", "192.168.50.201/32", "dev", "br0");
+  const { address } = (JSON.parse(await cluster.torIp("-j", "link", "show", "br0")) as { address: string }[])[0] as { address: string };
+  await eventually(async () => {
+    const said = await condition("taken", "Contested");
+    expect(said).toMatchObject({ status: "True", reason: "AddressInUse" });
+    expect(said?.message).toContain(address);
+  });
+  expect(await condition("taken")).toMatchObject({ status: "True" });
+  await cluster.torIp("addr", "del", "192.168.50.201/32", "dev", "br0");
+  await eventually(async () => expect(await condition("taken", "Contested")).toBeUndefined());
+});
+
 test("what a foreign hand edits or deletes is as it was a moment later", async () => {
   const one = { name: "web", namespace: "shop" };
   await cluster.client.resource(ServiceL2Status).patchStatus(one, { status: { node: "nowhere", eligibleNodes: [] } }, { signal });
