@@ -5,7 +5,7 @@ import { nodeReady } from "./node-ready.ts";
 
 function said(conditions?: NonNullable<Node["status"]>["conditions"]) {
   const graph = new CauseGraph([nodeReady]);
-  graph.put(Node, { metadata: { name: "n1" }, spec: {}, ...(conditions && { status: { conditions } }) });
+  graph.put(Node, { metadata: { name: "n1" }, spec: {}, ...(conditions && { status: { conditions } }) } as Node);
   return { health: graph.verdict("Node/n1")?.health, causes: graph.causes() };
 }
 
