@@ -15,7 +15,7 @@ export async function buildPage(directory: string): Promise<void> {
   await build({
     root: UI,
     configFile: false,
-    logLevel: "warn",
+    logLevel: "error",
     // Below whatever path a proxy may serve it.
     base: "./",
     publicDir: false,

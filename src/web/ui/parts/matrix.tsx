@@ -25,7 +25,7 @@ interface MatrixProps {
 }
 
 const CELL = 22;
-const HEAD = { least: 44, most: 108, perLetter: 5.6 };
+const HEAD = { least: 44, most: 118, perLetter: 5.6 };
 const TITLE = { least: 90, most: 210, perLetter: 7.2 };
 
 const roomFor = (texts: readonly string[], { least, most, perLetter }: typeof HEAD) =>

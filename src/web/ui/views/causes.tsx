@@ -7,7 +7,7 @@ import { Since } from "../parts/time.tsx";
 import { useWindow } from "../parts/window.ts";
 import { linkTo } from "../route.ts";
 
-const HEIGHT = 104;
+const HEIGHT = 126;
 const CHIPS = 4;
 
 /** What is wrong now, the causes before what they break: the worst first, then what breaks most. */
@@ -67,11 +67,15 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
             <span class="cut" title={verdict.remedy.text}>
               {verdict.remedy.text}
             </span>
-            {verdict.remedy.command !== undefined && <Copy text={verdict.remedy.command} />}
           </>
         )}
       </p>
-      <p class="symptoms cut">
+      {verdict?.remedy?.command !== undefined && (
+        <p class="cut">
+          <Copy text={verdict.remedy.command} />
+        </p>
+      )}
+      <p class="symptoms">
         {symptomCount === 0 ? (
           <span class="soft">nothing else suffers from it</span>
         ) : (

@@ -198,7 +198,7 @@ function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
   const all = sessions.reduce((sum, row) => sum + Object.keys(row.peers).length, 0);
   const up = sessions.reduce((sum, row) => sum + Object.values(row.peers).filter(({ health }) => health === "Healthy").length, 0);
   return (
-    <Pane title="Sessions" class="sessions" count={all === 0 ? "" : `${up} of ${all} up, node × peer`}>
+    <Pane title="Sessions" class="sessions" count={all === 0 ? "" : `${up} of ${all} well, node × peer`}>
       {all === 0 ? (
         <Empty title="No BGP session">
           A BGPPeer gives each node that it selects a session. See <code>plumbline apply -f examples/pools</code>

@@ -6,8 +6,8 @@ import { Since } from "../parts/time.tsx";
 import { linkTo, option, refine } from "../route.ts";
 import { layoutOf, type Placed } from "./path-layout.ts";
 
-const CARD = { least: 190, most: 340, height: 92 };
-const GAP = { x: 52, y: 16 };
+const CARD = { least: 150, usual: 220, most: 340, height: 104 };
+const GAP = { least: 22, most: 56, y: 16 };
 const EDGE = 4;
 const PADDING = 32;
 
@@ -22,11 +22,18 @@ export function Path({ answer }: { answer: Answer }) {
     resized.observe(element);
     return () => resized.disconnect();
   }, []);
+  // Where not all of it can be seen, the cause can.
+  useLayoutEffect(() => {
+    if (place.current) place.current.scrollLeft = place.current.scrollWidth;
+  }, [answer.path.id, room]);
   const { placed, columns, rows } = layoutOf(answer, option("all") === "1");
-  const width = Math.max(CARD.least, Math.min(CARD.most, Math.floor((room - 2 * EDGE - (columns - 1) * GAP.x) / columns)));
-  const left = ({ column }: Placed) => EDGE + column * (width + GAP.x);
+  const each = (room - 2 * EDGE) / columns;
+  const gap = Math.max(GAP.least, Math.min(GAP.most, Math.floor(each - CARD.usual)));
+  const width = Math.max(CARD.least, Math.min(CARD.most, Math.floor((room - 2 * EDGE - (columns - 1) * gap) / columns)));
+  const guilty = guiltyWithin(answer.path);
+  const left = ({ column }: Placed) => EDGE + column * (width + gap);
   const top = ({ row }: Placed) => EDGE + row * (CARD.height + GAP.y);
-  const whole = { width: columns * (width + GAP.x) - GAP.x + 2 * EDGE, height: rows * (CARD.height + GAP.y) - GAP.y + 2 * EDGE };
+  const whole = { width: columns * (width + gap) - gap + 2 * EDGE, height: rows * (CARD.height + GAP.y) - GAP.y + 2 * EDGE };
   return (
     <div class="drawing" ref={place} tabIndex={0} role="group" aria-label="Path from symptom to cause">
       <div class="sheet" style={{ width: `${whole.width}px`, height: `${whole.height}px` }}>
@@ -39,7 +46,7 @@ export function Path({ answer }: { answer: Answer }) {
                   key={child.key}
                   from={[left(parent) + width, top(parent) + CARD.height / 2]}
                   to={[left(child), top(child) + CARD.height / 2]}
-                  guilty={child.step !== undefined && leadsOn(child.step)}
+                  guilty={child.step !== undefined && guilty.has(child.step.id)}
                 />
               )
             );
@@ -73,7 +80,19 @@ function Line({ from: [x1, y1], to: [x2, y2], guilty }: { from: [number, number]
   );
 }
 
-const leadsOn = (step: Step): boolean => step.cause || step.needs.some(leadsOn);
+/** What leads to a cause, also where it stands a second time and is not drawn out again. */
+function guiltyWithin(path: Step): ReadonlySet<string> {
+  const guilty = new Set<string>();
+  const leads = (step: Step): boolean => {
+    const leading = step.needs.map(leads).includes(true) || step.cause || guilty.has(step.id);
+    if (leading) guilty.add(step.id);
+    return leading;
+  };
+  // Once for where it is drawn out, once more for where it is not.
+  leads(path);
+  leads(path);
+  return guilty;
+}
 
 function Card({ step, first }: { step: Step; first: boolean }) {
   const { id, thing, health, reason, message, since, cause } = step;
@@ -81,15 +100,19 @@ function Card({ step, first }: { step: Step; first: boolean }) {
     <>
       <span class="top">
         <Mark health={health} />
-        <span class="label">{cause ? "the cause" : first ? "what is seen" : "because of"}</span>
+        <span class="label">{cause ? "the cause" : first ? "seen" : ""}</span>
         <span class="grow" />
-        <span class="soft nowrap">
-          {wordOf(health)} <Since time={since} />
-        </span>
+        <span class="soft nowrap">{since === undefined ? wordOf(health) : <Since time={since} />}</span>
       </span>
-      <span class="who cut">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} brief={!first} />}</span>
+      <span class="who">{thing.kind === HIDDEN_KIND ? "Something you may not see" : <ThingName thing={thing} brief={!first} />}</span>
       <span class="says" title={message}>
-        {message ?? reason ?? ""}
+        {message ??
+          reason ??
+          (step.needs.length > 0
+            ? "not well because of what it needs"
+            : step.health === "Healthy"
+              ? ""
+              : "drawn out where it stands first")}
       </span>
     </>
   );

@@ -4,7 +4,7 @@ import { held } from "../live/rows.ts";
 import { Mark } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
-import { worstFirst } from "../parts/sorting.ts";
+import { plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Since } from "../parts/time.tsx";
 import { route } from "../route.ts";
@@ -30,8 +30,10 @@ const COLUMNS: readonly Column<RouterRow>[] = [
     id: "why",
     title: "What is wrong",
     width: "minmax(10em, 2.2fr)",
-    cell: ({ failed, message, health }) => {
-      const words = failed.length > 0 ? failed.map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`).join(", ") : message;
+    cell: (row) => {
+      const { failed, message, health } = row;
+      const words =
+        failed.length > 0 ? failed.map(({ kind, name, reason }) => `${kind} ${name}: ${reason}`).join(", ") : (message ?? lacking(row));
       return (
         health !== "Healthy" && (
           <span class="cut" title={message ?? words}>
@@ -63,6 +65,11 @@ function share(id: string, title: string, of: (row: RouterRow) => [number, numbe
       return <span class={good < all ? "short" : ""}>{`${good}/${all}`}</span>;
     },
   };
+}
+
+function lacking({ sessions }: RouterRow): string {
+  const down = sessions.total - sessions.up;
+  return down > 0 ? `${plural(down, "session")} not established` : "what it needs is not well: ask why";
 }
 
 export function RouterView() {
