@@ -14,8 +14,8 @@ import { plugIn, podAddress } from "./pod-network.ts";
 const PROGRAM = join(import.meta.dirname, "answer.ts");
 const FIRST_NUMBER = 2;
 const LAST_NUMBER = 254;
-/** From not ready to gone: until then everyone has heard that it ends. */
-const LEAVING_MS = 2_000;
+/** From not ready to gone: until then everyone has heard that it ends, on a busy machine too. A cluster gives its pods half a minute. */
+const LEAVING_MS = 5_000;
 
 interface Running {
   readonly node: NodeName;
