@@ -74,6 +74,8 @@ test("a Secret that came along with something else has none of its values", () =
   ]);
 });
 
+const note = (containers: unknown) => ({ "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec: { containers } }) });
+
 test("a variable of a container may hold anything, also in what kubectl last applied", () => {
   const env = [
     { name: "DSN", value: "postgres" },
@@ -81,7 +83,6 @@ test("a variable of a container may hold anything, also in what kubectl last app
   ];
   const hidden = [{ name: "DSN", value: "<masked>" }, env[1]];
   expect(value({ spec: { containers: [{ name: "db", env }] } })).toEqual({ spec: { containers: [{ name: "db", env: hidden }] } });
-  const note = (containers: unknown) => ({ "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec: { containers } }) });
   expect(value({ annotations: note([{ env }]) })).toEqual({ annotations: note([{ env: hidden }]) });
   expect(
     value([
