@@ -1,6 +1,7 @@
 import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
+import { buildPage } from "./page.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const DIST = join(ROOT, "dist");
@@ -69,7 +70,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 
 /**
  * `npm run build`: in dist/ one file per program, which holds what it needs to start, and in dist/chunks/ what it loads when a command
- * asks for it; with source maps. In one file with everything, more time goes into reading what is not run than into running.
+ * asks for it; with source maps. In dist/page/ what browsers are given. In one file with everything, more time goes into reading what is not run than into running.
  */
 export async function run(): Promise<number> {
   await rm(DIST, { recursive: true, force: true });
@@ -77,6 +78,7 @@ export async function run(): Promise<number> {
     const [main, ...others] = chunks;
     console.log(`dist/${name}.js ${kibibytes(main ? [main] : [])} KiB, ${others.length} chunks ${kibibytes(others)} KiB`);
   }
+  await buildPage(join(DIST, "page"));
   return 0;
 }
 

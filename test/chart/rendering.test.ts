@@ -72,12 +72,12 @@ async function rights(values: Record<string, unknown>): Promise<Record<string, r
 }
 
 test("rights are as few as what runs needs", async () => {
-  const frr = ["NET_ADMIN", "NET_RAW", "NET_BIND_SERVICE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
+  const frr = ["SYS_ADMIN", "NET_ADMIN", "NET_RAW", "NET_BIND_SERVICE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
   expect(await rights({})).toEqual({
     "plumbline-controller/controller": [],
     "plumbline-agent/agent": ["SYS_ADMIN", "NET_ADMIN", "NET_RAW"],
     "plumbline-frr/namespace": [],
-    "plumbline-frr/frr": ["SYS_ADMIN", ...frr],
+    "plumbline-frr/frr": frr,
   });
   expect(await rights({ "router.enabled": false })).toEqual({
     "plumbline-controller/controller": [],

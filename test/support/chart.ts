@@ -45,6 +45,7 @@ export const VARIATIONS: readonly (readonly [string, Readonly<Record<string, unk
       "namespaces.create": false,
       "crds.install": false,
       "webhooks.enabled": false,
+      "page.enabled": false,
       "podDisruptionBudget.enabled": false,
       "networkPolicy.enabled": false,
       "flowControl.enabled": false,

