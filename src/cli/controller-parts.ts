@@ -147,9 +147,12 @@ async function lastPublished(client: KubeClient, namespace: string, signal: Abor
 
 /** What a Node says of itself all the time, and nobody here reads, is left out. */
 export function withoutNews(node: Node): Node {
-  const conditions = (node.status?.conditions ?? [])
-    .filter(({ type }) => type === "NetworkUnavailable")
-    .map(({ type, status }) => ({ type, status }));
+  const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...words }) => {
+    if (type === "NetworkUnavailable") return [{ type, status }];
+    const { reason, message, lastTransitionTime } = words;
+    const since = { ...(reason && { reason }), ...(message && { message }), ...(lastTransitionTime && { lastTransitionTime }) };
+    return type === "Ready" ? [{ type, status, ...since }] : [];
+  });
   const addresses = node.status?.addresses;
   return { ...node, status: { conditions, ...(addresses && { addresses }) } };
 }

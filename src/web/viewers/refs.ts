@@ -5,6 +5,8 @@ import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { Kind } from "../../api/kind.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Thing } from "../../api/standing.ts";
@@ -19,6 +21,8 @@ export function shownRefs({ routerNamespace, metallbNamespace }: Places): readon
     { kind: IPAddressPool, namespace: metallbNamespace },
     { kind: BGPSessionStatus, namespace: metallbNamespace },
     { kind: Service },
+    { kind: ServiceBGPStatus },
+    { kind: ServiceL2Status },
     { kind: FailoverPolicy },
     { kind: PodNetworkConnectivityCheck },
   ];
@@ -26,18 +30,30 @@ export function shownRefs({ routerNamespace, metallbNamespace }: Places): readon
 
 export type RefsOf = (thing: Thing) => readonly Ref[];
 
-/** What one must be allowed to list to see a thing. What is no object is as visible as the status that speaks of it. */
+/** What one must be allowed to list to see a thing: its object and, where it is about a node, the statuses that nodes write of it. */
 export function refsOfThings({ routerNamespace, metallbNamespace }: Places): RefsOf {
   const kinds = new Map<string, Kind>(EXPLAINED_KINDS.map((kind) => [kind.kind, kind]));
   const router: Ref = { kind: RouterNodeConfigurationStatus, namespace: routerNamespace };
   const balancer: Ref = { kind: ConfigurationState, namespace: metallbNamespace };
+  const onNode = ({ group }: Kind, namespace: string | undefined): readonly Ref[] => {
+    if (group === RouterNodeConfigurationStatus.group) return [router];
+    if (group === ConfigurationState.group) return [balancer, { kind: BGPSessionStatus, namespace: metallbNamespace }];
+    const inIt = namespace === undefined ? {} : { namespace };
+    return [
+      { kind: ServiceBGPStatus, ...inIt },
+      { kind: ServiceL2Status, ...inIt },
+    ];
+  };
   return ({ kind, namespace, name, node }) => {
     const found = kinds.get(kind);
-    if (found) return [{ kind: found, ...(namespace !== undefined && found.scope === "Namespaced" && { namespace }) }];
+    if (found) {
+      const own = { kind: found, ...(namespace !== undefined && found.scope === "Namespaced" && { namespace }) };
+      return node === undefined ? [own] : [own, ...onNode(found, namespace)];
+    }
     if (kind === "FRR") return [name === "lb" ? balancer : router];
     if (kind === "Session" || kind === "Link") return [router];
     if (kind === "Controller") return [];
-    // What nobody has thought of is for those who may see nodes, and everything in the namespace that it is in.
-    return [{ kind: Node }, ...(namespace === undefined ? [] : [{ ...router, namespace }]), ...(node === undefined ? [] : [router])];
+    // What nobody has thought of is for those who may see nodes, and all Services wherever it is.
+    return [{ kind: Node }, { kind: Service }];
   };
 }
