@@ -1,3 +1,4 @@
+import { Machine } from "../../../../lab/machine/machine.ts";
 import type { LabHost } from "../../../../lab/net/lab-host.ts";
 import { type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../../../../lab/net/topology.ts";
 import { AGENT_PROCESS } from "../agents.ts";
@@ -68,7 +69,7 @@ export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
     about: "the node's agent stops in its tracks, until its status becomes Unknown",
     domain: "cluster",
     break: async ({ node, host }) => void (await host(node).run(["pkill", "-STOP", "-f", AGENT_PROCESS])),
-    mend: async ({ node, host }) => void (await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS])),
+    mend: thawAgent,
     expect: (node) => ({ ...silentNode(node), interrupts: ["wiki"] }),
   },
   "address-stolen": {
@@ -136,6 +137,12 @@ async function torNeighbor({ node, host }: FaultGround, words: string): Promise<
 /** Only the router's daemons, which carry its name; a speaker's on the same node are left alone. */
 async function signalRouter({ node, host }: FaultGround, signal: string, daemons: string): Promise<void> {
   await host(node).do(["pkill", `-${signal}`, "-f", `/(${daemons}) .*-N plumbline-router`]);
+}
+
+/** Whoever started it, outside of the node, stopped with it, and would not hear of its end. */
+async function thawAgent({ node, host }: FaultGround): Promise<void> {
+  await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS]);
+  await new Machine(host(node).access.machine).run(["pkill", "-CONT", "-f", `^nsenter .*${AGENT_PROCESS}--node ${node} `]);
 }
 
 async function stealAddress({ node, host }: FaultGround): Promise<void> {
