@@ -5,7 +5,7 @@ import type { Paint } from "../printing/paint.ts";
 import { ageOf, healthWord, saidOf, titleOf } from "./words.ts";
 
 /** How a domain is, over the whole cluster. */
-export interface DomainStatus {
+interface DomainStatus {
   readonly domain: Domain;
   readonly health: Health;
   /** How many objects of each kind there are, and how many of them are not well. */
@@ -13,7 +13,7 @@ export interface DomainStatus {
 }
 
 /** How a node is, in each domain that has something there. */
-export interface NodeStatus {
+interface NodeStatus {
   readonly node: string;
   readonly health: Health;
   readonly domains: Readonly<Partial<Record<Domain, Health>>>;
