@@ -6,7 +6,7 @@ import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentOn, silentAgent } from "../kube/members/agent-standing.ts";
 import { reachableOf } from "./activity.ts";
 import { blameFor } from "./explaining/blames.ts";
-import { culpritOf } from "./explaining/culprits.ts";
+import { whatOf } from "./explaining/culprits.ts";
 import { meshMark, retiredMark, sourceNodeMark, targetNodeMark } from "./marks.ts";
 
 type Check = PodNetworkConnectivityCheck;
@@ -37,7 +37,7 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, sight): 
   yield said(whole, { ...HEALTHY, needs: [{ thing, as: "part" }] });
 });
 
-/** What is to be said of a check, and of what else is to blame, the nearest first. */
+/** What is to be said of a check, and of what else is to blame. */
 interface Reasons {
   readonly word: Word;
   readonly about: readonly Standing[];
@@ -45,10 +45,10 @@ interface Reasons {
 
 function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, sight: Sight): Reasons {
   const blamed = blameFor(keyOf(check), sight);
-  const about = blamed ? culpritOf(blamed, sight) : [];
-  const there = check.metadata.annotations?.[targetNodeMark];
-  const alone: Need[] = there === undefined ? [] : [{ thing: agentOn(there) }];
-  const needs = about.length === 0 ? alone : about.slice(0, 1).map((culprit): Need => ({ thing: culprit.thing }));
+  const node = check.metadata.annotations?.[targetNodeMark];
+  const alone: Need[] = node === undefined ? [] : [{ thing: agentOn(node) }];
+  const needs = blamed ? [{ thing: blamed.culprit.thing }] : alone;
+  const about = blamed?.speaks ? [...whatOf(blamed.culprit, blamed.blame, sight)] : [];
   return { word: { health: "Down", reason, message, since, needs, remedy: ownRemedy(check) }, about };
 }
 

@@ -8,34 +8,37 @@ import { type Cause, type Scope, serviceOf } from "../blame/cause.ts";
 import { distinct } from "../blame/words.ts";
 import type { Said } from "../reading/said.ts";
 
-/** What checks fail because of, what is said of it, and what it needs in turn. Nothing where a check is alone with its failure. */
-export function culpritOf({ cause, failing, sentence }: Blame, sight: Sight): Standing[] {
+/** What checks fail because of. Nothing where a check is alone with its failure. */
+export interface Culprit {
+  readonly thing: Thing;
+  readonly reason: string;
+  readonly remedy: Remedy;
+}
+
+export function culpritOf({ cause, failing }: Blame): Culprit | undefined {
   const [first] = failing;
   const named = first && (cause ? thingOf(cause, first) : mixed(failing));
-  if (!first || !named) return [];
-  const since = Math.min(...failing.map((said) => said.since));
+  return named && { thing: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
+}
+
+/** What is to be said of it, and of what it needs in turn. */
+export function* whatOf({ thing, ...word }: Culprit, { cause, failing, sentence }: Blame, sight: Sight): Iterable<Standing> {
+  const since = failing.reduce((earliest, said) => Math.min(earliest, said.since), Infinity);
   const node = cause ? nodeOf(cause, failing) : undefined;
   const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
   const service = cause ? addressed(failing, sight) : [];
-  const thing: Thing = { kind: named.kind, name: named.name };
-  const culprit: Standing = {
+  yield* service;
+  yield {
     thing,
     domain: "connectivity",
     health: "Down",
-    reason: named.reason,
     message: sentence,
     ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
     needs: [...nodes.map((one): Need => ({ thing: agentOn(one) })), ...service.map((one): Need => ({ thing: one.thing }))],
-    remedy: named.remedy,
+    ...word,
   };
-  const isOfNode = node !== undefined && named.name === `node/${node}`;
-  return [
-    culprit,
-    ...service,
-    ...(isOfNode
-      ? [{ thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing, as: "part" }] } as const]
-      : []),
-  ];
+  if (node === undefined || thing.name !== `node/${node}`) return;
+  yield { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing, as: "part" }] };
 }
 
 interface Named {

@@ -24,10 +24,12 @@ export const sessions = explainer(BGPSessionStatus, function* (report, sight) {
   const isLeftOut = reported?.reason === "NotConfigured";
   const ends = farEnds(status, session, reported?.status === "False" || isDown(status), sight);
   yield* ends.said;
-  const common = isDown(status) ? downEverywhere(report, sight) : undefined;
-  if (common) yield standing(object, common, ends.needs);
+  const others = isDown(status) ? sight.by(byPeer, `${object.namespace ?? ""}/${object.name}`) : [];
+  const isDownEverywhere = others.length > 1 && others.every((one) => isDown(one.status ?? {}));
+  // One of them speaks for all; what each stands on counts.
+  if (isDownEverywhere) yield standing(object, others[0] === report ? noSession(status, others) : HEALTHY, ends.needs);
   // Where FRR does not know the peer, or no node has a session with it, it is not about this node.
-  const isPeersFault = common !== undefined || isLeftOut;
+  const isPeersFault = isDownEverywhere || isLeftOut;
   yield standing(session, word, [
     { thing: agentOn(node) },
     { thing: frrOn(node) },
@@ -94,10 +96,8 @@ const byPeer: Index<BGPSessionStatus> = {
 };
 
 /** What is to be said of a peer that no node has a session with, and several try. */
-function downEverywhere({ metadata: { namespace = "" }, status = {} }: BGPSessionStatus, sight: Sight): Word | undefined {
+function noSession(status: Status, all: readonly BGPSessionStatus[]): Word {
   const { peer = "", address = "" } = status;
-  const all = sight.by(byPeer, `${namespace}/${peer}`);
-  if (all.length < 2 || !all.every((one) => isDown(one.status ?? {}))) return undefined;
   const since = all.flatMap((one) => one.status?.since ?? one.metadata.creationTimestamp ?? []).toSorted()[0];
   return {
     health: "Down",

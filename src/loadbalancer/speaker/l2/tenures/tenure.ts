@@ -36,7 +36,7 @@ export interface Steps {
 }
 
 /** Another who answers for what this node holds, and does not let go. */
-export interface Rival {
+interface Rival {
   readonly mac: string;
   readonly interface: string;
 }
@@ -96,7 +96,8 @@ export function standingOf(tenures: readonly Tenure[]): Standing | undefined {
     return { is: "holding", since: first.phase.since, interfaces, ...(rival && { rival }) };
   }
   for (const { nic, phase } of tenures)
-    if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined) return { is: "in-use", mac: phase.rival, interface: nic.name };
+    if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined)
+      return { is: "in-use", mac: phase.rival, interface: nic.name };
   for (const { phase } of tenures) if (phase.is === "refused") return { is: "refused", words: phase.words };
   return tenures.length === 0 ? undefined : { is: "probing" };
 }
