@@ -32,6 +32,14 @@ function stagesOf(text: string): Instruction[][] {
   return stages;
 }
 
+interface Workload {
+  readonly template?: { readonly spec?: { readonly securityContext?: { readonly supplementalGroups?: readonly number[] } } };
+}
+
+function groupsOf(spec: Workload | undefined): readonly number[] {
+  return spec?.template?.spec?.securityContext?.supplementalGroups ?? [];
+}
+
 const [build = [], image = []] = stagesOf(await readFile(join(ROOT, "Dockerfile"), "utf8"));
 const ignored = (await readFile(join(ROOT, ".dockerignore"), "utf8")).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 const allowed = new Set(ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1)));
@@ -59,10 +67,9 @@ test("it runs as nobody unless somebody says otherwise, and has the programs tha
 });
 
 test("who may speak to FRR has the number that the chart gives to agents", async () => {
-  const agent = (await rendered()).find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "plumbline-agent");
-  const { supplementalGroups } = (agent?.["spec"] as { template: { spec: { securityContext: { supplementalGroups: number[] } } } }).template
-    .spec.securityContext;
-  expect(all(image, "RUN").join("\n")).toContain(`groupadd --system --gid ${supplementalGroups[0]} frrvty`);
+  const groups = (await rendered()).flatMap(({ spec }) => groupsOf(spec as Workload | undefined));
+  expect(new Set(groups).size).toBe(1);
+  expect(all(image, "RUN").join("\n")).toContain(`groupadd --system --gid ${groups[0]} frrvty`);
 });
 
 test("with what it copies and nothing else the programs can be built, and run where it puts them", async () => {
