@@ -7,7 +7,6 @@ import { complaintsOf } from "../../src/cli/lab/drilling/report.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });
-const PATIENCE = 4;
 
 let exercised: readonly Exercised[];
 
@@ -18,7 +17,7 @@ function those(are: (judgement: Judgement) => boolean): string[] {
 
 beforeAll(async () => {
   const { signal } = new AbortController();
-  exercised = await drillAll({ signal, patience: PATIENCE, progress: silent, tell: (line) => process.stdout.write(`${line}\n`) }, {});
+  exercised = await drillAll({ signal, progress: silent, tell: (line) => process.stdout.write(`${line}\n`) }, {});
 });
 
 test("of at least fifty faults in every domain", () => {

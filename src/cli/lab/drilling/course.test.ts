@@ -40,14 +40,9 @@ test("while something still claims health it is not over, however well it is exp
 
 test("a wrong cause is given some time to become the right one", () => {
   const told = sample(1, [down], "Session x");
-  expect(isOver([told, sample(6, [down], "Session x")], expected)).toBe(false);
-  expect(isOver([told, sample(7, [down], "Session x")], expected)).toBe(true);
-});
-
-test("on a busy machine it is too late later", () => {
-  const samples = [sample(0, [up]), sample(12, [up])];
-  expect(isOver(samples, expected, { patience: 2 })).toBe(false);
-  expect(isOver([...samples, sample(20, [up])], expected, { patience: 2 })).toBe(true);
+  const patient = { ...expected, withinMs: 60_000 };
+  expect(isOver([told, sample(20, [down], "Session x")], patient)).toBe(false);
+  expect(isOver([told, sample(21, [down], "Session x")], patient)).toBe(true);
 });
 
 test("of two faults at once each cause is among the first two", () => {

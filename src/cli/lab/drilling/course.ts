@@ -24,7 +24,7 @@ export interface Finding {
 }
 
 /** How long `why` may take once a status has said it. */
-const EXPLAINED_WITHIN_MS = 6_000;
+const EXPLAINED_WITHIN_MS = 20_000;
 
 /** Of one of several faults at once; each cause must be among as many first ones. */
 export function findingOf(samples: readonly Sample[], expected: Expectation, atOnce = 1): Finding {
@@ -41,13 +41,13 @@ export function findingOf(samples: readonly Sample[], expected: Expectation, atO
   };
 }
 
-/** Whether there is nothing left to wait for: all that was expected was seen, or it is too late. On a busy machine it is too late later. */
-export function isOver(samples: readonly Sample[], expected: Expectation, { atOnce = 1, patience = 1 } = {}): boolean {
+/** Whether there is nothing left to wait for: all that was expected was seen, or it is too late. */
+export function isOver(samples: readonly Sample[], expected: Expectation, atOnce = 1): boolean {
   const { toldMs, causeMs, untrue } = findingOf(samples, expected, atOnce);
   const atMs = samples.at(-1)?.atMs ?? 0;
-  if (atMs >= expected.withinMs * patience) return true;
+  if (atMs >= expected.withinMs) return true;
   if (toldMs === undefined || untrue.length > 0) return false;
-  return expected.cause === undefined || causeMs !== undefined || atMs >= toldMs + EXPLAINED_WITHIN_MS * patience;
+  return expected.cause === undefined || causeMs !== undefined || atMs >= toldMs + EXPLAINED_WITHIN_MS;
 }
 
 function tellingWord(words: readonly Word[], { says }: Expectation): string | undefined {

@@ -42,11 +42,11 @@ export type Flow = (typeof FLOWS)[number];
 /** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
 export const WITHIN_MS = {
   /** Somebody looks at it at once. */
-  refused: 20_000,
+  refused: 60_000,
   /** A session has to miss its keepalives first, or an attempt has to come. */
-  session: 40_000,
+  session: 120_000,
   /** A Lease has to run out. */
-  silence: 75_000,
+  silence: 180_000,
 } as const;
 
 /** The traffic that goes through a node, the client's connections to services included. */
