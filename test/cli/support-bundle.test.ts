@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Deployment } from "../../src/api/core/deployment.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { Secret } from "../../src/api/core/secret.ts";
+import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind } from "../../src/api/kind.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
@@ -15,7 +17,7 @@ import { gatherNode } from "../../src/cli/bundling/node-state.ts";
 import { unpackTar } from "../../src/cli/bundling/tar.ts";
 import { plumbline } from "../support/command-line.ts";
 import { frrInNamespace } from "../support/frr.ts";
-import { realServer } from "../support/servers.ts";
+import { embeddedServer, realServer } from "../support/servers.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);
 const namespace = "metallb-system";
@@ -93,6 +95,40 @@ test("commands that look show of a bundle what they show of its server", async (
   expect(described.stdout).toContain("FRR refused: unknown word <masked>, and <masked> too");
   expect(await look("get", "bgppeer", "tor", "-n", namespace, "-w")).toMatchObject({ code: 2 });
   expect(await look("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });
+});
+
+test("what a policy of failover speaks of is in it, as far as a switch is planned on it, and what cannot be is told", async () => {
+  const { client } = server;
+  const labels = { app: "web" };
+  const containers = [{ name: "web", image: "web", env: [{ name: "DSN", value: "postgres://shop:hunter@db" }] }];
+  const template = { metadata: { labels }, spec: { containers } };
+  const spec = { replicas: 2, selector: { matchLabels: labels }, template };
+  await client.resource(Deployment).create({ metadata: { name: "web", namespace: "default" }, spec }, { signal });
+  const managedResources = [
+    { kind: "Deployment", name: "web" },
+    { kind: "VolumeReplication", name: "data" },
+  ];
+  const policy = { metadata: { name: "shop", namespace: "default" }, spec: { desiredState: "primary", managedResources } };
+  await client.resource(FailoverPolicy).create(policy as never, { signal });
+
+  expect(await server.plumbline("bundle", "-o", fileOf("policy"))).toMatchObject({ code: 0 });
+  const deployments = JSON.parse((await unpacked("policy")).get("objects/deployments.apps.json") ?? "") as { items: unknown[] };
+  expect(deployments.items).toMatchObject([{ kind: "Deployment", spec: { replicas: 2 } }]);
+  expect(JSON.stringify(deployments)).not.toContain("postgres");
+  expect((await manifestIn("policy")).missing).toContainEqual({
+    what: "objects/VolumeReplication in default",
+    why: "the server does not have this kind",
+  });
+});
+
+test("with `up` the machine itself is in it without being asked for", async () => {
+  const up = await embeddedServer();
+  try {
+    expect(await up.plumbline("bundle", "--node", "here", "-o", fileOf("up"))).toMatchObject({ code: 0 });
+    expect([...(await unpacked("up")).keys()]).toContain("nodes/here/kernel/host/routes-ipv4.json");
+  } finally {
+    await up.stop();
+  }
 });
 
 test("rights that are missing cost only what they are for, and are told", async () => {

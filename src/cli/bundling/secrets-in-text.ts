@@ -36,11 +36,13 @@ const SURE: readonly RegExp[] = [
   /\bsnmp-server community (?<secret>\S+)/dg,
 ];
 
+// A word is looked at from its beginning only: from each of its letters, a long one would take for ever.
+
 /** `token: x`, `"password":"x"`, `--api-key=x`, `--token x`: whether it is a secret is told by the name. */
 const ASSIGNED =
-  /(?<field>[\w./-]+)(?:["']?\s*[:=]\s*|(?<=--[\w-]+) +)(?:"(?<quoted>(?:[^"\\]|\\.)*)"|'(?<single>[^']*)'|(?<bare>[^\s,;&}"']+))/dg;
+  /(?<![\w./-])(?<field>[\w./-]+)(?:["']?\s*[:=]\s*| {1,4}(?<=(?<!\w)--[\w-]+ {1,4}))(?:"(?<quoted>(?:[^"\\]|\\.)*)"|'(?<single>[^']*)'|(?<bare>[^\s,;&}"']+))/dg;
 /** As an API server says it: `spec.password: Invalid value: "x": must be …`. */
-const REPEATED = /(?<field>[\w./[\]-]+): (?:Invalid|Unsupported|Duplicate) value: "(?<quoted>(?:[^"\\]|\\.)*)"/dg;
+const REPEATED = /(?<![\w./[\]-])(?<field>[\w./[\]-]+): (?:Invalid|Unsupported|Duplicate) value: "(?<quoted>(?:[^"\\]|\\.)*)"/dg;
 
 /** Where in a text for people, a configuration of FRR or a file in another format secrets stand. */
 export function secretsIn(text: string): Stretch[] {
