@@ -56,7 +56,7 @@ export function pool(name: string): IPAddressPool {
     metadata: { name, namespace: PLACES.metallbNamespace },
     spec: { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false },
     status: { assignedIPV4: 2, availableIPV4: 254, services: 2, conditions: [condition("Exhausted", "False", "AddressesLeft")] },
-  } as unknown as IPAddressPool;
+  };
 }
 
 export function service(namespace: string, name: string, address = "192.0.2.1"): Service {
@@ -77,14 +77,14 @@ export function announcement(namespace: string, name: string, on: string, peers:
   return {
     metadata: { name: `${name}-${on}`, namespace },
     status: { node: on, service: name, bgpPeers: [...peers], conditions: [condition("Reported", "True", "AgentReports")] },
-  } as unknown as ServiceBGPStatus;
+  };
 }
 
 export function session(on: string, peer = "tor", bgpStatus = "Established"): BGPSessionStatus {
   return {
     metadata: { name: `${on}-${peer}`, namespace: PLACES.metallbNamespace },
     status: { node: on, peer, bgpStatus, bfdStatus: "N/A", since: SINCE, conditions: [condition("Reported", "True", "AgentReports")] },
-  } as unknown as BGPSessionStatus;
+  };
 }
 
 export function check(
@@ -104,5 +104,5 @@ export function check(
         : { failures: [{ ...entry, reason: "ConnectError" }], outages: [{ start: SINCE, message: "No route to host" }] }),
       conditions: [condition("Reachable", reachable, reached ? "TCPConnectSuccess" : "TCPConnectError", "as tried")],
     },
-  } as unknown as PodNetworkConnectivityCheck;
+  };
 }

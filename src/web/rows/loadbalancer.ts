@@ -1,6 +1,6 @@
 import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import { Service } from "../../api/core/service.ts";
-import { type Kind, keyOf } from "../../api/kind.ts";
+import { keyOf } from "../../api/kind.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
@@ -51,7 +51,11 @@ export const services: Painter<"loadbalancer"> = {
   kind: Service,
   rowOf: (service: Service) => keyOf(service),
   paint: serviceRow,
-  of: (key) => [Service, ServiceBGPStatus, ServiceL2Status].map((kind) => ({ kind: kind as Kind, ...namespaceIn(key) })),
+  of: (key) => [
+    { kind: Service, ...namespaceIn(key) },
+    { kind: ServiceBGPStatus, ...namespaceIn(key) },
+    { kind: ServiceL2Status, ...namespaceIn(key) },
+  ],
 };
 
 export const sessions: Painter<"loadbalancer"> = {

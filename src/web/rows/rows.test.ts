@@ -47,6 +47,8 @@ test("a router's row counts what is applied, up and well on its node", () => {
   ]);
 });
 
+const named = (name: string, vrf: string) => ({ metadata: { name, namespace: "openperouter-system" }, spec: { vrf, vni: 1 } });
+
 test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI of its VRF, and says of each what became of it", () => {
   const report = routerStatus("n1");
   const status = {
@@ -62,7 +64,6 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
       { kind: "L3VNI", name: "blue", reason: "DependencyFailed", message: "No L2VNI of VRF blue" },
     ],
   };
-  const named = (name: string, vrf: string) => ({ metadata: { name, namespace: "openperouter-system" }, spec: { vrf, vni: 1 } });
   const picture = painted([
     [RouterNodeConfigurationStatus, { ...report, status } as KubeObject],
     [L2VNI, named("shop", "red")],

@@ -54,10 +54,12 @@ test("a cause that someone may not see is there without its name where it troubl
   expect(seen("overview", viewer())).toEqual([]);
 });
 
+const cellsSeen = (by: Viewer) =>
+  seen("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
+
 test("of a node someone sees the domains that he may list all of, and is not told that the rest is well", () => {
-  const nodes = (by: Viewer) => seen("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
-  expect(nodes(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
-  expect(nodes(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
+  expect(cellsSeen(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
+  expect(cellsSeen(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
 });
 
 test("he is told which kinds he may not list", () => {
@@ -75,16 +77,16 @@ test("he is told which kinds he may not list", () => {
   ]);
 });
 
+function depth(step: Answer["path"]): number {
+  return 1 + Math.max(0, ...step.needs.map(depth));
+}
+
 test("an answer keeps its shape, with something hidden in place of what may not be seen, and there is none to a question about that", () => {
   const painted = picture();
   const answer = painted.why("Service/shop/web");
   const eyes = new Eyes(viewer(...SHOP), PLACES);
   const shown = answer && eyes.answer(answer);
-  const depth = ({ path }: Answer): number => {
-    const below = (step: Answer["path"]): number => 1 + Math.max(0, ...step.needs.map(below));
-    return below(path);
-  };
-  expect(shown && depth(shown)).toBe(answer && depth(answer));
+  expect(shown && depth(shown.path)).toBe(answer && depth(answer.path));
   expect(JSON.stringify(shown)).toContain('"kind":"Hidden"');
   expect(JSON.stringify(shown)).not.toMatch(/vault|tor/);
   const other = painted.why("Service/vault/web");

@@ -1,0 +1,182 @@
+import { request } from "node:http";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { Node } from "../../src/api/core/node.ts";
+import { Service } from "../../src/api/core/service.ts";
+import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import { node, pool, routerStatus, service } from "../../src/web/specimen.ts";
+import { EventReader } from "./fixtures/event-reader.ts";
+import { servePicture, type ServedPicture } from "./fixtures/served-picture.ts";
+
+let served: ServedPicture;
+beforeEach(async () => {
+  served = await servePicture();
+  served.picture.put(Service, service("shop", "web"));
+});
+afterEach(() => served.stop());
+
+function follow(query: string, lastEventId?: string): EventReader {
+  const reader = new EventReader(`${served.url}/api/stream?${query}`, lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+interface Views {
+  views: { loadbalancer?: { upsert?: { key: string }[]; remove?: string[] } };
+}
+const changed = ({ data }: { data: unknown }) => {
+  const { upsert = [], remove = [] } = (data as Views).views.loadbalancer ?? {};
+  return { upsert: upsert.map(({ key }) => key), remove };
+};
+
+test("a reader gets everything first, then only what changes, several changes at once where they come together", async () => {
+  const reader = follow("views=loadbalancer,overview");
+  const { data } = await reader.next("snapshot");
+  expect(Object.keys(data["views"] as object)).toEqual(["loadbalancer", "overview", "sight"]);
+  served.picture.put(Service, service("shop", "mail"));
+  served.picture.put(IPAddressPool, pool("edge"));
+  expect(changed(await reader.next("change"))).toEqual({ upsert: ["service/shop/mail", "pool/metallb-system/edge"], remove: [] });
+  served.picture.drop(Service, service("shop", "web"));
+  expect(changed(await reader.next("change"))).toEqual({ upsert: [], remove: ["service/shop/web"] });
+});
+
+test("who comes back is told what he has missed, and only that", async () => {
+  const reader = follow("views=loadbalancer");
+  const { id } = await reader.next("snapshot");
+  reader.close();
+  served.picture.put(Service, service("shop", "mail"));
+  served.picture.drop(Service, service("shop", "web"));
+  const again = follow("views=loadbalancer", id);
+  const missed = await again.next("change");
+  expect(changed(missed)).toEqual({ upsert: ["service/shop/mail"], remove: ["service/shop/web"] });
+  again.close();
+  expect(await follow("views=loadbalancer", missed.id).next("beat")).toMatchObject({ data: {} });
+});
+
+test("who has missed too much, or knows another server's picture, is told everything", async () => {
+  const reader = follow("views=loadbalancer");
+  const { id } = await reader.next("snapshot");
+  reader.close();
+  const many = Array.from({ length: 9_000 }, (_, number) => ({
+    metadata: { name: `p${number}`, namespace: "metallb-system" },
+    spec: { addresses: [] },
+  }));
+  for (const one of many) served.picture.put(IPAddressPool, one);
+  served.picture.refresh();
+  for (const one of many) served.picture.drop(IPAddressPool, one);
+  const after = await follow("views=loadbalancer", id).next("snapshot");
+  expect((after.data as { views: { loadbalancer: { key: string }[] } }).views.loadbalancer.map(({ key }) => key)).toEqual([
+    "service/shop/web",
+  ]);
+  await follow("views=loadbalancer", `00ff00ff00ff-${id.split("-")[1]}`).next("snapshot");
+  await follow("views=loadbalancer", "nonsense").next("snapshot");
+});
+
+function ingest(round: number): void {
+  for (let number = 0; number < 300; number += 1) {
+    const one = service("shop", `web${number}`, `192.0.2.${round}`);
+    served.picture.put(Service, {
+      ...one,
+      metadata: { ...one.metadata, annotations: { "metallb.io/ip-allocated-from-pool": "x".repeat(1_000) } },
+    });
+  }
+  served.picture.refresh();
+}
+
+test("nothing is kept for a reader who does not read; when he reads again he has what is true then", async () => {
+  const reader = follow("views=loadbalancer");
+  await reader.next("snapshot");
+  reader.pause();
+  const before = process.memoryUsage().arrayBuffers;
+  for (let round = 1; round <= 30; round += 1) ingest(round);
+  // 30 rounds of 300 rows of more than a kilobyte would be ten megabytes.
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000);
+  reader.resume();
+  const latest = new Map<string, string>();
+  while ([...latest.values()].filter((address) => address === "192.0.2.30").length < 300) {
+    const { data } = await reader.next("change");
+    for (const row of (data as { views: { loadbalancer: { upsert: { key: string; addresses: string[] }[] } } }).views.loadbalancer.upsert)
+      latest.set(row.key, row.addresses[0] ?? "");
+  }
+});
+
+test("a thing and the answer to why come with the stream, and again when they are others", async () => {
+  served.picture.put(Node, node("n1"));
+  served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1"));
+  const id = "RouterNodeConfigurationStatus/openperouter-system/n1";
+  const reader = follow(`views=&thing=${encodeURIComponent(id)}&why=${encodeURIComponent("Node/n1")}`);
+  const { data } = await reader.next("snapshot");
+  expect(data).toMatchObject({
+    things: { [id]: { thing: { sessions: [{ state: "Established" }] } } },
+    whys: { "Node/n1": { answer: { causes: [] } } },
+  });
+  served.picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
+  expect((await reader.next("change")).data).toMatchObject({
+    things: { [id]: { thing: { sessions: [{ state: "Active" }] } } },
+    whys: { "Node/n1": { answer: { causes: [{ id: "Session/192.168.11.1@n1" }] } } },
+  });
+});
+
+test("no more streams are open than are bearable, and one that is closed makes room", async () => {
+  const readers = Array.from({ length: 64 }, () => follow("views=sight"));
+  served.picture.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+  await Promise.all(readers.map((reader) => reader.next("snapshot")));
+  const refused = await fetch(`${served.url}/api/stream?views=sight`);
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toEqual({ error: expect.stringContaining("64 browsers follow") as string });
+  readers[0]?.close();
+  await vi.waitFor(() => follow("views=sight").next("snapshot"), { timeout: 10_000 });
+});
+
+test("when the server ends every stream ends, and no connection is left", async () => {
+  const readers = [follow("views=overview"), follow("views=router")];
+  await Promise.all(readers.map((reader) => reader.next("snapshot")));
+  await served.stop();
+  await Promise.all(readers.map((reader) => reader.untilEnded()));
+  expect(await served.connections().catch(() => 0)).toBe(0);
+  served = await servePicture();
+});
+
+test("a view can be had alone, and who has it already is told so", async () => {
+  const first = await fetch(`${served.url}/api/views/loadbalancer`);
+  expect(await first.json()).toMatchObject({ view: "loadbalancer", epoch: served.picture.rows.epoch, rows: [{ key: "service/shop/web" }] });
+  const etag = first.headers.get("etag") ?? "";
+  expect((await fetch(`${served.url}/api/views/loadbalancer`, { headers: { "If-None-Match": etag } })).status).toBe(304);
+  expect((await fetch(`${served.url}/api/views/attic`)).status).toBe(404);
+  const thing = await fetch(`${served.url}/api/things/Service/shop/web`);
+  expect(await thing.json()).toMatchObject({ thing: { type: "service", row: { name: "web" } } });
+  expect((await fetch(`${served.url}/api/things/Service/shop/none`)).status).toBe(404);
+  expect(await (await fetch(`${served.url}/api/why?thing=Service/shop/web`)).json()).toMatchObject({
+    answer: { path: { id: "Service/shop/web" } },
+  });
+  expect((await fetch(`${served.url}/api/why`)).status).toBe(400);
+});
+
+function statusFor(host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asking = request(`${served.url}/api/whoami`, { headers: { Host: host } }, (response) => resolve(response.resume().statusCode));
+    asking.on("error", reject).end();
+  });
+}
+
+test("a name that was made to lead to this machine is refused", async () => {
+  expect(await statusFor("rebound.example:8480")).toBe(421);
+  expect(await statusFor("127.0.0.1.rebound.example")).toBe(421);
+  expect(await statusFor("localhost:8480")).toBe(200);
+});
+
+test("nothing can be changed through the page, and it may load nothing from elsewhere", async () => {
+  for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+    for (const path of ["/", "/api/views/overview", "/api/things/Service/shop/web", "/api/login"]) {
+      expect((await fetch(`${served.url}${path}`, { method })).status).toBe(404);
+    }
+  }
+  const page = await fetch(`${served.url}/`);
+  expect(page.headers.get("content-security-policy")).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  expect(page.headers.get("cache-control")).toBe("no-cache");
+  const script = await fetch(`${served.url}/assets/index-abc.js`);
+  expect(script.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  expect((await fetch(`${served.url}/../package.json`)).status).toBe(404);
+});
