@@ -23,18 +23,44 @@ const KINDS = [
 ];
 const DEPLOY = join(import.meta.dirname, "../../deploy");
 const FILES = join(DEPLOY, "chart/files");
-const OWN = "plumbline-system";
-const NAMESPACES = [OWN, "openperouter-system", "metallb-system"];
+const NAMESPACES = { own: "plumbline-system", routers: "openperouter-system", metallb: "metallb-system" };
+type Namespaces = typeof NAMESPACES;
 /** As long as anyone leaves a lab running. */
 const EXPIRATION_SECONDS = 30 * 24 * 3600;
 
-/** Gives the programs the rights that they have by the chart, and holds them to what its admission policies say. */
-export async function installIdentities(admin: KubeClient, signal: AbortSignal): Promise<void> {
-  await Promise.all(NAMESPACES.map((name) => createNamespace(admin, name, signal)));
+/**
+ * Gives the programs the rights that they have by the chart, and holds them to what its admission policies say. Other namespaces than those by default take
+ * their place, as they do in the chart, and may be many in one cluster.
+ */
+export async function installIdentities(admin: KubeClient, signal: AbortSignal, elsewhere: Partial<Namespaces> = {}): Promise<void> {
+  const namespaces = { ...NAMESPACES, ...elsewhere };
+  await Promise.all(Object.values(namespaces).map((name) => createNamespace(admin, name, signal)));
   const files = await Promise.all(
     ["rbac", "admission"].map(async (folder) => (await readdir(join(FILES, folder))).map((name) => join(FILES, folder, name))),
   );
-  await Promise.all(files.flat().map((path) => applyIdentities(admin, path, signal)));
+  await Promise.all(
+    files.flat().map(async (path) => {
+      for (const object of documentsOf(moved(await readFile(path, "utf8"), namespaces))) {
+        await applyIdentity(admin, elsewhere.own === undefined ? object : renamed(object, elsewhere.own), signal);
+      }
+    }),
+  );
+}
+
+function moved(text: string, namespaces: Namespaces): string {
+  return (Object.keys(NAMESPACES) as (keyof Namespaces)[]).reduce((all, key) => all.replaceAll(NAMESPACES[key], namespaces[key]), text);
+}
+
+/** What lives in no namespace and speaks of one has a name for each of them. */
+function renamed(object: Manifest, own: string): Manifest {
+  if (object.metadata.namespace !== undefined || object.kind === "ClusterRole") return object;
+  const { policyName, ...spec } = (object as { spec?: { policyName?: string } }).spec ?? {};
+  const metadata = { ...object.metadata, name: `${object.metadata.name}-${own}` };
+  return {
+    ...object,
+    metadata,
+    ...("spec" in object && { spec: { ...spec, ...(policyName !== undefined && { policyName: `${policyName}-${own}` }) } }),
+  };
 }
 
 /** Applies a file of ServiceAccounts, roles, bindings and policies. */
@@ -75,14 +101,14 @@ async function createNamespace(admin: KubeClient, name: string, signal: AbortSig
 export type Program = "controller" | { agentOf: string } | "agent of no node";
 
 /** Speaks as this program where the admin speaks as an admin. Its token is asked for when it is first needed. */
-export function accessAs(program: Program, admin: ClusterAccess): ClusterAccess {
+export function accessAs(program: Program, admin: ClusterAccess, own = NAMESPACES.own): ClusterAccess {
   let identity: Promise<Identity> | undefined;
   return {
     ...fixedAccess(admin.server),
     identity(refused) {
       if (refused !== undefined) identity = undefined;
       // Not what failed once: the server may be away.
-      identity ??= identityOf(program, admin).catch((error: unknown) => {
+      identity ??= identityOf(program, admin, own).catch((error: unknown) => {
         identity = undefined;
         throw error;
       });
@@ -91,12 +117,12 @@ export function accessAs(program: Program, admin: ClusterAccess): ClusterAccess 
   };
 }
 
-async function identityOf(program: Program, admin: ClusterAccess): Promise<Identity> {
+async function identityOf(program: Program, admin: ClusterAccess, own: string): Promise<Identity> {
   const client = new KubeClient(admin);
   try {
     const account = program === "controller" ? "plumbline-controller" : "plumbline-agent";
     const bound: [Kind, string] | undefined = typeof program === "string" ? undefined : [Node, program.agentOf];
-    const token = await tokenOf(client, [OWN, account], bound, AbortSignal.timeout(30_000));
+    const token = await tokenOf(client, [own, account], bound, AbortSignal.timeout(30_000));
     return { ca: (await admin.identity()).ca, token };
   } finally {
     client.close();
