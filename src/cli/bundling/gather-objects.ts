@@ -24,7 +24,7 @@ import { membersName } from "../../kube/members/members.ts";
 import type { Missing } from "./manifest.ts";
 
 /** The objects of one kind, each with its apiVersion and kind. */
-export interface ObjectsOfKind {
+interface ObjectsOfKind {
   readonly kind: Kind;
   readonly items: readonly KubeObject[];
 }

@@ -4,7 +4,7 @@ import { isSecretField, secretsIn } from "./secrets-in-text.ts";
 /** What a file of a bundle says: text, or a value that becomes JSON. */
 export type Content = { readonly text: string } | { readonly json: unknown };
 
-export const MASK = "<masked>";
+const MASK = "<masked>";
 
 /** Names are what everything else refers to; a password that is also the name of something stays in that name. */
 const NAMES = new Set(["apiVersion", "kind", "name", "namespace", "uid", "resourceVersion"]);
