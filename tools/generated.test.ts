@@ -11,9 +11,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-test("the table of metrics and a CRD for every kind are written, and then nothing is stale", async () => {
+test("the tables of metrics and values and a CRD for every kind are written, and then nothing is stale", async () => {
   const crds = CUSTOM_KINDS.map(({ group, plural }) => `deploy/crds/${group}_${plural}.yaml`);
-  expect((await generate(root)).sort()).toEqual([...crds, "docs/metrics.md"].sort());
+  expect((await generate(root)).sort()).toEqual([...crds, "docs/metrics.md", "docs/values.md"].sort());
   expect(await staleFiles(root)).toEqual([]);
 });
 

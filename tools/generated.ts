@@ -3,12 +3,16 @@ import { dirname, join } from "node:path";
 import { crdYaml } from "../src/api/crd-yaml.ts";
 import { CUSTOM_KINDS } from "../src/api/kinds.ts";
 import { metricsTable } from "./metrics-table.ts";
+import { valuesTable } from "./values-table.ts";
 
 const CRDS = "deploy/crds";
 
 /** Every file that is written by a program, with what it must say. */
 async function generatedFiles(): Promise<Map<string, string>> {
-  const files = new Map([["docs/metrics.md", await metricsTable()]]);
+  const files = new Map([
+    ["docs/metrics.md", await metricsTable()],
+    ["docs/values.md", await valuesTable()],
+  ]);
   for (const kind of CUSTOM_KINDS) files.set(`${CRDS}/${kind.group}_${kind.plural}.yaml`, crdYaml(kind));
   return files;
 }

@@ -23,7 +23,7 @@ ${padded(["metric", "type", "labels", "what it says"], rows)}
 }
 
 /** A Markdown table in the form that the formatter leaves alone. */
-function padded(head: string[], rows: string[][]): string {
+export function padded(head: string[], rows: string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const rule = widths.map((width) => "-".repeat(width));
   return [head, rule, ...rows].map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`).join("\n");
