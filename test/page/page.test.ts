@@ -61,8 +61,8 @@ test("each view shows what the server tells, and nothing is asked of anyone else
   await page.getByRole("application", { name: "Sessions, node by peer" }).waitFor();
 
   await open("#/failover/FailoverPolicy/shop/shop");
-  await page.getByRole("listitem", { name: /^FinalSync: Done, 1m 13s/ }).waitFor();
-  await page.locator(".waiting").getByText("is still attached at node3").waitFor();
+  await page.getByRole("listitem", { name: /^AwaitTermination: Done, 1m 13s/ }).waitFor();
+  await page.locator(".waiting").getByText("has not everything yet").waitFor();
 
   await open("#/connectivity/PodNetworkConnectivityCheck/plumbline-system/node1-to-node2");
   await page.getByText("Everything to and from node2 fails").waitFor();
@@ -177,12 +177,12 @@ test("Tab goes through all that can be used, and one sees where it is", async ()
   for (let stop = 0; stop < 40; stop++) {
     await page.keyboard.press("Tab");
     stops.push(
-      (await page.evaluate(`(() => {
+      await page.evaluate<(typeof stops)[number]>(`(() => {
         const at = document.activeElement;
         const style = getComputedStyle(at);
         const name = at.getAttribute("aria-label") ?? (at.id || at.textContent);
         return { name, outlined: at === document.body || (style.outlineStyle !== "none" && style.outlineWidth !== "0px") };
-      })()`)) as { name: string; outlined: boolean },
+      })()`),
     );
   }
   expect(stops.filter(({ outlined }) => !outlined)).toEqual([]);

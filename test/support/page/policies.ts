@@ -11,49 +11,55 @@ export function policyRow(): PolicyRow {
     id: "FailoverPolicy/shop/shop",
     namespace: "shop",
     name: "shop",
-    desired: "primary",
+    desired: "secondary",
     current: "mixed",
     mode: "safe",
     health: "Degraded",
     phase: "InProgress",
-    message: "PromoteVolumes waits for ReplicationSource data",
+    message: "AwaitVolumes waits: VolumeReplication data-db-0 has not everything yet",
     since: at(0),
     token: { epoch: 7, state: "Held" },
-    peer: { reachable: true, desired: "secondary" },
+    peer: { reachable: true, desired: "primary" },
     transition: {
-      to: "primary",
+      to: "secondary",
       mode: "safe",
       start: at(0),
       steps: [
-        { name: "TakeToken", state: "Done", start: at(0), end: at(3) },
-        { name: "StopOther", state: "Done", start: at(3), end: at(48) },
-        { name: "FinalSync", state: "Done", start: at(48), end: at(121) },
+        { name: "SuspendFlux", state: "Done", start: at(0), end: at(2) },
+        { name: "UpdateDNS", state: "Done", start: at(2), end: at(9) },
+        { name: "ScaleDown", state: "Done", start: at(9), end: at(14) },
+        { name: "AwaitTermination", state: "Done", start: at(14), end: at(87) },
+        { name: "DemoteVolumes", state: "Done", start: at(87), end: at(90) },
         {
-          name: "PromoteVolumes",
+          name: "AwaitVolumes",
           state: "Waiting",
-          start: at(121),
+          start: at(90),
           waitingFor: {
-            kind: "PersistentVolumeClaim",
+            kind: "VolumeReplication",
             namespace: "shop",
-            name: "data",
-            message: "is still attached at node3",
+            name: "data-db-0",
+            message: "has not everything yet",
             others: 2,
-            since: at(130),
+            since: at(92),
           },
         },
-        { name: "StartWorkloads", state: "Pending" },
-        { name: "MoveNames", state: "Pending" },
+        { name: "ReleaseToken", state: "Pending" },
       ],
     },
     history: [
-      past("secondary", 21, [3, 40, 62, 18, 31, 9]),
-      past("primary", 9_000, [2, 52, 85, 22, 40, 10]),
-      past("secondary", 31_000, [3, 35, 44, 15, 28, 8], "Superseded"),
+      past("primary", 21, [3, 40, 62, 18, 31, 9]),
+      past("secondary", 9_000, [2, 52, 85, 22, 40, 10]),
+      past("primary", 31_000, [3, 35, 44, 15, 28, 8], "Superseded"),
     ],
     workloads: { settled: 1, total: 3 },
     volumes: { settled: 0, total: 2 },
   };
 }
+
+const NAMES = {
+  primary: ["TakeToken", "PromoteVolumes", "UpdateDNS", "AwaitVolumes", "ResumeFlux", "RestoreWorkloads"],
+  secondary: ["SuspendFlux", "UpdateDNS", "AwaitTermination", "DemoteVolumes", "AwaitVolumes", "ReleaseToken"],
+};
 
 function past(
   to: "primary" | "secondary",
@@ -61,7 +67,7 @@ function past(
   seconds: number[],
   outcome: "Completed" | "Superseded" = "Completed",
 ): PolicyRow["history"][number] {
-  const names = ["TakeToken", "StopOther", "FinalSync", "PromoteVolumes", "StartWorkloads", "MoveNames"];
+  const names = NAMES[to];
   const total = seconds.reduce((sum, one) => sum + one, 0);
   const steps = names.map((name, at) => ({ name, seconds: seconds[at] ?? 0 }));
   return { to, mode: "safe", start: ago(minutes + total / 60), end: ago(minutes), outcome, seconds: total, steps };

@@ -67,6 +67,7 @@ function CauseCard({ cause: { verdict, health, since, symptoms, symptomCount } }
             <span class="cut" title={verdict.remedy.text}>
               {verdict.remedy.text}
             </span>
+            {verdict.remedy.change?.field !== undefined && <code>{verdict.remedy.change.field}</code>}
           </>
         )}
       </p>

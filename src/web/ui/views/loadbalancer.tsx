@@ -167,7 +167,7 @@ function Services({ services }: { services: readonly ServiceRow[] }) {
       title="Services"
       class="services"
       count={count(shown.length, services.length)}
-      tools={<Search placeholder="Search services, addresses, nodes" />}
+      tools={<Search placeholder="Search services and addresses" />}
     >
       <Table
         label="Services"

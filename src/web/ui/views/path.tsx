@@ -100,7 +100,7 @@ function Card({ step, first }: { step: Step; first: boolean }) {
     <>
       <span class="top">
         <Mark health={health} />
-        <span class="label">{cause ? "the cause" : first ? "seen" : ""}</span>
+        <span class="label">{cause ? "cause" : first ? "seen" : ""}</span>
         <span class="grow" />
         <span class="soft nowrap">{since === undefined ? wordOf(health) : <Since time={since} />}</span>
       </span>
