@@ -159,12 +159,22 @@ export class FrrInstance {
     this.#log.warn({ daemon, cause }, "starting a daemon anew");
     try {
       if (cause === "hung") await this.#end(daemon, "SIGKILL");
+      if (daemon !== "zebra" && daemon !== "mgmtd") await this.#zebraIsThere(signal);
       await this.#launch(daemon, await this.version(signal), signal);
       await this.#boot([daemon], signal);
       this.#options.onRestart?.(daemon, cause);
     } catch (error) {
       if (!signal.aborted) this.#log.error({ daemon, error }, "daemon does not start");
     }
+  }
+
+  /**
+   * A daemon that finds no zebra when it starts looks again after ten seconds, and what bgpd is told of BFD until then is lost: the sessions go on
+   * unwatched. Where zebra does not come it is for zebra's own supervision to say.
+   */
+  async #zebraIsThere(signal: AbortSignal): Promise<void> {
+    const until = performance.now() + START_MS;
+    while (performance.now() < until && !(await this.#answers("zebra", signal))) await sleep(50, undefined, { signal });
   }
 
   async #launch(daemon: Daemon, version: FrrVersion, signal: AbortSignal): Promise<void> {

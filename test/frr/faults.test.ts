@@ -28,6 +28,12 @@ async function pidOf(frr: FrrInNamespace, daemon: string): Promise<number> {
   return Number(await readFile(join(frr.instance.runDirectory, `${daemon}.pid`), "utf8"));
 }
 
+/** When a process began, in ticks since the machine did. */
+async function startOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8");
+  return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[19]);
+}
+
 describe.each(FRR_RELEASES)("with FRR %s", (version) => {
   let frr: FrrInNamespace;
   beforeAll(async () => {
@@ -119,6 +125,17 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
       expect(await Promise.all(others.map((name) => pidOf(frr, name)))).toEqual(before);
     },
   );
+
+  test("where all are killed at once, zebra is there before those that would miss it", async () => {
+    restarted.length = 0;
+    const daemons = await frr.instance.router.daemons();
+    for (const daemon of daemons) process.kill(await pidOf(frr, daemon), "SIGKILL");
+    await vi.waitFor(() => expect(restarted.toSorted()).toEqual(daemons.map((daemon) => `${daemon} dead`).toSorted()), patient);
+    await vi.waitFor(async () => expect(await configuration()).toEqual(complete), patient);
+    const clients = daemons.filter((daemon) => daemon !== "zebra" && daemon !== "mgmtd");
+    const zebra = await startOf(await pidOf(frr, "zebra"));
+    for (const daemon of clients) expect(await startOf(await pidOf(frr, daemon))).toBeGreaterThan(zebra);
+  });
 
   test("a daemon that hangs is ended and started anew by the next who starts", async () => {
     const pid = await pidOf(frr, "bgpd");
