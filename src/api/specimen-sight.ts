@@ -5,7 +5,7 @@ import { type Explainer, idOf, type Sight, type Standing } from "./standing.ts";
 
 export type Seen = readonly [kind: Kind, ...objects: KubeObject[]];
 
-export function sightOf(...seen: readonly Seen[]): Sight {
+function sightOf(...seen: readonly Seen[]): Sight {
   const of = <T extends KubeObject>({ kind, group }: Kind<T>) =>
     seen.filter(([one]) => one.kind === kind && one.group === group).flatMap(([, ...objects]) => objects) as T[];
   return {

@@ -63,16 +63,17 @@ test("a source that does not reach some is told of in one cause, which needs the
   expect(new Set(needsOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
+/** A check of a name that nobody knows. */
+function lookup(from: string, host: string): PodNetworkConnectivityCheck {
+  const message = `Failed to resolve ${host}; No such name`;
+  return check(from, `${host}:80`, {
+    ...failing(`${host}:80`, ago(5)),
+    failures: [{ time: ago(1), success: false, reason: "DNSError", message }],
+    conditions: [{ type: "Reachable", status: "False", reason: "DNSError", message, lastTransitionTime: ago(5) }],
+  });
+}
+
 test("names that nobody can look up are one cause", () => {
-  const lookup = (from: string, host: string) => {
-    const status = failing(`${host}:80`, ago(5));
-    const message = `Failed to resolve ${host}; No such name`;
-    return check(from, `${host}:80`, {
-      ...status,
-      failures: [{ time: ago(1), success: false, reason: "DNSError", message }],
-      conditions: [{ type: "Reachable", status: "False", reason: "DNSError", message, lastTransitionTime: ago(5) }],
-    });
-  };
   const checks = ["a", "b"].flatMap((from) => ["web.shop", "db.shop"].map((host) => lookup(from, host)));
   const said = explain([
     PodNetworkConnectivityCheck,

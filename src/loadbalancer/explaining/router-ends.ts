@@ -11,8 +11,8 @@ import { objectOf, on } from "./things.ts";
 export interface RouterEnd {
   /** What makes it, on the node. */
   readonly resource: Thing;
-  /** The same session as the router tells of it; nothing where it has none. */
-  readonly session?: Thing;
+  /** The same session as the router tells of it; undefined where it has none. */
+  readonly session: Thing | undefined;
 }
 
 export function routerEnds(address: string, node: string, sight: Sight): RouterEnd[] {
@@ -28,7 +28,7 @@ export function routerEnds(address: string, node: string, sight: Sight): RouterE
     const told = sight.get(RouterNodeConfigurationStatus, `${thing.namespace}/${node}`)?.status?.sessions ?? [];
     const session = told.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
     const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
-    return { resource: on(node, thing), ...(name !== undefined && { session: { kind: "Session", name, node } }) };
+    return { resource: on(node, thing), session: name === undefined ? undefined : { kind: "Session", name, node } };
   });
 }
 
