@@ -63,9 +63,9 @@ test("a source that does not reach some is told of in one cause, which needs the
   expect(new Set(needsOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
-/** A check of a name that nobody knows. */
-function lookup(from: string, host: string): PodNetworkConnectivityCheck {
-  const message = `Failed to resolve ${host}; No such name`;
+/** A check of a name that could not be looked up. */
+function lookup(from: string, host: string, why = "No such name"): PodNetworkConnectivityCheck {
+  const message = `Failed to resolve ${host}; ${why}`;
   return check(from, `${host}:80`, {
     ...failing(`${host}:80`, ago(5)),
     failures: [{ time: ago(1), success: false, reason: "DNSError", message }],
@@ -82,6 +82,11 @@ test("names that nobody can look up are one cause", () => {
     check("b", "10.0.0.1:80", well("10.0.0.1:80")),
   ]);
   expect(new Set(unwell(said).filter((line) => !line.includes("PodNetwork")))).toEqual(new Set(["Down Names/everything NamesNotFound"]));
+});
+
+test("a name server that does not answer is the cause of the first check that finds out", () => {
+  const checks = [lookup("a", "web.shop", "the name server did not answer in time"), check("a", "db.shop:80", well("db.shop:80"))];
+  expect(unwell(explain([PodNetworkConnectivityCheck, ...checks]))[0]).toBe("Down Names/pod/shop/a NamesNotFound");
 });
 
 test("a check of a node that is no longer heard of needs the agent, which is to blame", () => {

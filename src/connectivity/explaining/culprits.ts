@@ -17,7 +17,7 @@ export interface Culprit {
 
 export function culpritOf({ cause, failing }: Blame): Culprit | undefined {
   const [first] = failing;
-  const named = first && (cause ? thingOf(cause, first) : mixed(failing));
+  const named = first && (unanswered(failing) ?? (cause ? thingOf(cause, first) : mixed(failing)));
   return named && { thing: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
 }
 
@@ -111,6 +111,13 @@ function path(name: string, by: string): Named {
   const where = name.includes("-") ? name.replaceAll("/", " ").replace("-", " and ") : name.replace("/", " ");
   const text = `see what lies on the way from and to ${where}: links, routes, firewalls`;
   return { kind: "Path", name: name + by, reason: "CutOff", remedy: { text, command: CONNECTIVITY } };
+}
+
+/** Where the name server did not answer it is not about what was to be reached, even if it answered others a minute ago. */
+function unanswered(failing: readonly Said[]): Named | undefined {
+  if (!failing.every(({ reason, why }) => reason === "DNSError" && /name server did not answer/i.test(why))) return undefined;
+  const [source = "", ...others] = distinct(failing.map((said) => sourceName(said.source)));
+  return lookups(others.length === 0 ? source : "everything");
 }
 
 function lookups(where: string): Named {
