@@ -115,6 +115,7 @@ test("with 500 nodes and 100 services at most 200 rows are drawn, the worst on t
     }
   }
   await open("#/router");
+  await page.getByRole("row").nth(1).waitFor();
   const [, first] = await page.getByRole("row").allTextContents();
   expect(first).toContain("1/3");
   expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("501");
@@ -124,12 +125,13 @@ test("an address leads back to what was seen, and so do back and forward", async
   await open("#/router?q=node1&sort=-node");
   await page.getByText("4 of 12").waitFor();
   await page.getByRole("row", { name: /node11/ }).click();
-  await page.locator(".detail").getByText("openperouter-system/node11").waitFor();
+  await page.locator(".detail").getByRole("heading", { name: "openperouter-system/node11" }).waitFor();
   const address = page.url();
   expect(address).toContain("node11?q=node1&sort=-node");
 
   await page.reload();
-  await page.locator(".detail").getByText("openperouter-system/node11").waitFor();
+  await page.locator(".detail").getByRole("heading", { name: "openperouter-system/node11" }).waitFor();
+  await page.getByText("4 of 12").waitFor();
   expect(await page.getByRole("searchbox").inputValue()).toBe("node1");
   const [, first] = await page.getByRole("row").allTextContents();
   expect(first).toContain("node12");
@@ -156,7 +158,7 @@ test("everything is reached by keys", async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
-  await page.locator(".detail").getByText("openperouter-system/node2").waitFor();
+  await page.locator(".detail").getByRole("heading", { name: "openperouter-system/node2" }).waitFor();
   await page.keyboard.press("w");
   await page.locator(".step.cause").waitFor();
   await page.goBack();
