@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
+import { isKubeError } from "../kube/client/error.ts";
 import { ROUTER_PLACE, withPart } from "./agent-options.ts";
 import { runHere } from "./bundling/one-script.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
 import { reachApi } from "./doctor/api.ts";
-import { type Finding, type Level, type Parts, warn } from "./doctor/finding.ts";
+import { fail, type Finding, type Level, type Parts, warn } from "./doctor/finding.ts";
 import { readKernel, tryKernel } from "./doctor/kernel.ts";
 import { kubeProxy, permissions, settings, stateDirectory, timeSync } from "./doctor/machine.ts";
 import { freePorts, PORTS } from "./doctor/ports.ts";
@@ -70,6 +71,8 @@ async function askApi(connection: ConnectionOptions, parts: Parts, signal: Abort
   try {
     client = await connect(connection);
   } catch (error) {
+    if (isKubeError(error))
+      return [fail("api", error.message, "give a kubeconfig that leads to the API server: --kubeconfig agent.kubeconfig")];
     if (!(error instanceof CliError) || error.exitCode !== EXIT.unknown) throw error;
     return [warn("api", "No API server was asked: there is no kubeconfig here", "give one: --kubeconfig agent.kubeconfig")];
   }

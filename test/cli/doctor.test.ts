@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
@@ -60,12 +61,18 @@ test("an API server that does not answer is a no", async () => {
     users: [{ name: "a", user: {} }],
     "current-context": "a",
   });
-  const { writeFile } = await import("node:fs/promises");
   const file = `${server.directory}/nowhere.kubeconfig`;
   await writeFile(file, nowhere);
   const ended = await server.plumbline("doctor", "--kubeconfig", file, "-o", "json");
   expect(ended.code).toBe(1);
   expect(about(itemsOf(ended), "api")).toMatchObject({ level: "fail", message: expect.stringContaining("127.0.0.1:1") as string });
+});
+
+test("a kubeconfig that cannot be read is a no like any other, and the rest is told all the same", async () => {
+  const ended = await server.plumbline("doctor", "--kubeconfig", "/nowhere/kubeconfig", "-o", "json");
+  expect(ended.code).toBe(1);
+  expect(about(itemsOf(ended), "api")).toMatchObject({ level: "fail", message: expect.stringContaining("/nowhere/kubeconfig") as string });
+  expect(about(itemsOf(ended), "permissions")?.level).toBe("ok");
 });
 
 test("without root it reads where it would try, and says so", async () => {
