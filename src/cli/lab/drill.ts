@@ -35,7 +35,7 @@ export async function drill(options: DrillOptions): Promise<void> {
   const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement }));
   if (options.output === "json") printItems("Drill", items);
   else say(`\n${scoreLine(exercised)}`);
-  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf));
+  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf, leftOut()));
   if (!exercised.every(isGoodOne)) process.exitCode = EXIT.no;
 }
 
@@ -110,6 +110,10 @@ function placed(only: readonly string[] = Object.keys(FAULTS)): Placed[] {
     const expected = fault?.expect?.(NODE);
     return fault && expected ? [{ name, fault, node: NODE, expected }] : [];
   });
+}
+
+function leftOut(): string[] {
+  return Object.keys(FAULTS).filter((name) => !FAULTS[name]?.expect);
 }
 
 function aboutOf(name: string): string {

@@ -6,6 +6,7 @@ import { findingOf, isOver, type Sample } from "./course.ts";
 import type { Flows, Losses } from "./flows.ts";
 import { type Judgement, judge, type Outcome } from "./outcome.ts";
 import type { Sight } from "./sight.ts";
+import { identityOf } from "./words.ts";
 
 const LOOK_EVERY_MS = 200;
 const CLEARED_WITHIN_MS = 240_000;
@@ -81,7 +82,7 @@ export class Exercise {
   #rest(): Rest {
     const { sight } = this.#stage;
     return {
-      words: new Set(sight.words().map(({ text }) => text)),
+      words: new Set(sight.words().map(identityOf)),
       causes: new Set(sight.causes().map(({ id }) => id)),
     };
   }
@@ -94,7 +95,7 @@ export class Exercise {
       await sleep(samples.length === 0 ? 0 : LOOK_EVERY_MS, undefined, { signal: this.#signal });
       samples.push({
         atMs: performance.now() - began,
-        words: sight.words().filter(({ well, text }) => well || !rest.words.has(text)),
+        words: sight.words().filter((word) => word.well || !rest.words.has(identityOf(word))),
         causes: sight
           .causes()
           .filter(({ id }) => !rest.causes.has(id))
@@ -112,7 +113,7 @@ export class Exercise {
       const left = [
         ...sight
           .words()
-          .filter(({ well, once, text }) => !well && !once && !rest.words.has(text))
+          .filter(({ well, once, text }) => !well && once === undefined && !rest.words.has(text))
           .map(({ text }) => text),
         ...sight
           .causes()

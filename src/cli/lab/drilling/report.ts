@@ -37,7 +37,8 @@ export function scoreLine(exercised: readonly Exercised[]): string {
   ].join(", ");
 }
 
-export function drillDocument(exercised: readonly Exercised[], about: (fault: string) => string): string {
+/** `others` are the faults that were left out. */
+export function drillDocument(exercised: readonly Exercised[], about: (fault: string) => string, others: readonly string[]): string {
   return [
     "# The drill",
     "",
@@ -57,6 +58,8 @@ export function drillDocument(exercised: readonly Exercised[], about: (fault: st
       const [, , ...measured] = cells(outcome, judgement);
       return row([`\`${outcome.fault}\``, about(outcome.fault), ...measured, outcome.told ?? ""]);
     }),
+    "",
+    `Left out, because nothing is to be seen of them or only much later: ${others.map((fault) => `\`${fault}\` (${about(fault)})`).join(", ")}.`,
     "",
   ].join("\n");
 }

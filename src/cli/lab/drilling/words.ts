@@ -11,8 +11,8 @@ export interface Word {
   /** `RouterNodeConfigurationStatus node2: Ready=False RouterUnavailable` */
   readonly text: string;
   readonly well: boolean;
-  /** Said once of something that is over, as Events are: it is never taken back. */
-  readonly once?: true;
+  /** Said of something that is over, as Events are, and never taken back: which Event, and for how many times. */
+  readonly once?: string;
 }
 
 /** What each condition is when all is well. Conditions that are no matter of health are not here. */
@@ -60,9 +60,13 @@ const SPEAKERS: Readonly<Record<string, (object: never) => Word[]>> = {
     status.peer ? [word(status.peer.reachable ? "peer reachable" : "peer unreachable", status.peer.reachable)] : [],
 };
 
-/** One that is told again has counted further. */
-function eventWords({ type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): Word[] {
-  return type === "Warning" ? [{ text: `Event ${reason} of ${kind} ${name} (${count})`, well: false, once: true }] : [];
+function eventWords({ metadata, type, reason = "", count = 1, involvedObject: { kind = "", name = "" } }: Event): Word[] {
+  return type === "Warning" ? [{ text: `Event ${reason} of ${kind} ${name}`, well: false, once: `${metadata.name} ${count}` }] : [];
+}
+
+/** The same word in two moments has been said once. */
+export function identityOf({ text, once = text }: Word): string {
+  return once;
 }
 
 function word(text: string, well: boolean): Word {

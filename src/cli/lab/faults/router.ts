@@ -118,7 +118,7 @@ function torSession(node: NodeName): Expectation {
 /** Over before anyone could ask. */
 function restarted(node: NodeName): Expectation {
   return {
-    says: new RegExp(`^Event FRRRestarted of [^ ]+ ${node} |^${statusOf(node)}: (Ready=False|session .* (?!Established))`),
+    says: new RegExp(`^Event FRRRestarted of [^ ]+ ${node}$|^${statusOf(node)}: (Ready=False|session .* (?!Established))`),
     withinMs: WITHIN_MS.session,
     interrupts: flowsThrough(node),
   };

@@ -42,7 +42,7 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
     break: (ground) => signalSpeaker(ground, "KILL"),
     expect: (node) => ({
       says: new RegExp(
-        `^BGPSessionStatus [^ ]+@${node}: (session (?!Established)|Reported=False)|^Event (FRRRestarted|DriftRepaired) of [^ ]+ [^ ]*${node} `,
+        `^BGPSessionStatus [^ ]+@${node}: (session (?!Established)|Reported=False)|^Event (FRRRestarted|DriftRepaired) of [^ ]+ [^ ]*${node}$`,
       ),
       withinMs: WITHIN_MS.session,
       interrupts: ["web"],
