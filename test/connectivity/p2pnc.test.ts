@@ -12,6 +12,7 @@ import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { Listener } from "./fixtures/listener.ts";
+import { p2pncKubeconfig } from "./fixtures/kubeconfig.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
 
 // The program as people and pods run it.
@@ -100,8 +101,8 @@ describe("in a pod", () => {
   beforeAll(async () => {
     api = await apiServer("p2pnc");
     client = new KubeClient(api.access);
-    kubeconfig = await api.server.kubeconfig("admin");
     await client.resource(Namespace).create({ metadata: { name: "shop" } }, { signal });
+    kubeconfig = await p2pncKubeconfig(api, "web", join(directory, "web.kubeconfig"));
   });
   afterAll(async () => {
     await Promise.all(running.map((child) => child.stop("SIGKILL")));
@@ -233,13 +234,14 @@ describe("in a pod", () => {
   });
 
   test("the pruner runs alone until it is told to end", async () => {
+    const operator = await p2pncKubeconfig(api, "operator", join(directory, "operator.kubeconfig"));
     const child = new P2pncProcess([
       "prune",
       "--namespace",
       "shop",
       "--dry-run",
       "--kubeconfig",
-      kubeconfig,
+      operator,
       "--health-address",
       "127.0.0.1:0",
     ]);

@@ -25,6 +25,7 @@ import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { CuttingProxy } from "../support/cutting-proxy.ts";
 import { Listener } from "./fixtures/listener.ts";
+import { p2pncKubeconfig } from "./fixtures/kubeconfig.ts";
 import { P2pncProcess } from "./fixtures/p2pnc-process.ts";
 
 // What a source does while the real API server is away.
@@ -178,7 +179,7 @@ test("killed at any moment while the API server is away, a source has lost nothi
   const way = await CuttingProxy.before(api.server.port, 1);
   way.calm = true;
   const kubeconfig = join(directory, "kubeconfig");
-  const direct = await readFile(await api.server.kubeconfig("admin"), "utf8");
+  const direct = await readFile(await p2pncKubeconfig(api, "web", kubeconfig), "utf8");
   await writeFile(kubeconfig, direct.replace(api.server.url, `https://127.0.0.1:${way.port}`), { mode: 0o600 });
   await create("killed", "p2", listener.target);
   const start = () =>
