@@ -94,7 +94,7 @@ async function run(options: ControllerOptions): Promise<void> {
     const { pageAddress: address, routerNamespace, metallbNamespace } = options;
     if (address) {
       const { addClusterPage } = await import("./page/cluster-page.ts");
-      addClusterPage({ manager, client, log, namespace, places: { routerNamespace, metallbNamespace }, address });
+      void addClusterPage({ manager, client, log, namespace, places: { routerNamespace, metallbNamespace }, address });
     }
   }
   await manager.run(new AbortController().signal);

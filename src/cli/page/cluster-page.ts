@@ -1,3 +1,4 @@
+import type { AddressInfo } from "node:net";
 import { Secret } from "../../api/core/secret.ts";
 import type { Places } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -13,7 +14,7 @@ import { pageFiles } from "./page-files.ts";
 
 const NAME = "plumbline-page";
 
-/** The page over TLS, for those whose token the API server knows. Its certificate is made and renewed as the webhook's is. */
+/** The page over TLS, for those whose token the API server knows. Its certificate is made and renewed as the webhook's is. Returns where it listens, once it does. */
 export function addClusterPage(options: {
   manager: Manager;
   client: KubeClient;
@@ -21,7 +22,7 @@ export function addClusterPage(options: {
   namespace: string;
   places: Places;
   address: PageAddress;
-}): void {
+}): Promise<AddressInfo> {
   const { manager, client, log, namespace, places } = options;
   const { host, port } = options.address;
   const secret = { namespace, name: `${NAME}-cert` };
@@ -54,4 +55,5 @@ export function addClusterPage(options: {
         log.error({ error }, "there is no page, the controller goes on without");
       }),
   });
+  return page.address;
 }

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { request } from "node:https";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { accessAs, installIdentities, tokenOf } from "../../lab/kube/identities.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { Node } from "../../src/api/core/node.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { Service } from "../../src/api/core/service.ts";
+import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
+import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
+import { addClusterPage } from "../../src/cli/page/cluster-page.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
+import { Manager } from "../../src/kube/controller/manager.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { realServer } from "../support/servers.ts";
+
+const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" };
+const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
+const Role = builtinKind<KubeObject & { rules: object[] }>({ ...RBAC, kind: "Role", plural: "roles", scope: "Namespaced" });
+const RoleBinding = builtinKind<KubeObject & { roleRef: object; subjects: object[] }>({
+  ...RBAC,
+  kind: "RoleBinding",
+  plural: "rolebindings",
+  scope: "Namespaced",
+});
+
+const { signal } = new AbortController();
+const OWN = "plumbline-system";
+const stopping = new AsyncDisposableStack();
+let port = 0;
+let ca = "";
+let shopkeeper = "";
+let stranger = "";
+
+beforeAll(async () => {
+  const server = await realServer("page");
+  stopping.defer(() => server.stop());
+  const admin = server.client;
+  await installIdentities(admin, signal);
+  await admin.resource(Node).create({ metadata: { name: "n1" }, spec: {} }, { signal });
+  for (const namespace of ["shop", "vault"]) {
+    await admin.resource(Namespace).create({ metadata: { name: namespace } }, { signal });
+    const spec: Service["spec"] = { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }] };
+    await admin.resource(Service).create({ metadata: { name: `web-of-${namespace}`, namespace }, spec }, { signal });
+    await admin.resource(ServiceBGPStatus).create({ metadata: { name: `web-of-${namespace}-n1`, namespace } }, { signal });
+  }
+  const inShop = { namespace: "shop" };
+  for (const name of ["shopkeeper", "stranger"]) await admin.resource(ServiceAccount).create({ metadata: { name, ...inShop } }, { signal });
+  const rules = [
+    { apiGroups: [""], resources: ["services"], verbs: ["list"] },
+    { apiGroups: ["metallb.io"], resources: ["servicebgpstatuses", "servicel2statuses"], verbs: ["list"] },
+  ];
+  await admin.resource(Role).create({ metadata: { name: "shopkeeper", ...inShop }, rules }, { signal });
+  const roleRef = { apiGroup: RBAC.group, kind: "Role", name: "shopkeeper" };
+  const subjects = [{ kind: "ServiceAccount", name: "shopkeeper", ...inShop }];
+  await admin.resource(RoleBinding).create({ metadata: { name: "shopkeeper", ...inShop }, roleRef, subjects }, { signal });
+  shopkeeper = await tokenOf(admin, ["shop", "shopkeeper"], undefined, signal);
+  stranger = await tokenOf(admin, ["shop", "stranger"], undefined, signal);
+
+  const client = new KubeClient(accessAs("controller", server.api.access));
+  const log = createLog({ level: "silent" });
+  const manager = new Manager({ client, log });
+  const places = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
+  const listening = addClusterPage({ manager, client, log, namespace: OWN, places, address: { host: "127.0.0.1", port: 0, chosen: true } });
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  stopping.defer(async () => {
+    stop.abort();
+    await running;
+  });
+  ({ port } = await listening);
+  const { data = {} } = await admin.resource(Secret).get("plumbline-page-cert", { namespace: OWN, signal });
+  ca = Buffer.from(data["ca.crt"] ?? "", "base64").toString();
+});
+afterAll(() => stopping.disposeAsync());
+
+interface Answer {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** Over TLS that is checked against what the page keeps in its Secret. */
+function ask(path: string, { method = "GET", headers = {}, body = "", until = /$/ } = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asking = request({ host: "127.0.0.1", port, path, method, headers, ca }, (response) => {
+      let text = "";
+      const answer = () => resolve({ status: response.statusCode, headers: response.headers, text });
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => {
+        text += part;
+        if (until.source === "$" || !until.test(text)) return;
+        answer();
+        response.destroy();
+      });
+      response.on("end", answer);
+    });
+    asking.on("error", reject).end(body);
+  });
+}
+
+const as = (token: string) => ({ headers: { Authorization: `Bearer ${token}` } });
+const keysOf = ({ text }: Answer) => (JSON.parse(text) as { rows: { key: string }[] }).rows.map(({ key }) => key);
+
+test("with the rights of the chart the page reads all that it shows, and each viewer is told what he may not list", async () => {
+  await vi.waitFor(async () => {
+    const { text } = await ask("/api/views/sight", as(shopkeeper));
+    expect(JSON.parse(text)).toMatchObject({
+      rows: [{ complete: true, lost: [], hidden: expect.arrayContaining(["Node", "Service"]) as string[] }],
+    });
+  }, 60_000);
+});
+
+test("who may list the Services of one namespace sees these, and not a word of another's", async () => {
+  await vi.waitFor(async () => expect(keysOf(await ask("/api/views/loadbalancer", as(shopkeeper)))).toEqual(["service/shop/web-of-shop"]));
+  for (const view of ["overview", "router", "loadbalancer", "failover", "connectivity"]) {
+    expect((await ask(`/api/views/${view}`, as(shopkeeper))).text).not.toMatch(/vault|n1/);
+  }
+  expect((await ask("/api/things/Service/shop/web-of-shop", as(shopkeeper))).status).toBe(200);
+  const hidden = await ask("/api/things/Service/vault/web-of-vault", as(shopkeeper));
+  const nothing = await ask("/api/things/Service/vault/web-of-none", as(shopkeeper));
+  expect([hidden.status, nothing.status]).toEqual([404, 404]);
+  expect(hidden.text.replaceAll("web-of-vault", "")).toBe(nothing.text.replaceAll("web-of-none", ""));
+  expect((await ask("/api/why?thing=Service/vault/web-of-vault", as(shopkeeper))).status).toBe(404);
+});
+
+test("a stream shows no more, and who may list nothing sees nothing", async () => {
+  const stream = await ask("/api/stream?views=overview,loadbalancer", { ...as(shopkeeper), until: /event: snapshot[^]*\n\n/ });
+  expect(stream.text).toContain("web-of-shop");
+  expect(stream.text).not.toContain("vault");
+  expect(keysOf(await ask("/api/views/loadbalancer", as(stranger)))).toEqual([]);
+  expect(keysOf(await ask("/api/views/overview", as(stranger)))).toEqual([]);
+});
+
+test("the page itself is there for everybody, and a browser keeps the token where no script and no other site has it", async () => {
+  expect((await ask("/")).status).toBe(200);
+  const body = JSON.stringify({ token: shopkeeper });
+  const login = await ask("/api/login", { method: "POST", body });
+  const cookie = login.headers["set-cookie"]?.[0] ?? "";
+  expect(login.status).toBe(200);
+  expect(cookie).toMatch(/^__Host-plumbline=[^;]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  const me = await ask("/api/whoami", { headers: { Cookie: cookie.split(";")[0] ?? "" } });
+  expect(JSON.parse(me.text)).toMatchObject({ user: "system:serviceaccount:shop:shopkeeper", login: true });
+  expect((await ask("/api/logout", { method: "POST" })).headers["set-cookie"]?.[0]).toMatch(/^__Host-plumbline=; Max-Age=0; /);
+});
+
+test("who shows no token or a wrong one is told so, and who tries many has to wait, while others go on", async () => {
+  const without = await ask("/api/views/overview");
+  expect([without.status, without.headers["www-authenticate"]]).toEqual([401, 'Bearer realm="plumbline"']);
+  expect(JSON.parse(without.text)).toEqual({ error: "Log in with a token of the cluster: kubectl create token NAME -n NAMESPACE" });
+  for (let number = 0; number < 10; number += 1) {
+    const wrong = await ask("/api/whoami", as(`wrong-${number}`));
+    expect([wrong.status, wrong.text]).toEqual([401, '{"error":"The API server does not know this token, or it has expired"}']);
+  }
+  expect((await ask("/api/whoami", as("wrong-again"))).status).toBe(429);
+  expect((await ask("/api/whoami", as(shopkeeper))).status).toBe(200);
+});
