@@ -9,6 +9,7 @@ const TOOLS = {
   generate: "write the generated files anew",
   "complete-lock": "add what npm left out of package-lock.json",
   build: "bundle each program into dist/",
+  release: "the archive of the kubectl plugin and its krew manifest, in dist-release/",
   bench: "run the benchmarks; arguments choose them",
 } as const;
 

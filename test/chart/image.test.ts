@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { layOut, manifest } from "../../tools/release.ts";
 import { rendered } from "../support/chart.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -103,4 +105,25 @@ test("with what it copies and nothing else the programs can be built, and run wh
   expect(said.stdout).toContain("plumbline 0.1.0");
   expect((await promisify(execFile)(join(directory, "p2pnc"), ["--help"], { env })).stdout).toContain("Usage: p2pnc");
   await stat(join(lib, "page/index.html"));
+
+  // As krew has it: unpacked, and called through a link.
+  await layOut(join(directory, "plugin"), join(checkout, "dist"));
+  await symlink(join(directory, "plugin", "kubectl-plumbline"), join(directory, "kubectl-plumbline"));
+  expect((await promisify(execFile)(join(directory, "kubectl-plumbline"), ["version"])).stdout).toBe(said.stdout);
+});
+
+test("the manifest for krew names the version, the checksum and a program that the archive holds", async () => {
+  const text = await readFile(join(ROOT, "deploy/krew/plumbline.yaml"), "utf8");
+  const { spec } = parse(manifest(text, "1.2.3", "ab".repeat(32))) as {
+    spec: { version: string; shortDescription: string; platforms: { uri: string; sha256: string; bin: string }[] };
+  };
+  expect(spec.version).toBe("v1.2.3");
+  expect(spec.shortDescription.length).toBeLessThanOrEqual(50);
+  expect(spec.platforms).toEqual([
+    expect.objectContaining({
+      uri: expect.stringContaining("/v1.2.3/plumbline-linux-amd64.tar.gz"),
+      sha256: "ab".repeat(32),
+      bin: "kubectl-plumbline",
+    }),
+  ]);
 });

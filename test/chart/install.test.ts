@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyCrds } from "../../lab/kube/install-crds.ts";
@@ -11,6 +14,7 @@ import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { ValidatingWebhookConfiguration } from "../../src/kube/webhook/configuration.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { LAUNCHER } from "../support/command-line.ts";
 import { CHART, helm, template, VARIATIONS } from "../support/chart.ts";
 
 let api: SuiteApiServer;
@@ -36,9 +40,17 @@ function soon(): AbortSignal {
   return AbortSignal.timeout(60_000);
 }
 
+/** `kubectl plumbline`: the program under the name by which kubectl looks for it. */
+const plugins = await mkdtemp(join(tmpdir(), "plumbline-plugins-"));
+await symlink(LAUNCHER, join(plugins, "kubectl-plumbline"));
+afterAll(() => rm(plugins, { recursive: true }));
+
 async function kubectl(args: readonly string[], input = ""): Promise<string> {
   const [program = "", ...before] = (await kubeBinaries(silent)).command("kubectl") ?? [];
-  const running = promisify(execFile)(program, [...before, ...args], { env: { ...process.env, ...env }, maxBuffer: 1 << 26 });
+  const running = promisify(execFile)(program, [...before, ...args], {
+    env: { ...process.env, ...env, PATH: `${plugins}:${process.env["PATH"]}` },
+    maxBuffer: 1 << 26,
+  });
   running.child.stdin?.end(input);
   return (await running).stdout;
 }
@@ -75,6 +87,11 @@ test("the identities are those of the release's namespace", async () => {
     may("controller", "patch services --subresource=status -n default"),
   ];
   expect(await Promise.all(answers)).toEqual(["yes", "yes", "no", "yes"]);
+});
+
+test("kubectl finds its plugin, which speaks to the same cluster", async () => {
+  expect(await kubectl(["plumbline", "get", "namespace", "openperouter-system", "-o", "name"])).toBe("namespace/openperouter-system\n");
+  expect(await kubectl(["plugin", "list", "--name-only"])).toContain("kubectl-plumbline");
 });
 
 test("where Prometheus' operator is, an upgrade brings it what to watch; and it leaves alone what the controller wrote", async () => {
