@@ -41,6 +41,13 @@ beforeAll(async () => {
   const involvedObject = { kind: "BGPPeer", name: "tor", namespace, uid: peer.metadata.uid ?? "" };
   const message = `FRR refused: unknown word ${RAW}, and ${PASSWORD} too`;
   await client.resource(Event).create({ metadata: { name: "refused", namespace }, involvedObject, message, reason: "Refused" }, { signal });
+  const other = { kind: "Pod", name: "db-0", namespace: "default" };
+  await client
+    .resource(Event)
+    .create(
+      { metadata: { name: "others", namespace: "default" }, involvedObject: other, message: "none of ours", reason: "Pulled" },
+      { signal },
+    );
   await client
     .resource(Secret)
     .create({ metadata: { name: "pw", namespace }, data: { password: Buffer.from(PASSWORD).toString("base64") } }, { signal });
@@ -71,6 +78,7 @@ test("a bundle has the objects and the state of this machine, says what it lacks
   expect(JSON.parse(files.get("nodes/n1/kernel/host/links.json") ?? "")).toContainEqual(expect.objectContaining({ ifname: "lo" }));
   for (const secret of [PASSWORD, RAW, Buffer.from(PASSWORD).toString("base64")]) expect(text).not.toContain(secret);
   expect(text).toContain(" neighbor 192.0.2.9 password <masked>");
+  expect(text).not.toContain("none of ours");
   expect([...files.keys()].filter((path) => path.includes("secret"))).toEqual([]);
 
   const manifest = await manifestIn("whole");

@@ -43,6 +43,7 @@ export interface GatherOptions {
 
 interface Wanted {
   readonly kind: Kind;
+  readonly keep?: (object: KubeObject) => boolean;
   readonly where?: { readonly namespace?: string; readonly labelSelector?: string; readonly fieldSelector?: string };
 }
 
@@ -52,10 +53,10 @@ interface Wanted {
  */
 export async function gatherObjects({ client, namespace, signal }: GatherOptions): Promise<GatheredObjects> {
   const gathered = new Gathered();
-  const list = async ({ kind, where }: Wanted) => {
+  const list = async ({ kind, where, keep }: Wanted) => {
     try {
       const { items } = await client.resource(kind).list({ ...where, signal });
-      gathered.add(kind, items);
+      gathered.add(kind, keep ? items.filter(keep) : items);
     } catch (error) {
       gathered.miss(kind, error);
     }
@@ -74,8 +75,16 @@ function wantedKinds(namespace: string): Wanted[] {
     { kind: Lease, where: { labelSelector: componentLabel } },
     { kind: ConfigMap, where: { namespace, fieldSelector: `metadata.name=${membersName}` } },
     ...ours,
-    { kind: Event },
+    { kind: Event, keep: (event) => isAboutUs(event as Event, namespace) },
   ];
+}
+
+const SPOKEN_OF = new Set([...CUSTOM_KINDS, Node, Service].map(({ kind }) => kind));
+
+/** What happens to other people's pods is not ours to hand on. */
+function isAboutUs({ involvedObject, source, reportingComponent = "" }: Event, namespace: string): boolean {
+  const teller = source?.component ?? reportingComponent;
+  return SPOKEN_OF.has(involvedObject.kind ?? "") || involvedObject.namespace === namespace || teller.startsWith("plumbline");
 }
 
 /** What policies of failover speak of, as much of it as they are planned on. */
