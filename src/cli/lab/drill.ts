@@ -8,8 +8,9 @@ import { printItems } from "../printing/items.ts";
 import { untilStopped } from "../signals.ts";
 import { Exercise, type Exercised, type Placed } from "./drilling/exercise.ts";
 import { Flows } from "./drilling/flows.ts";
+import { isGood } from "./drilling/outcome.ts";
 import { pairsOf } from "./drilling/pairs.ts";
-import { complaintsOf, drillDocument, headLine, isGoodOne, outcomeLine, scoreLine } from "./drilling/report.ts";
+import { complaintsOf, drillDocument, headLine, outcomeLine, scoreLine } from "./drilling/report.ts";
 import { Sight } from "./drilling/sight.ts";
 import { startDrillLab } from "./drilling/stage.ts";
 import { FAULTS } from "./faults.ts";
@@ -36,7 +37,7 @@ export async function drill(options: DrillOptions): Promise<void> {
   if (options.output === "json") printItems("Drill", items);
   else say(`\n${scoreLine(exercised)}`);
   if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf, leftOut()));
-  if (!exercised.every(isGoodOne)) process.exitCode = EXIT.no;
+  if (!exercised.every(({ judgement }) => isGood(judgement))) process.exitCode = EXIT.no;
 }
 
 interface Ground {

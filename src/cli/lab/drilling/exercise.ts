@@ -128,7 +128,7 @@ export class Exercise {
   }
 }
 
-export function causeText({ id, reason = "", message }: Cause): string {
+function causeText({ id, reason = "", message }: Cause): string {
   return `${id} ${reason}${message === undefined ? "" : `: ${message}`}`;
 }
 

@@ -39,7 +39,7 @@ export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: 
 }
 
 /** Of a whole drill. */
-export interface Score {
+interface Score {
   readonly faults: number;
   readonly silent: number;
   readonly asked: number;

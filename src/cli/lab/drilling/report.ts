@@ -1,5 +1,5 @@
 import type { Exercised } from "./exercise.ts";
-import { isGood, type Judgement, type Outcome, scoreOf } from "./outcome.ts";
+import { type Judgement, type Outcome, scoreOf } from "./outcome.ts";
 
 const COLUMNS = ["FAULT", "DOMAIN", "TOLD", "CAUSE", "HEALTH", "CLEARED", "TRAFFIC"];
 const WIDTHS = [26, 14, 9, 9, 9, 9, 0];
@@ -74,10 +74,6 @@ function cells({ fault, domain, toldMs, causeMs, clearedMs, with: other }: Outco
     judgement.cleared ? seconds(clearedMs) : "left",
     judgement.flowed ? "flowed" : "cut",
   ];
-}
-
-export function isGoodOne({ judgement }: Exercised): boolean {
-  return isGood(judgement);
 }
 
 function seconds(ms = 0): string {

@@ -36,7 +36,7 @@ export interface Expectation {
 }
 
 /** What goes through the lab while things break: between the segments' hosts of two nodes, and from the client to the two services. */
-export const FLOWS = ["shop node1 → node2", "shop node1 → node3", "shop node3 → stock node1", "web", "wiki"] as const;
+const FLOWS = ["shop node1 → node2", "shop node1 → node3", "shop node3 → stock node1", "web", "wiki"] as const;
 export type Flow = (typeof FLOWS)[number];
 
 /** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
