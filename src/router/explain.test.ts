@@ -149,6 +149,31 @@ test("a refused resource has itself to blame, with the field to change, whatever
   ]);
 });
 
+test("what several nodes refuse with the same words is one cause, the resource itself", () => {
+  const refused = (node: string) =>
+    nodeStatus(node, {
+      ...VNI_CONFLICT,
+      resources: [
+        { kind: "Underlay", name: "underlay", generation: 1, state: "Applied" },
+        { kind: "L2VNI", name: "shop", generation: 1, state: "Failed" },
+      ],
+    });
+  const graph = graphOf(refused("node1"), refused("node2"));
+  expect(graph.causes()).toMatchObject([
+    {
+      id: `L2VNI/${namespace}/shop`,
+      health: "Down",
+      message: "VNI 110 conflicts, on 2 nodes",
+      since: SINCE,
+      remedy: { change: { field: "spec.vni" } },
+    },
+  ]);
+  expect(graph.why("Node/node2")?.causes.map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop`]);
+
+  graph.put(RouterNodeConfigurationStatus, nodeStatus("node1"));
+  expect(graph.causes().map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop@node2`]);
+});
+
 test("what lacks something to stand on is explained by what failed there", () => {
   const graph = graphOf(
     nodeStatus("node1", {

@@ -8,7 +8,7 @@ import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/standing.ts";
-import { awakeAgent, explainNode, statusThing } from "./explaining/explain-node.ts";
+import { awakeAgent, degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explaining/explain-node.ts";
 import { selectorComplaints } from "./validate/selector.ts";
 
 const byResource: Index<RouterNodeConfigurationStatus> = {
@@ -42,13 +42,36 @@ function overAllNodes(kind: string, { metadata, spec }: Selecting, sight: Sight)
   const reporting = sight.by(byResource, `${kind}/${name}`);
   if (reporting.length > 0) {
     const needs = reporting.map((status): Need => ({ thing: { ...thing, node: status.metadata.name }, as: "alternative" }));
-    return [{ thing, domain: "router", health: "Healthy", needs }];
+    return [{ thing, domain: "router", health: "Healthy", needs, ...refusal(thing, reporting) }];
   }
   const selected = sight.all(Node).filter((node) => isSelected(node, spec));
   if (selected.length === 0) return [{ thing, domain: "router", health: "Healthy", message: "It selects no node" }];
   const needs = selected.map((node): Need => ({ thing: statusThing(namespace, node.metadata.name), as: "alternative" }));
   const message = "No node that it selects has reported what became of it";
   return [{ thing, domain: "router", health: "Unknown", reason: "NotReported", message, needs }];
+}
+
+/** What several nodes refuse with the same words: then the resource is wrong, and not the nodes. */
+function refusal(thing: Thing, reporting: readonly RouterNodeConfigurationStatus[]): Partial<Standing> {
+  const failed = reporting.flatMap(({ status = {} }) =>
+    (status.failedResources ?? [])
+      .filter((one) => one.kind === thing.kind && one.name === thing.name && isOwnFault(one))
+      .map((failure) => ({ failure, since: degradedSince(status) })),
+  );
+  const [shared] = [...Map.groupBy(failed, ({ failure }) => wordsOf(failure)).values()].filter((same) => same.length > 1);
+  const [first] = shared ?? [];
+  if (!shared || !first) return {};
+  const since = shared.flatMap((one) => one.since ?? []).sort()[0];
+  const { reason, message = "It is refused", field } = first.failure;
+  const where = `on ${shared.length} nodes`;
+  return {
+    health: "Degraded",
+    ownFault: true,
+    reason,
+    message: `${message}, ${where}`,
+    ...(since !== undefined && { since }),
+    remedy: remedyOf(thing, field),
+  };
 }
 
 /** A node that should be a router and of which nothing has been heard. */

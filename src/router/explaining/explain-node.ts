@@ -2,11 +2,25 @@ import type { Condition } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { Underlay } from "../../api/openpe/underlay.ts";
-import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import type { Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import type { Index, Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
+
+/** Who says the same of a resource. */
+export const byFailure: Index<RouterNodeConfigurationStatus> = {
+  kind: RouterNodeConfigurationStatus,
+  of: ({ status }) => (status?.failedResources ?? []).filter(isOwnFault).map(wordsOf),
+};
+
+export function isOwnFault({ reason }: Pick<Failed, "reason">): boolean {
+  return reason !== "DependencyFailed";
+}
+
+export function wordsOf({ kind, name, reason, message = "" }: Failed): string {
+  return `${kind}/${name} ${reason} ${message}`;
+}
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
-type Failed = NonNullable<Status["failedResources"]>[number];
+export type Failed = NonNullable<Status["failedResources"]>[number];
 type Resource = NonNullable<Status["resources"]>[number];
 type Session = NonNullable<Status["sessions"]>[number];
 type Link = NonNullable<Status["links"]>[number];
@@ -198,23 +212,25 @@ class NodeExplanation {
     });
   }
 
+  /** What several nodes refuse with the same words is to blame as a whole; what one refuses, there. */
   #failure(thing: Thing, failed: readonly Failed[], needs: readonly Need[], kept: boolean): Standing {
-    const own = failed.find(({ reason }) => reason !== "DependencyFailed");
+    const own = failed.find(isOwnFault);
     const shown = own ?? failed[0];
     const words = failed.map(({ message }) => message ?? "It failed").join("; ");
-    const since = this.#status.conditions?.find(({ type, status }) => type === "Degraded" && status === "True")?.lastTransitionTime;
-    const { field } = shown ?? {};
+    const since = degradedSince(this.#status);
     const object: Thing = { kind: thing.kind, name: thing.name, namespace: this.#namespace };
+    const isShared = own !== undefined && this.#sight.by(byFailure, wordsOf(own)).length > 1;
+    const lacksNothing = !needs.some(({ thing: { kind } }) => kind !== "Agent" && kind !== "FRR");
     return {
       thing,
       domain: "router",
       health: kept ? "Degraded" : "Down",
       reason: shown?.reason ?? "ApplicationFailed",
       message: kept ? `${words}; its last good form goes on` : words,
-      needs,
-      ownFault: own !== undefined || !needs.some(({ thing: { kind } }) => kind !== "Agent" && kind !== "FRR"),
+      needs: isShared ? [...needs, { thing: object }] : needs,
+      ownFault: !isShared && (own !== undefined || lacksNothing),
       ...(since !== undefined && { since }),
-      remedy: { text: "change it so that it can be applied", change: { thing: object, ...(field !== undefined && { field }) } },
+      remedy: remedyOf(object, shown?.field),
     };
   }
 
@@ -272,6 +288,14 @@ class NodeExplanation {
   #closer(): { command: string } {
     return { command: `plumbline describe routernodeconfigurationstatus ${this.#node} -n ${this.#namespace}` };
   }
+}
+
+export function degradedSince({ conditions = [] }: Status): string | undefined {
+  return conditions.find(({ type, status }) => type === "Degraded" && status === "True")?.lastTransitionTime;
+}
+
+export function remedyOf(thing: Thing, field: string | undefined): Remedy {
+  return { text: "change it so that it can be applied", change: { thing, ...(field !== undefined && { field }) } };
 }
 
 function capital(sentence: string): string {
