@@ -44,6 +44,7 @@ await() {
   tail -n 3 /tmp/*.log
 }
 eval "$LOOK"
+eval "$PROBE" >/dev/null && echo "FRR is ready"
 kill -KILL $agent
 wait $agent || echo "the agent is gone"
 kill -KILL $(pgrep -f 'bgpd .*plumbline-lb')
@@ -81,6 +82,7 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
     PLUMBLINE: LAUNCHER,
     SITE,
     LOOK: look,
+    PROBE: (containers.get("plumbline-frr/frr")?.readinessProbe?.exec?.command ?? []).map((word) => `'${word}'`).join(" "),
     PREPARE: (containers.get("plumbline-frr/namespace")?.args ?? []).join(" "),
     FRR: confined("plumbline-frr/frr"),
     AGENT: confined("plumbline-agent/agent"),
@@ -96,6 +98,7 @@ test("with the rights of the chart the agent configures the FRR of another conta
     "router bgp 64514",
     "neighbor 192.168.11.2 remote-as 64512",
     "router bgp 64600",
+    "FRR is ready",
     "the agent is gone",
     "router bgp 64600",
   ]);
@@ -104,6 +107,7 @@ test("with the rights of the chart the agent configures the FRR of another conta
 test("without a router the agent needs no more than the network's rights", async () => {
   expect(await onMachine({ "router.enabled": false }, "await lb 'router bgp 64600'")).toEqual([
     "router bgp 64600",
+    "FRR is ready",
     "the agent is gone",
     "router bgp 64600",
   ]);

@@ -93,6 +93,7 @@ export async function rendered(values: Readonly<Record<string, unknown>> = {}): 
 interface Container {
   readonly name: string;
   readonly args?: readonly string[];
+  readonly readinessProbe?: { readonly exec?: { readonly command: readonly string[] } };
   readonly securityContext?: {
     readonly privileged?: boolean;
     readonly readOnlyRootFilesystem?: boolean;
