@@ -4,7 +4,7 @@ import { Service } from "../../../api/core/service.ts";
 import type { KubeObject } from "../../../api/kind.ts";
 import { BGPSessionStatus } from "../../../api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../../api/openpe/router-node-configuration-status.ts";
-import { identityOf, wordsOf } from "./words.ts";
+import { identityOf, type Word, wordsOf } from "./words.ts";
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "", lastTransitionTime: "" });
 const object = (content: object): KubeObject => ({ metadata: { name: "node1", namespace: "ns" }, ...content });
@@ -43,15 +43,12 @@ test("only a Service that is to have an address says that it has none", () => {
   expect(wordsOf(Service, object({ spec: { type: "LoadBalancer" } }))).toEqual([{ text: "Service ns/node1: has no address", well: false }]);
 });
 
+function event(name: string, content: object): Word[] {
+  const object = { metadata: { name }, type: "Warning", reason: "Drift", involvedObject: { kind: "Node", name: "node1" }, ...content };
+  return wordsOf(Event, object);
+}
+
 test("a warning is said once, and anew when another Event says it or it counts further", () => {
-  const event = (name: string, content: object) =>
-    wordsOf(Event, {
-      metadata: { name },
-      type: "Warning",
-      reason: "Drift",
-      involvedObject: { kind: "Node", name: "node1" },
-      ...content,
-    } as never);
   const said = [...event("a", {}), ...event("a", { count: 2 }), ...event("b", {})];
   expect(said.map(({ text }) => text)).toEqual(Array(3).fill("Event Drift of Node node1"));
   expect(new Set(said.map(identityOf)).size).toBe(3);
