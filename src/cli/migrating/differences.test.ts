@@ -123,7 +123,9 @@ describe("programs", () => {
   test("what has ended, and what only sounds like it, is left alone", () => {
     const ended = workload("Deployment", "controller", "quay.io/metallb/controller:v0.16.1");
     ended.spec.replicas = 0;
-    expect(told({ workloads: [ended, workload("Deployment", "controller", "example.com/shop/controller:1")] })).toEqual([]);
+    const selectsNone = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1");
+    selectsNone.status = { observedGeneration: 2, desiredNumberScheduled: 0 };
+    expect(told({ workloads: [ended, selectsNone, workload("Deployment", "controller", "example.com/shop/controller:1")] })).toEqual([]);
   });
 });
 

@@ -22,7 +22,7 @@ export function programDifferences(seen: SeenCluster): Difference[] {
 
 function ofWorkload(workload: Workload): Difference[] {
   const rival = RIVALS.find((one) => isOf(workload, one));
-  if (!rival || workload.spec.replicas === 0) return [];
+  if (!rival || hasEnded(workload)) return [];
   const role = roleOf(workload);
   const found = [
     difference(workload, workload.kind === "Deployment" ? "spec.replicas" : "spec.template", "Stop", stopping(workload, rival, role)),
@@ -37,6 +37,11 @@ function ofWorkload(workload: Workload): Difference[] {
     }
   }
   return found;
+}
+
+/** Scaled to nothing, or selecting no node any more. */
+function hasEnded({ kind, spec, status = {} }: Workload): boolean {
+  return kind === "Deployment" ? spec.replicas === 0 : status.observedGeneration !== undefined && status.desiredNumberScheduled === 0;
 }
 
 function isOf(workload: Workload, { image, label }: Rival): boolean {

@@ -22,6 +22,7 @@ export type StoredDefinition = Omit<CustomResourceDefinition, "spec" | "status">
 export interface Workload extends KubeObject {
   kind: "Deployment" | "DaemonSet";
   spec: { replicas?: number; template?: { spec?: { containers?: Container[] } } };
+  status?: { observedGeneration?: number; desiredNumberScheduled?: number };
 }
 
 interface Container {
