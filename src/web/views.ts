@@ -118,7 +118,7 @@ export interface RouterRow extends Row<"router"> {
   readonly failed: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
 }
 
-export type ResourceState = "Applied" | "Failed" | "KeptPrevious" | "Rebuilding";
+type ResourceState = "Applied" | "Failed" | "KeptPrevious" | "Rebuilding";
 
 /** A resource with those that stand on it below it. */
 export interface TreeNode {
@@ -371,7 +371,7 @@ export type ThingAnswer = { readonly thing: RouterThing | ServiceThing | PolicyT
 export type WhyAnswer = { readonly answer: Answer } | NotThere;
 
 /** There is no such thing, or the viewer may not see it; one cannot be told from the other. */
-export interface NotThere {
+interface NotThere {
   readonly missing: string;
 }
 

@@ -5,6 +5,7 @@ import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { node, pool, routerStatus, service } from "../../src/web/specimen.ts";
+import type { Snapshot } from "../../src/web/views.ts";
 import { EventReader } from "./fixtures/event-reader.ts";
 import { servePicture, type ServedPicture } from "./fixtures/served-picture.ts";
 
@@ -139,7 +140,11 @@ test("when the server ends every stream ends, and no connection is left", async 
 
 test("a view can be had alone, and who has it already is told so", async () => {
   const first = await fetch(`${served.url}/api/views/loadbalancer`);
-  expect(await first.json()).toMatchObject({ view: "loadbalancer", epoch: served.picture.rows.epoch, rows: [{ key: "service/shop/web" }] });
+  expect((await first.json()) as Snapshot<"loadbalancer">).toMatchObject({
+    view: "loadbalancer",
+    epoch: served.picture.rows.epoch,
+    rows: [{ key: "service/shop/web" }],
+  });
   const etag = first.headers.get("etag") ?? "";
   expect((await fetch(`${served.url}/api/views/loadbalancer`, { headers: { "If-None-Match": etag } })).status).toBe(304);
   expect((await fetch(`${served.url}/api/views/attic`)).status).toBe(404);

@@ -9,7 +9,7 @@ export interface PageAddress {
   readonly chosen: boolean;
 }
 
-export const LOCAL_PORT = 8480;
+const LOCAL_PORT = 8480;
 
 /** On this machine only: whoever can reach it there sees everything. */
 export function localPageOption(): Option {

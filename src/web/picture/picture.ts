@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Answer, Cause, Verdict } from "../../explain/answer.ts";
 import { type Look, nameOf, Objects } from "../../explain/objects.ts";
+import { pageRowsPainted } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import { type Rows, type ViewName } from "../views.ts";
 import { type AnyPainter, rowKey, type Scene } from "./scene.ts";
@@ -89,6 +90,7 @@ export class Picture {
       this.#touch(this.#tallies.count(id, verdict));
     }
     this.rows.begin();
+    pageRowsPainted.inc(this.#stale.size);
     for (const stale of this.#stale) this.#paint(stale);
     this.#stale.clear();
     if (touched.size > 0) this.#paintCauses();

@@ -69,7 +69,7 @@ export function placeOfKind(kind: string): string {
 }
 
 /** The node that a thing is on, or is. */
-export function nodeOf({ kind, name, node }: Thing): string | undefined {
+function nodeOf({ kind, name, node }: Thing): string | undefined {
   return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
 }
 
