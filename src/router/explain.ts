@@ -8,7 +8,8 @@ import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/standing.ts";
-import { awakeAgent, degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explaining/explain-node.ts";
+import { seeToAgent } from "../kube/members/agent-standing.ts";
+import { degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explaining/explain-node.ts";
 import { selectorComplaints } from "./validate/selector.ts";
 
 const byResource: Index<RouterNodeConfigurationStatus> = {
@@ -84,7 +85,7 @@ function unheard(node: Node, namespace: string, sight: Sight): Standing[] {
   const message = `Underlay ${underlay.metadata.name} selects node ${name}, and its agent has not reported yet`;
   return [
     { thing: { kind: "Node", name }, domain: "router", health: "Healthy", needs: [{ thing, as: "part" }] },
-    { thing, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: awakeAgent(name) },
+    { thing, domain: "router", health: "Unknown", reason: "NotReported", message, remedy: seeToAgent(name) },
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { Condition } from "../../api/kind.ts";
-import type { Standing, Thing } from "../../api/standing.ts";
+import type { Remedy, Standing, Thing } from "../../api/standing.ts";
 
 export function agentOn(node: string): Thing {
   return { kind: "Agent", name: node };
@@ -23,11 +23,15 @@ export function silentAgent(node: string, since: string): Standing[] {
       message: `The agent on node ${node} has been silent since ${since}`,
       since,
       ownFault: true,
-      remedy: {
-        text: `see whether node ${node} runs, and on it the agent: its pod in a cluster, its process and log elsewhere`,
-        command: `plumbline describe node ${node}`,
-      },
+      remedy: seeToAgent(node),
     },
     { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
   ];
+}
+
+export function seeToAgent(node: string): Remedy {
+  return {
+    text: `see whether node ${node} runs, and on it the agent: its pod in a cluster, its process and log elsewhere`,
+    command: `plumbline describe node ${node}`,
+  };
 }

@@ -4,9 +4,10 @@ import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { Underlay } from "../../api/openpe/underlay.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Index, Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
+import { agentOn, agentSilence } from "../../kube/members/agent-standing.ts";
 
 /** Who says the same of a resource. */
-export const byFailure: Index<RouterNodeConfigurationStatus> = {
+const byFailure: Index<RouterNodeConfigurationStatus> = {
   kind: RouterNodeConfigurationStatus,
   of: ({ status }) => (status?.failedResources ?? []).filter(isOwnFault).map(wordsOf),
 };
@@ -34,13 +35,6 @@ export function statusThing(namespace: string, node: string): Thing {
   return { kind: "RouterNodeConfigurationStatus", namespace, name: node };
 }
 
-export function awakeAgent(node: string): Remedy {
-  return {
-    text: `see whether node ${node} runs, whether its agent does, and whether it reaches the API server`,
-    command: `kubectl get pods -A -o wide --field-selector spec.nodeName=${node}`,
-  };
-}
-
 class NodeExplanation {
   readonly #node: string;
   readonly #namespace: string;
@@ -58,7 +52,7 @@ class NodeExplanation {
     this.#sight = sight;
     this.#ready = status.conditions?.find(({ type }) => type === "Ready");
     this.#silent = this.#ready?.reason === "AgentSilent";
-    this.#agent = { kind: "Agent", name: node };
+    this.#agent = agentOn(node);
     this.#frr = { kind: "FRR", name: "router", node };
   }
 
@@ -66,7 +60,7 @@ class NodeExplanation {
     const { resources = [], sessions = [], links = [] } = this.#status;
     const parts = [...links.map((link) => this.#link(link)), ...sessions.map((session) => this.#session(session))];
     parts.push(...resources.map((resource) => this.#resource(resource)), ...this.#failedOnly());
-    return [this.#nodeItself(), this.#whole(parts), this.#agentItself(), this.#frrItself(), ...parts];
+    return [this.#nodeItself(), this.#whole(parts), ...this.#agentItself(), this.#frrItself(), ...parts];
   }
 
   #nodeItself(): Standing {
@@ -99,19 +93,9 @@ class NodeExplanation {
     };
   }
 
-  #agentItself(): Standing {
-    const standing = { thing: this.#agent, domain: "cluster" as const };
-    if (!this.#silent || !this.#ready) return { ...standing, health: "Healthy" };
-    const { message, lastTransitionTime: since } = this.#ready;
-    return {
-      ...standing,
-      health: "Unknown",
-      ownFault: true,
-      reason: "AgentSilent",
-      message,
-      since,
-      remedy: awakeAgent(this.#node),
-    };
+  #agentItself(): Standing[] {
+    if (this.#silent) return agentSilence(this.#node, this.#status.conditions);
+    return [{ thing: this.#agent, domain: "cluster", health: "Healthy" }];
   }
 
   #frrItself(): Standing {
