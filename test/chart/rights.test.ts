@@ -19,7 +19,7 @@ ip addr add 192.168.11.3/24 dev eth1
 printf '%s' "$SITE" >/tmp/site/site.yaml
 export TERM=dumb XDG_RUNTIME_DIR=/tmp
 "$PLUMBLINE" up --dir /tmp/site --listen 127.0.0.1:7443 --page-address off >/tmp/up.log 2>&1 &
-until grep -q KUBECONFIG= /tmp/up.log; do sleep 0.1; done
+for attempt in $(seq 600); do grep -q KUBECONFIG= /tmp/up.log && break; sleep 0.1; done
 export KUBECONFIG=$(sed -n 's/.*KUBECONFIG=//p' /tmp/up.log) NODE_NAME=n1
 
 [ -z "$PREPARE" ] || "$PLUMBLINE" $PREPARE
@@ -42,6 +42,7 @@ has() {
 await() {
   for attempt in $(seq 200); do has "$@" && return; sleep 0.1; done
   tail -n 3 /tmp/*.log
+  exit 1
 }
 eval "$LOOK"
 eval "$PROBE" >/dev/null && echo "FRR is ready"
