@@ -8,6 +8,7 @@ import { LeaderElector } from "../kube/leader/leader.ts";
 import { createLog } from "../kube/log.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "./connection.ts";
 import { addControllerParts } from "./controller-parts.ts";
+import { CONTROLLER_LEASE } from "../explain/controller-leads.ts";
 import { type LogLevel, oneOf, withLogLevel } from "./log-level.ts";
 import { clusterPageOption, type PageAddress } from "./page/page-address.ts";
 import { addWebhooks } from "./webhooks.ts";
@@ -28,7 +29,6 @@ interface ControllerOptions extends ClusterOptions {
   logLevel: LogLevel;
 }
 
-const LEASE = "plumbline-controller";
 const WEBHOOK_MODES = ["enabled", "disabled", "onlywebhook"] as const;
 type WebhookMode = (typeof WEBHOOK_MODES)[number];
 
@@ -69,7 +69,7 @@ async function run(options: ControllerOptions): Promise<void> {
   await assertUsable(client, options.namespace);
 
   const { namespace, webhookMode } = options;
-  const leader = new LeaderElector({ client, namespace, name: LEASE, identity: options.identity, log });
+  const leader = new LeaderElector({ client, namespace, name: CONTROLLER_LEASE, identity: options.identity, log });
   const leads = webhookMode !== "onlywebhook";
   const manager = new Manager({ client, log, healthAddress: options.healthAddress, ...(leads ? { leader } : {}) });
   if (webhookMode !== "disabled")
@@ -103,7 +103,7 @@ async function run(options: ControllerOptions): Promise<void> {
 /** Says at once, in one sentence, what would otherwise be a retry in the log for ever: no server, no trust, no right. */
 async function assertUsable(client: KubeClient, namespace: string): Promise<void> {
   try {
-    await client.resource(Lease).get(LEASE, { namespace, signal: AbortSignal.timeout(30_000) });
+    await client.resource(Lease).get(CONTROLLER_LEASE, { namespace, signal: AbortSignal.timeout(30_000) });
   } catch (error) {
     if (isKubeError(error, "NotFound")) return;
     client.close();

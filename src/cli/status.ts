@@ -26,7 +26,7 @@ Examples:
 async function run(options: ExplainingOptions): Promise<void> {
   const client = await connect(options);
   try {
-    const read = await readGraph(client, options, new AbortController().signal);
+    const read = await readGraph(client, options, timeOf(client), new AbortController().signal);
     warnOfUnread(read);
     const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
     if (options.output === "json") printItems("ClusterStatus", [status]);

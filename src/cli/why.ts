@@ -36,7 +36,7 @@ Examples:
 async function run(things: readonly string[], options: WhyOptions): Promise<void> {
   const client = await connect(options);
   try {
-    const read = await readGraph(client, options, new AbortController().signal);
+    const read = await readGraph(client, options, timeOf(client), new AbortController().signal);
     warnOfUnread(read);
     const { graph } = read;
     const paint = paintFor(process.stdout);

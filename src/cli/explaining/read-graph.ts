@@ -1,5 +1,7 @@
-import type { KubeObject } from "../../api/kind.ts";
+import { Lease } from "../../api/core/lease.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
 import { CauseGraph } from "../../explain/cause-graph.ts";
+import { CONTROLLER_LEASE, controllerLeads } from "../../explain/controller-leads.ts";
 import { EXPLAINED_KINDS, explainersOf, type Places } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
@@ -11,13 +13,14 @@ export interface ReadGraph {
 }
 
 /** The cause graph of what an API server holds at this moment. */
-export async function readGraph(client: KubeClient, places: Places, signal: AbortSignal): Promise<ReadGraph> {
-  const graph = new CauseGraph(explainersOf(places));
+export async function readGraph(client: KubeClient, places: Places, now: number, signal: AbortSignal): Promise<ReadGraph> {
+  const graph = new CauseGraph([...explainersOf(places), controllerLeads(now)]);
   const unread: { kind: string; why: string }[] = [];
   await Promise.all(
-    EXPLAINED_KINDS.map(async (kind) => {
+    [...EXPLAINED_KINDS, Lease].map(async (kind: Kind) => {
+      const selection = kind === Lease ? { fieldSelector: `metadata.name=${CONTROLLER_LEASE}` } : {};
       try {
-        const { items } = await client.resource<KubeObject>(kind).list({ signal });
+        const { items } = await client.resource<KubeObject>(kind).list({ ...selection, signal });
         for (const item of items) graph.put(kind, item);
       } catch (error) {
         if (isKubeError(error, "NotFound")) return;
