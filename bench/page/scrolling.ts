@@ -14,8 +14,8 @@ interface TraceEvent {
 }
 
 const FRAMES = 60;
-const STEP_PX = 90;
-/** There and back again, a flick of the wheel per frame. */
+const STEP_PX = 30;
+/** There and back again, a row per frame. */
 const SCROLL = `(selector) => new Promise((done) => {
   const element = document.querySelector(selector);
   let frame = 0;
@@ -28,7 +28,8 @@ const SCROLL = `(selector) => new Promise((done) => {
 
 /** The longest task of the page's main thread while it is scrolled, in milliseconds of its processor time: what else the machine does is not counted. */
 export async function longestTask(browser: Browser, address: string, selector: string): Promise<number> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 520 } });
+  // So low that ten rows do not fit and are scrolled too.
+  const context = await browser.newContext({ viewport: { width: 1440, height: 340 } });
   try {
     const page = await context.newPage();
     await page.goto(address);

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { printing } from "./printing.ts";
 
 /** Drawn above and below what is seen, so that a short scroll draws nothing. */
-const MARGIN = 8;
+const MARGIN = 4;
 /** On paper there is no scrolling, and no end of paper either. */
 const ON_PAPER = 1_000;
 
@@ -20,18 +20,19 @@ export function useWindow(scroller: RefObject<HTMLElement | null>, count: number
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
-    const look = () => {
-      const seen = { top: Math.floor(element.scrollTop / rowHeight), height: element.clientHeight };
+    const look = (height: number) => {
+      const seen = { top: Math.floor(element.scrollTop / rowHeight), height };
       if (seen.top === drawn.current.top && seen.height === drawn.current.height) return;
       drawn.current = seen;
       setRange(seen);
     };
-    look();
-    element.addEventListener("scroll", look, { passive: true });
-    const resized = new ResizeObserver(look);
+    const scrolled = () => look(drawn.current.height);
+    look(element.clientHeight);
+    element.addEventListener("scroll", scrolled, { passive: true });
+    const resized = new ResizeObserver(() => look(element.clientHeight));
     resized.observe(element);
     return () => {
-      element.removeEventListener("scroll", look);
+      element.removeEventListener("scroll", scrolled);
       resized.disconnect();
     };
   }, [rowHeight]);
