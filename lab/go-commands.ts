@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -28,7 +28,7 @@ export async function goCommands({ title, module, packages }: GoCommands, progre
   if (existsSync(directory)) return directory;
   const go = await findGo(cache, progress);
   progress.step(`Building ${title} (once; a minute or two on two cores)`);
-  const building = `${directory}.${process.pid}`;
+  const building = `${directory}.${randomUUID()}`;
   await mkdir(building, { recursive: true });
   try {
     const env = { ...process.env, ...BUILD_ENV };
