@@ -26,6 +26,7 @@ afterAll(async () => {
 beforeEach(async () => {
   server.specimen = BROKEN;
   server.token = undefined;
+  server.resumes = false;
   context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
   page = await context.newPage();
   complaints.length = 0;
@@ -226,6 +227,18 @@ test("while the server is away the page says since when and loses its colours, a
   await page.getByText("2 things are wrong").waitFor();
   await page.getByText("live", { exact: true }).waitFor();
   expect(back.asked[0]?.resumed).toBe("specimen-2");
+});
+
+test("a stream that was cut and has missed nothing is live again without a word of news", async () => {
+  await open();
+  await page.getByText("2 things are wrong").waitFor();
+  server.resumes = true;
+  server.asked.length = 0;
+  server.cut();
+  await page.getByText(/reconnecting since/).waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
+  expect(server.asked[0]?.resumed).toMatch(/^specimen-/);
+  expect(await page.getByText("2 things are wrong").count()).toBe(1);
 });
 
 test("what is not read yet, not live or not shown is told", async () => {

@@ -26,6 +26,8 @@ export class PageServer implements AsyncDisposable {
   specimen: Specimen;
   /** What one must log in with; none: everyone may look. */
   token: string | undefined;
+  /** Whether a reader who comes back is told only what he has missed, which is nothing. */
+  resumes = false;
   /** What streams were asked for, with the id that they wanted to go on from. */
   readonly asked: { readonly query: string; readonly resumed: string | undefined }[] = [];
 
@@ -53,8 +55,13 @@ export class PageServer implements AsyncDisposable {
     for (const stream of this.#streams) this.#send(stream, "change", change);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Cuts every stream, as a proxy may. */
+  cut(): void {
     for (const stream of this.#streams) stream.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, "close");
@@ -90,6 +97,8 @@ export class PageServer implements AsyncDisposable {
     this.#streams.add(response);
     response.on("close", () => this.#streams.delete(response));
     const views = (query.get("views") ?? "").split(",") as ViewName[];
+    // As a server that still knows what the reader knows: nothing was missed.
+    if (resumed !== undefined && this.resumes) return void response.write("event: beat\ndata: {}\n\n");
     this.#send(response, "snapshot", snapshotOf(this.specimen, views, query.get("thing") ?? undefined, query.get("why") ?? undefined));
   }
 

@@ -31,7 +31,7 @@ export function followServer(): void {
 }
 
 /** Also after a login: what was asked for is asked for again. */
-export function again(): void {
+function again(): void {
   asked = "";
   open(query());
 }

@@ -112,7 +112,7 @@ interface BranchRow {
 }
 
 /** Depth first, the worst branch of each first. */
-export function flattened(nodes: readonly TreeNode[], rails: readonly boolean[] = []): BranchRow[] {
+function flattened(nodes: readonly TreeNode[], rails: readonly boolean[] = []): BranchRow[] {
   const sorted = worstFirst(
     nodes.map((node) => ({ node, health: worstWithin(node) })),
     ({ node: { kind, name } }) => `${kind} ${name}`,
