@@ -19,7 +19,8 @@ export async function buildPage(directory: string): Promise<void> {
     // Below whatever path a proxy may serve it.
     base: "./",
     publicDir: false,
-    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    // Said here: in a test NODE_ENV is another, and what is built is the same page.
+    oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
     build: { outDir: directory, emptyOutDir: true, modulePreload: { polyfill: false }, assetsInlineLimit: 0, target: "es2023" },
   });
 }
