@@ -101,7 +101,6 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
     .description("Runs the network edge of a bare-metal Kubernetes cluster and tells the truth about it.")
     .version(VERSION, "-V, --version", "print the version")
     .addHelpText("after", HELP);
-  const placeOf = (name: string) => Object.values(GROUPS).flat().indexOf(name);
   const inOrder = Object.entries(COMMANDS).sort(([one], [other]) => placeOf(one) - placeOf(other));
   for (const [name, { about, load, hidden = false }] of inOrder) {
     const group = Object.keys(GROUPS).find((heading) => GROUPS[heading]?.includes(name));
@@ -112,4 +111,8 @@ export async function program(wanted: (name: string) => boolean): Promise<Comman
   }
   if (existsSync(join(CHECKOUT, "tools"))) for (const command of developCommands(CHECKOUT)) plumbline.addCommand(command, { hidden: true });
   return strict(plumbline);
+}
+
+function placeOf(name: string): number {
+  return Object.values(GROUPS).flat().indexOf(name);
 }

@@ -22,7 +22,10 @@ const explainers = [
   explainer(Part, (part, sight) => {
     const followed = part.follows === undefined ? [] : sight.by(byTeam, part.follows);
     const health = followed.some((other) => other.health === "Down") ? "Down" : part.health;
-    const needs = (part.needs ?? []).map(({ name, as }): Need => ({ thing: { kind: "Part", name }, ...(as && { as }) }));
+    const needs = (part.needs ?? []).map(({ name, as }): Need => {
+      const thing = { kind: "Part", name };
+      return as ? { thing, as } : { thing };
+    });
     const { ownFault, since } = part;
     const thing = { kind: "Part", name: part.metadata.name };
     return [{ thing, domain: "cluster", health, needs, ...(ownFault && { ownFault }), ...(since && { since }) } satisfies Standing];
@@ -174,7 +177,7 @@ test("everything that is unwell has a cause that is unwell, and what is well has
       const graph = graphOf(...parts);
       for (const { id, health } of graph.verdicts()) {
         const { causes } = graph.why(id) ?? { causes: [] };
-        expect(causes.length > 0, id).toBe(health !== "Healthy");
+        expect({ id, blamed: causes.length > 0 }).toEqual({ id, blamed: health !== "Healthy" });
         for (const cause of causes) expect(cause.health).not.toBe("Healthy");
       }
     }),

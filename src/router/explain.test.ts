@@ -20,9 +20,11 @@ function ready(status: Condition["status"], reason: string, message = ""): Condi
   ];
 }
 
+const resource = (kind: "Underlay" | "L2VNI" | "L3VNI", name: string) => ({ kind, name, generation: 1, state: "Applied" as const });
+const session = (neighbor: string, state: string) => ({ vrf: "default", neighbor, state, since: SINCE });
+
 /** A node on which everything works, but for what is given. */
 function nodeStatus(node: string, change: Status = {}): RouterNodeConfigurationStatus {
-  const resource = (kind: "Underlay" | "L2VNI" | "L3VNI", name: string) => ({ kind, name, generation: 1, state: "Applied" as const });
   return {
     metadata: { name: node, namespace },
     status: {
@@ -62,7 +64,7 @@ const VNI_CONFLICT = {
 
 test("a node that should be a router and says nothing is unknown, and so is what only it would run", () => {
   const graph = graphOf();
-  graph.put(Node, { metadata: { name: "node1" } } as Node);
+  graph.put(Node, { metadata: { name: "node1" } });
   expect(causesOf(graph)).toEqual([`RouterNodeConfigurationStatus/${namespace}/node1 NotReported`]);
   expect(graph.verdict(`L3VNI/${namespace}/red`)?.health).toBe("Unknown");
   graph.put(RouterNodeConfigurationStatus, nodeStatus("node1"));
@@ -104,13 +106,11 @@ test("a session that is down while the links are up is the cause", () => {
 });
 
 test("one of two fabric sessions down leaves the Underlay degraded", () => {
-  const session = (neighbor: string, state: string) => ({ vrf: "default", neighbor, state, since: SINCE });
   const graph = graphOf(nodeStatus("node1", { sessions: [session("192.168.11.2", "Active"), session("192.168.11.3", "Established")] }));
   expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Degraded");
 });
 
 test("the session with the host in the main table does not stand in for the fabric", () => {
-  const session = (neighbor: string, state: string) => ({ vrf: "default", neighbor, state, since: SINCE });
   const graph = graphOf(nodeStatus("node1", { sessions: [session("192.168.11.2", "Active"), session("10.100.0.2", "Established")] }));
   const spec = { neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
   graph.put(Underlay, { metadata: { name: "underlay", namespace }, spec } as Underlay);

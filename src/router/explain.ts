@@ -42,7 +42,7 @@ function overAllNodes(kind: string, { metadata, spec }: Selecting, sight: Sight)
   const thing: Thing = { kind, namespace, name };
   const reporting = sight.by(byResource, `${kind}/${name}`);
   if (reporting.length > 0) {
-    const needs = reporting.map((status): Need => ({ thing: { ...thing, node: status.metadata.name }, as: "alternative" }));
+    const needs = reporting.map((status): Need => ({ thing: { kind, namespace, name, node: status.metadata.name }, as: "alternative" }));
     return [{ thing, domain: "router", health: "Healthy", needs, ...refusal(thing, reporting) }];
   }
   const selected = sight.all(Node).filter((node) => isSelected(node, spec));

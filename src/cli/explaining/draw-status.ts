@@ -49,11 +49,14 @@ export function clusterStatus(verdicts: Iterable<Verdict>, causes: readonly Caus
     const byDomain = [...Map.groupBy(found, ({ domain }) => domain)].map(([domain, of]) => [domain, worst(of)] as const);
     return [{ node, health: worst(found), domains: Object.fromEntries(byDomain) }];
   });
-  const rank = ({ health }: NodeStatus) => HEALTHS.indexOf(health);
   return { domains, nodes: nodes.sort((a, b) => rank(b) - rank(a) || collator.compare(a.node, b.node)), causes };
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
+
+function rank({ health }: NodeStatus): number {
+  return HEALTHS.indexOf(health);
+}
 
 function nodeOf({ kind, name, node }: Thing): string | undefined {
   return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
@@ -95,13 +98,13 @@ function nodeLines(nodes: readonly NodeStatus[], paint: Paint): string[] {
   const present = DOMAINS.filter((domain) => nodes.some(({ domains }) => domains[domain] !== undefined));
   const shown = nodes.slice(0, ROOM.nodes);
   const head = ["NODE", ...present.map((domain) => TITLES[domain].toUpperCase())].map((text): Cell => ({ text }));
-  const rows = shown.map(({ node, domains }): Cell[] => [
-    { text: harmless(node) },
-    ...present.map((domain): Cell => {
+  const rows = shown.map(({ node, domains }): Cell[] => {
+    const cells = present.map((domain): Cell => {
       const health = domains[domain];
       return health === undefined ? { text: "-" } : { text: health, colour: colourOf(health) };
-    }),
-  ]);
+    });
+    return [{ text: harmless(node) }, ...cells];
+  });
   return ["", ...columns([head, ...rows], paint), ...rest(nodes.slice(ROOM.nodes))];
 }
 

@@ -12,6 +12,8 @@ function verdict(thing: Thing, more: Partial<Verdict> = {}): Verdict {
   return { id: idOf(thing), thing, domain: "router", health: "Down", since, ...more };
 }
 
+const healthy = (thing: Thing) => verdict(thing, { health: "Healthy" });
+
 const link: Verdict = verdict(
   { kind: "Link", name: "eth1", node: "node2" },
   { reason: "NoCarrier", message: "The other end is down", remedy: { text: "see to the cable", command: "ip link show eth1" } },
@@ -74,7 +76,6 @@ test("causes come with their symptoms under them, many are counted", () => {
 });
 
 test("the status has the domains, the worst nodes first, and what is to blame", () => {
-  const healthy = (thing: Thing) => verdict(thing, { health: "Healthy" });
   const all = [link, session, vni, healthy({ kind: "Node", name: "node1" }), healthy({ kind: "Link", name: "eth1", node: "node1" })];
   expect(drawStatus(clusterStatus(all, [cause]), NOW, plain)).toEqual([
     "Router   Down   1 L3VNI (1 not well)",

@@ -129,7 +129,7 @@ class NodeExplanation {
   }
 
   /** Over which interface a session goes is not known; while one is down that leads to the fabric, that is the likeliest reason. */
-  #session({ vrf = "default", neighbor, state, since }: Session): Standing {
+  #session({ vrf, neighbor, state, since }: Session): Standing {
     const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
     const links = fabric && down ? (this.#status.links ?? []) : [];
@@ -156,7 +156,7 @@ class NodeExplanation {
   /** The neighbors of the main table that lead to the fabric, not to the host. */
   #fabric(): ReadonlySet<string> {
     const { resources = [], sessions = [] } = this.#status;
-    const main = sessions.filter(({ vrf = "default" }) => vrf === "default").map(({ neighbor }) => neighbor);
+    const main = sessions.filter(({ vrf }) => vrf === "default").map(({ neighbor }) => neighbor);
     const underlays = resources.flatMap(({ kind, name }) =>
       kind === "Underlay" ? (this.#sight.get(Underlay, `${this.#namespace}/${name}`) ?? []) : [],
     );
