@@ -52,6 +52,8 @@ export function drillDocument(exercised: readonly Exercised[], about: (fault: st
     "- **cleared**: until nothing of it was left in any status and all traffic passed, after it was mended.",
     "- **traffic**: whether everything that has nothing to do with it went on without a loss.",
     "",
+    "All times are of the machine that it ran on; a busy one is slower, and one that stalls interrupts traffic by itself.",
+    "",
     row(["fault", "what happens", "told", "cause", "health", "cleared", "traffic", "what told it first"]),
     row(["---", "---", "---", "---", "---", "---", "---", "---"]),
     ...exercised.map(({ outcome, judgement }) => {
