@@ -52,7 +52,7 @@ export function drillDocument(exercised: readonly Exercised[], about: (fault: st
     "- **cleared**: until nothing of it was left in any status and all traffic passed, after it was mended.",
     "- **traffic**: whether everything that has nothing to do with it went on without a loss.",
     "",
-    "All times are of the machine that it ran on; a busy one is slower, and one that stalls interrupts traffic by itself.",
+    "All times are of the machine that it ran on; a busy one is slower. Where its kernel has no VRF, what is about routers and silent nodes is broken in User-Mode Linux, and all else beside it in a lab without routers.",
     "",
     row(["fault", "what happens", "told", "cause", "health", "cleared", "traffic", "what told it first"]),
     row(["---", "---", "---", "---", "---", "---", "---", "---"]),
