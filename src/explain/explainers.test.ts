@@ -5,6 +5,7 @@ import { EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
 import { admit } from "../api/admission/admit.ts";
+import { applyDefaults } from "../api/admission/defaulting.ts";
 import type { CustomKind } from "../api/define-kind.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
@@ -83,7 +84,7 @@ const metadata = fc.record({
 /** Any object of the kind that a server could hold, with conditions such as we write. */
 function objects(kind: CustomKind): fc.Arbitrary<[Kind, KubeObject]> {
   return fc.tuple(fitting(kind.schema), metadata, fc.array(condition, { maxLength: 3 })).map(([parts, meta, conditions]) => {
-    const written = { ...(parts as { status?: object }), metadata: meta };
+    const written = applyDefaults(kind, { ...(parts as { status?: object }), metadata: meta });
     const { object } = admit(kind, written);
     const status = { ...written.status, ...("conditions" in (written.status ?? {}) && { conditions }) };
     return [kind, { ...object, ...(written.status && { status }) }];

@@ -59,7 +59,7 @@ function refusal(thing: Thing, reporting: readonly RouterNodeConfigurationStatus
       .filter((one) => one.kind === thing.kind && one.name === thing.name && isOwnFault(one))
       .map((failure) => ({ failure, since: degradedSince(status) })),
   );
-  const [shared] = [...Map.groupBy(failed, ({ failure }) => wordsOf(failure)).values()].filter((same) => same.length > 1);
+  const shared = [...Map.groupBy(failed, ({ failure }) => wordsOf(failure)).values()].find((same) => same.length > 1);
   const [first] = shared ?? [];
   if (!shared || !first) return {};
   const since = shared.flatMap((one) => one.since ?? []).sort()[0];

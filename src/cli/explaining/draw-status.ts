@@ -98,14 +98,13 @@ function nodeLines(nodes: readonly NodeStatus[], paint: Paint): string[] {
   const present = DOMAINS.filter((domain) => nodes.some(({ domains }) => domains[domain] !== undefined));
   const shown = nodes.slice(0, ROOM.nodes);
   const head = ["NODE", ...present.map((domain) => TITLES[domain].toUpperCase())].map((text): Cell => ({ text }));
-  const rows = shown.map(({ node, domains }): Cell[] => {
-    const cells = present.map((domain): Cell => {
-      const health = domains[domain];
-      return health === undefined ? { text: "-" } : { text: health, colour: colourOf(health) };
-    });
-    return [{ text: harmless(node) }, ...cells];
-  });
+  const cellsOf = ({ domains }: NodeStatus) => present.map((domain) => healthCell(domains[domain]));
+  const rows = shown.map((status) => [{ text: harmless(status.node) }].concat(cellsOf(status)));
   return ["", ...columns([head, ...rows], paint), ...rest(nodes.slice(ROOM.nodes))];
+}
+
+function healthCell(health: Health | undefined): Cell {
+  return health === undefined ? { text: "-" } : { text: health, colour: colourOf(health) };
 }
 
 function rest(nodes: readonly NodeStatus[]): string[] {
