@@ -65,6 +65,21 @@ test.each([
   await expect(template(values)).rejects.toThrow(words);
 });
 
+test.each(["namespaces.router", "namespaces.loadbalancer"])(
+  "it is not installed where agents may read every Secret: as %s",
+  async (value) => {
+    await expect(template({ [value]: "plumbline-system" })).rejects.toThrow(
+      "Plumbline needs a namespace of its own: agents may read every Secret in plumbline-system, where configuration is",
+    );
+  },
+);
+
+test("namespaces may have the names that others of them have by default", async () => {
+  const objects = await rendered({ "namespaces.router": "metallb-system", "namespaces.loadbalancer": "pools" });
+  const places = objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => `${metadata.name} ${metadata.namespace}`);
+  expect(places).toEqual(expect.arrayContaining(["plumbline-router-agent metallb-system", "plumbline-loadbalancer-agent pools"]));
+});
+
 /** What each container may beyond what anyone may. */
 async function rights(values: Record<string, unknown>): Promise<Record<string, readonly string[]>> {
   const containers = containersOf(await rendered(values));

@@ -21,10 +21,14 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{/* A file with the namespaces that it is written for replaced by those of this release: list of the root and the file's text. */}}
 {{- define "plumbline.placed" -}}
 {{- $root := index . 0 -}}
+{{- /* By way of words that no namespace is: one may be called as another is by default. */ -}}
 {{- index . 1
-  | replace "plumbline-system" $root.Release.Namespace
-  | replace "openperouter-system" $root.Values.namespaces.router
-  | replace "metallb-system" $root.Values.namespaces.loadbalancer }}
+  | replace "plumbline-system" "<own>"
+  | replace "openperouter-system" "<router>"
+  | replace "metallb-system" "<loadbalancer>"
+  | replace "<own>" $root.Release.Namespace
+  | replace "<router>" $root.Values.namespaces.router
+  | replace "<loadbalancer>" $root.Values.namespaces.loadbalancer }}
 {{- end }}
 
 {{/* Whether to install a kind of Prometheus' operator: list of the root and on, off or auto. "true" or nothing. */}}
