@@ -230,7 +230,8 @@ export interface ServiceThing extends Row<"service"> {
     readonly node: string;
     readonly protocol: "BGP" | "L2";
     readonly health: Health;
-    readonly peers?: readonly { readonly name: string; readonly bgp: string; readonly health: Health }[];
+    /** `bgp`: FRR's word, for those who may list sessions. */
+    readonly peers?: readonly { readonly name: string; readonly bgp?: string; readonly health: Health }[];
     readonly interfaces?: readonly string[];
     readonly advertisements?: readonly string[];
     readonly message?: string;

@@ -24,7 +24,7 @@ export class Eyes {
 
   readonly glass: Glass = (held) => {
     if (this.#viewer.seesAll) return held.text;
-    if (!this.#may(held.of)) return undefined;
+    if (!this.may(held.of)) return undefined;
     const { row } = held;
     if (row.type === "node") return JSON.stringify(this.#node(row));
     if (row.type === "sight") return JSON.stringify(this.#sight(row));
@@ -49,7 +49,7 @@ export class Eyes {
   }
 
   sees(thing: Thing): boolean {
-    return this.#viewer.seesAll || this.#may(this.#refsOf(thing));
+    return this.#viewer.seesAll || this.may(this.#refsOf(thing));
   }
 
   /** The answer without what may not be seen; nothing where that is what was asked for. */
@@ -76,8 +76,8 @@ export class Eyes {
     return this.sees(verdict.thing) ? this.#withoutHiddenRemedy(verdict) : undefined;
   }
 
-  #may(refs: readonly Ref[]): boolean {
-    return refs.every((ref) => this.#viewer.may(ref));
+  may(refs: readonly Ref[]): boolean {
+    return this.#viewer.seesAll || refs.every((ref) => this.#viewer.may(ref));
   }
 
   #withoutHiddenRemedy<V extends Verdict>(verdict: V): V {
@@ -89,7 +89,7 @@ export class Eyes {
   }
 
   #node(row: NodeRow): NodeRow {
-    const cells = (Object.entries(row.cells) as [Domain, Cell][]).filter(([domain]) => this.#may(this.#domains[domain]));
+    const cells = (Object.entries(row.cells) as [Domain, Cell][]).filter(([domain]) => this.may(this.#domains[domain]));
     if (cells.length === Object.keys(row.cells).length) return row;
     const health = cells.reduce<Health>((worst, [, cell]) => worse(worst, cell.health), cells.length > 0 ? "Healthy" : "Unknown");
     const since = cells.flatMap(([, cell]) => (cell.health === health ? (cell.since ?? []) : [])).toSorted()[0];

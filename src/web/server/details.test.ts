@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { Service } from "../../api/core/service.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { Ref } from "../picture/scene.ts";
+import { announcement, pictureOf, PLACES, service, session } from "../specimen.ts";
+import { Eyes } from "../viewers/eyes.ts";
+import { anyone, type Viewer } from "../viewers/viewer.ts";
+import { DetailPainter } from "./details.ts";
+
+const { signal } = new AbortController();
+const WEB = "Service/shop/web";
+
+/** Someone who may list these, once it was found out: `services in shop`. */
+function viewer(...allowed: string[]): Viewer {
+  const known = new Set<string>();
+  const words = ({ kind, namespace }: Ref) => `${kind.plural} in ${namespace}`;
+  return {
+    user: "someone",
+    login: true,
+    seesAll: false,
+    version: 0,
+    learn: (refs) => {
+      for (const ref of refs) known.add(words(ref));
+      return Promise.resolve();
+    },
+    may: (ref) => known.has(words(ref)) && allowed.includes(words(ref)),
+  };
+}
+
+function ask(id: string, by: Viewer) {
+  const picture = pictureOf();
+  picture.put(Service, service("shop", "web"));
+  picture.put(ServiceBGPStatus, announcement("shop", "web", "n1"));
+  picture.put(BGPSessionStatus, session("n1", "tor", "Active"));
+  picture.refresh();
+  return new DetailPainter(picture, PLACES).thing(id, by, new Eyes(by, PLACES), signal);
+}
+
+test("who announces a Service is told to those who may list what the nodes say of it, as in the list of Services", async () => {
+  const [services, overBgp, overL2] = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
+  expect(await ask(WEB, viewer(services, overBgp, overL2))).toMatchObject({ thing: { announcements: [{ node: "n1" }] } });
+  const told = await ask(WEB, viewer(services));
+  expect(told).toMatchObject({ thing: { type: "plain", verdict: { id: WEB } } });
+  expect(JSON.stringify(told)).not.toMatch(/n1|tor/);
+  expect(await ask(WEB, viewer(overBgp, overL2))).toHaveProperty("missing");
+});
+
+test("what state a session is in is told to those who may list sessions", async () => {
+  const inShop = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
+  const peersSeen = async (by: Viewer) => {
+    const told = await ask(WEB, by);
+    return "thing" in told && told.thing.type === "service" ? told.thing.announcements.flatMap(({ peers = [] }) => peers) : [];
+  };
+  expect(await peersSeen(anyone)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
+  expect(await peersSeen(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await peersSeen(anyone));
+  expect(await peersSeen(viewer(...inShop))).toEqual([{ name: "tor", health: "Down" }]);
+});
