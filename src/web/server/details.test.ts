@@ -11,10 +11,11 @@ import { DetailPainter } from "./details.ts";
 const { signal } = new AbortController();
 const WEB = "Service/shop/web";
 
+const words = ({ kind, namespace }: Ref) => `${kind.plural} in ${namespace}`;
+
 /** Someone who may list these, once it was found out: `services in shop`. */
 function viewer(...allowed: string[]): Viewer {
   const known = new Set<string>();
-  const words = ({ kind, namespace }: Ref) => `${kind.plural} in ${namespace}`;
   return {
     user: "someone",
     login: true,
@@ -46,12 +47,13 @@ test("who announces a Service is told to those who may list what the nodes say o
   expect(await ask(WEB, viewer(overBgp, overL2))).toHaveProperty("missing");
 });
 
+async function peersSeen(by: Viewer) {
+  const told = await ask(WEB, by);
+  return "thing" in told && told.thing.type === "service" ? told.thing.announcements.flatMap(({ peers = [] }) => peers) : [];
+}
+
 test("what state a session is in is told to those who may list sessions", async () => {
   const inShop = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
-  const peersSeen = async (by: Viewer) => {
-    const told = await ask(WEB, by);
-    return "thing" in told && told.thing.type === "service" ? told.thing.announcements.flatMap(({ peers = [] }) => peers) : [];
-  };
   expect(await peersSeen(anyone)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
   expect(await peersSeen(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await peersSeen(anyone));
   expect(await peersSeen(viewer(...inShop))).toEqual([{ name: "tor", health: "Down" }]);

@@ -90,15 +90,11 @@ export class EventStream {
   }
 
   async #event(): Promise<string | undefined> {
-    const { picture, viewer, eyes, views, signal } = this.#options;
+    const { picture, viewer, eyes, views } = this.#options;
     const { rows } = picture;
-    const asked = function* () {
-      for (const view of views) yield* eyes.asks(rows.of(view));
-    };
-    await viewer.learn(asked(), signal);
+    const details = await this.#learned();
     if (viewer.version !== this.#sees) this.#told = undefined;
     this.#sees = viewer.version;
-    const details = await this.#detailsNow();
     const { revision } = rows;
     const snapshot = this.#told === undefined || !rows.knows(this.#told);
     const from = this.#told ?? 0;
@@ -113,6 +109,21 @@ export class EventStream {
     if (snapshot) pageSnapshots.inc();
     const data = `{"views":{${parts.join(",")}}${section("things", changed)}${section("whys", changed)}}`;
     return `event: ${snapshot ? "snapshot" : "change"}\nid: ${rows.epoch}-${revision}\ndata: ${data}\n\n`;
+  }
+
+  /** Finds out what the viewer may see of all there is, and of what has come into being meanwhile: what was not asked about he would never be told of. */
+  async #learned(): Promise<Map<string, string>> {
+    const { picture, viewer, eyes, views, signal } = this.#options;
+    const { rows } = picture;
+    const asked = function* () {
+      for (const view of views) yield* eyes.asks(rows.of(view));
+    };
+    for (;;) {
+      const { revision } = rows;
+      await viewer.learn(asked(), signal);
+      const details = await this.#detailsNow();
+      if (rows.revision === revision) return details;
+    }
   }
 
   async #detailsNow(): Promise<Map<string, string>> {

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { Service } from "../../api/core/service.ts";
+import { Pulse } from "../picture/pulse.ts";
+import { pictureOf, PLACES, service } from "../specimen.ts";
+import { Eyes } from "../viewers/eyes.ts";
+import type { Viewer } from "../viewers/viewer.ts";
+import { DetailPainter } from "./details.ts";
+import { EventStream } from "./stream.ts";
+
+const { signal } = new AbortController();
+
+test("what comes into being while the API server is asked about the viewer is told as well", async () => {
+  const picture = pictureOf();
+  picture.put(Service, service("shop", "web"));
+  picture.refresh();
+  const known = new Set<string | undefined>();
+  const viewer: Viewer = {
+    user: "someone",
+    login: true,
+    seesAll: false,
+    version: 0,
+    async learn(refs) {
+      const asked = [...refs].filter(({ namespace }) => !known.has(namespace));
+      if (asked.length === 0) return;
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const { namespace } of asked) known.add(namespace);
+      picture.put(Service, service("blog", "web"));
+      picture.refresh();
+    },
+    may: ({ namespace }) => known.has(namespace),
+  };
+  const pulse = new Pulse(picture);
+  const eyes = new Eyes(viewer, PLACES);
+  const details = new DetailPainter(picture, PLACES);
+  const stream = new EventStream({ picture, pulse, viewer, eyes, details, views: ["loadbalancer"], things: [], whys: [], signal });
+  const reader = stream.body().getReader();
+  await reader.read();
+  const { value } = await reader.read();
+  pulse.stop();
+  const told = new TextDecoder().decode(value);
+  expect(told).toMatch(/^event: snapshot\n/);
+  expect(told.match(/service\/\w+\/web/g)).toEqual(["service/shop/web", "service/blog/web"]);
+});
