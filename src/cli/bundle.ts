@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Command } from "commander";
@@ -11,6 +10,7 @@ import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "./b
 import { type Content, masked } from "./bundling/mask.ts";
 import { gatherNode, type NodePlaces } from "./bundling/node-state.ts";
 import { runHere, type RunOnNode } from "./bundling/one-script.ts";
+import { writeOwnersFile } from "./bundling/owners-file.ts";
 import { packTar } from "./bundling/tar.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
 import { CliError, EXIT } from "./exit.ts";
@@ -80,7 +80,7 @@ async function run({ output, nodeState = false, node, namespace, ...connection }
     await addNodes(gathering, await reachableNodes(client, { nodeState, node }, signal));
     const { files, missing } = gathering;
     const manifest = { version: VERSION, time: time.toISOString(), server: client.access.server };
-    await writeFile(file, await archive(root, time, manifest, gathering), { mode: 0o600 });
+    await writeOwnersFile(file, await archive(root, time, manifest, gathering));
     for (const { what, why } of missing) say(`Warning: ${what} is missing: ${why}`);
     say(`${files.length} files, ${missing.length} missing; secrets are masked, names and addresses are not`);
     process.stdout.write(`${file}\n`);

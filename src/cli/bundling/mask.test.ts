@@ -21,6 +21,8 @@ test("passwords are taken out of what FRR runs with, and the rest of the line st
       " key 1",
       "  key-string two words",
       "snmp-server community private RO",
+      "ip msdp peer 192.0.2.9 password abc",
+      "ip nhrp authentication abc",
     ),
   ).toBe(
     [
@@ -37,6 +39,8 @@ test("passwords are taken out of what FRR runs with, and the rest of the line st
       " key 1",
       "  key-string <masked>",
       "snmp-server community <masked> RO",
+      "ip msdp peer 192.0.2.9 password <masked>",
+      "ip nhrp authentication <masked>",
     ].join("\n"),
   );
 });
@@ -93,6 +97,15 @@ test("a variable of a container may hold anything, also in what kubectl last app
     { name: "api-token", value: "<masked>" },
     { name: "size", value: "3" },
   ]);
+});
+
+test("an argument after a flag is masked as one with it", () => {
+  const args = ["agent", "--token", "K10abc::server", "--node", "n1", "--password", "--verbose"];
+  const hidden = ["agent", "--token", "<masked>", "--node", "n1", "--password", "--verbose"];
+  expect(value({ containers: [{ args }] })).toEqual({ containers: [{ args: hidden }] });
+  expect(value({ annotations: { "k3s.io/node-args": JSON.stringify(args) } })).toEqual({
+    annotations: { "k3s.io/node-args": JSON.stringify(hidden) },
+  });
 });
 
 test("a kubeconfig keeps where it leads and nothing that lets one in", () => {

@@ -23,7 +23,7 @@ export function masked(contents: readonly Content[]): Content[] {
 
 function maskValue(value: unknown, field: string, known: Set<string>): unknown {
   if (typeof value === "string") return isSecretField(field) ? hide(value, known) : maskText(value, known);
-  if (Array.isArray(value)) return value.map((item) => maskValue(item, field, known));
+  if (Array.isArray(value)) return value.map((item, at) => maskItem(item, value[at - 1], field, known));
   if (!isObject(value)) return value;
   const whole = value["kind"] === "Secret" ? ["data", "stringData"] : [];
   const named = typeof value["name"] === "string" && isSecretField(value["name"]);
@@ -35,6 +35,12 @@ function maskValue(value: unknown, field: string, known: Set<string>): unknown {
       return [key, maskValue(member, key, known)];
     }),
   );
+}
+
+/** `--token`, `x`: what follows a flag on a command line belongs to it. */
+function maskItem(item: unknown, before: unknown, field: string, known: Set<string>): unknown {
+  const [, flag = ""] = typeof before === "string" ? (/^--?([\w-]+)$/.exec(before) ?? []) : [];
+  return typeof item === "string" && !item.startsWith("-") && isSecretField(flag) ? hide(item, known) : maskValue(item, field, known);
 }
 
 function hideAll(members: Readonly<Record<string, unknown>>, known: Set<string>): unknown {
