@@ -4,7 +4,8 @@ import { agentRights, type Right } from "./agent-rights.ts";
 import { fail, type Finding, ok, type Parts, warn } from "./finding.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-const OLDEST_MINOR = 26;
+/** From there on the tokens of agents say on which node they run, without which their reports are refused. */
+const OLDEST_MINOR = 30;
 /** Between clocks. Leases are not compared with them, but people are. */
 const FAR_MS = 5_000;
 const SHOWN = 6;

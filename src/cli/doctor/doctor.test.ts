@@ -6,8 +6,9 @@ import { release, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import type { KubeClient } from "../../kube/client/client.ts";
 import { agentRights } from "./agent-rights.ts";
-import { each } from "./api.ts";
+import { each, reachApi } from "./api.ts";
 import { readKernel, tryKernel } from "./kernel.ts";
 import { kubeProxy, permissions, settings, stateDirectory, timeSync } from "./machine.ts";
 import { freePorts } from "./ports.ts";
@@ -218,4 +219,18 @@ test("the rights that are asked for are those that the chart gives to agents", a
   const everyone = ["agent", "loadbalancer-agent", "connectivity-agent"];
   expect(asked(noRouter)).toEqual((await chartsRights(...everyone)).toSorted());
   expect(asked(router)).toEqual((await chartsRights(...everyone, "router-agent")).toSorted());
+});
+
+test("an API server that is older than the chart takes is in the way", async () => {
+  const chart = await readFile(join(import.meta.dirname, "../../../deploy/chart/Chart.yaml"), "utf8");
+  const oldest = Number(/kubeVersion: ">=1\.(\d+)\./.exec(chart)?.[1]);
+  const complaints = async (minor: number) => {
+    const request = (_method: string, path: string) =>
+      Promise.resolve(path === "/version" ? { gitVersion: `v1.${minor}.0`, minor: String(minor) } : { status: { allowed: true } });
+    const client = { access: { server: "https://192.0.2.1" }, request } as unknown as KubeClient;
+    const findings = await reachApi(client, router, new AbortController().signal);
+    return findings.filter(({ level }) => level === "fail").map(({ message }) => message);
+  };
+  expect(await complaints(oldest)).toEqual([]);
+  expect(await complaints(oldest - 1)).toEqual([`Kubernetes 1.${oldest - 1} is older than 1.${oldest}`]);
 });
