@@ -1,5 +1,4 @@
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { namespaceIdentity } from "./namespaces.ts";
 
 /** What is read of `ip -d -j link` for this alone. */
 interface Mode {
@@ -19,7 +18,7 @@ export class AddressModes {
 
   /** For the links of such a dump, if it is known for all of them. */
   async of(namespace: string | undefined, links: unknown): Promise<readonly Mode[] | undefined> {
-    const known = this.#known.get(await identityOf(namespace));
+    const known = this.#known.get(await namespaceIdentity(namespace));
     if (!known || performance.now() - known.at > LOOK_AGAIN_AFTER_MS) return undefined;
     const isKnown = (link: Mode) => link.ifindex === undefined || known.links.has(nameOf(link));
     return (links as readonly Mode[]).every(isKnown) ? known.modes : undefined;
@@ -28,7 +27,7 @@ export class AddressModes {
   async learn(namespace: string | undefined, links: unknown): Promise<void> {
     // Only these words, and not the rest of the dump, are worth keeping.
     const modes = (links as readonly Mode[]).map(({ ifindex, ifname, inet6_addr_gen_mode }) => ({ ifindex, ifname, inet6_addr_gen_mode }));
-    this.#known.set(await identityOf(namespace), { at: performance.now(), modes, links: new Set(modes.map(nameOf)) });
+    this.#known.set(await namespaceIdentity(namespace), { at: performance.now(), modes, links: new Set(modes.map(nameOf)) });
   }
 
   forget(): void {
@@ -38,10 +37,4 @@ export class AddressModes {
 
 function nameOf({ ifindex, ifname }: Mode): string {
   return `${ifindex} ${ifname}`;
-}
-
-/** One that was deleted and made anew is another. */
-async function identityOf(namespace: string | undefined): Promise<string> {
-  const file = namespace === undefined ? "/proc/self/ns/net" : join("/run/netns", namespace);
-  return `${namespace ?? ""} ${(await stat(file).catch(() => undefined))?.ino}`;
 }

@@ -1,4 +1,4 @@
-import { statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { KernelError } from "./error.ts";
 import { ip } from "./run.ts";
@@ -50,4 +50,14 @@ async function create(name: string, signal: AbortSignal): Promise<void> {
     if (error.words.includes("File exists")) return;
     throw new KernelError("Unreachable", `The network namespace ${name} cannot be created: ${error.words}`, error, { cause: error });
   }
+}
+
+/**
+ * Another one after a namespace was deleted and one of its name created: the kernel gives the number of a namespace that is gone to the next. Our own,
+ * which has no name, is always the same.
+ */
+export async function namespaceIdentity(name: string | undefined): Promise<string> {
+  if (name === undefined) return "our own";
+  const found = await stat(join("/run/netns", name), { bigint: true }).catch(() => undefined);
+  return found ? `${name} ${found.ino} ${found.ctimeNs}` : `${name} missing`;
 }

@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { namespaceIdentity } from "./namespaces.ts";
 import { run } from "./run.ts";
 
 export interface SysctlOutcome {
@@ -20,7 +20,7 @@ done`;
 
 /** Nobody changes them by the way, as links are changed; and a look at them is a process. */
 const LOOK_AGAIN_AFTER_MS = 600_000;
-const settled = new Map<string, { readonly namespace: number; readonly at: number; readonly missing: readonly string[] }>();
+const settled = new Map<string, { readonly namespace: string; readonly at: number; readonly missing: readonly string[] }>();
 
 /** Settings of a namespace by their path, `net/ipv4/conf/all/forwarding`. Once they are as wanted they are looked at again after ten minutes. */
 export async function setSysctls(
@@ -30,17 +30,16 @@ export async function setSysctls(
 ): Promise<SysctlOutcome> {
   const settings = Object.entries(wanted).flat();
   const key = [namespace, ...settings].join(" ");
-  const file = namespace === undefined ? "/proc/self/ns/net" : join("/run/netns", namespace);
-  const ino = (await stat(file).catch(() => undefined))?.ino ?? 0;
+  const identity = await namespaceIdentity(namespace);
   const known = settled.get(key);
-  if (known?.namespace === ino && performance.now() - known.at < LOOK_AGAIN_AFTER_MS) return { changed: [], missing: known.missing };
+  if (known?.namespace === identity && performance.now() - known.at < LOOK_AGAIN_AFTER_MS) return { changed: [], missing: known.missing };
 
   const shell = ["sh", "-c", SCRIPT, "sysctls", ...settings];
-  const [program = "", ...args] = namespace === undefined ? shell : ["nsenter", `--net=${file}`, "--", ...shell];
+  const [program = "", ...args] = namespace === undefined ? shell : ["nsenter", `--net=${join("/run/netns", namespace)}`, "--", ...shell];
   const { stdout } = await run(program, args, { signal, namespace });
   const lines = stdout.split("\n");
   const keys = (what: string) => lines.filter((line) => line.startsWith(what)).map((line) => line.slice(what.length + 1));
   const outcome = { changed: keys("changed"), missing: keys("missing") };
-  settled.set(key, { namespace: ino, at: performance.now(), missing: outcome.missing });
+  settled.set(key, { namespace: identity, at: performance.now(), missing: outcome.missing });
   return outcome;
 }

@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
@@ -7,7 +7,7 @@ import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
-import { ensureNamespace, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
+import { ensureNamespace, namespaceIdentity, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
 import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -84,7 +84,7 @@ export class NodeRouter {
   #refusals: Refusals = new Map();
   /** Until it has been told. */
   #stateLost: string | undefined;
-  #namespace: number | undefined;
+  #namespace: string | undefined;
   readonly #modes = new AddressModes();
   #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
   #restoring: Promise<void> | undefined;
@@ -186,9 +186,9 @@ export class NodeRouter {
   }
 
   async #compareNamespace(hooks: PassHooks): Promise<void> {
-    const { ino } = await stat(join("/run/netns", this.places.router));
-    if (this.#namespace !== undefined && this.#namespace !== ino) hooks.onNewNamespace();
-    this.#namespace = ino;
+    const identity = await namespaceIdentity(this.places.router);
+    if (this.#namespace !== undefined && this.#namespace !== identity) hooks.onNewNamespace();
+    this.#namespace = identity;
   }
 
   async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
