@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { request } from "node:http";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Node } from "../../src/api/core/node.ts";
@@ -5,6 +6,8 @@ import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { node, pool, routerStatus, service } from "../../src/web/specimen.ts";
+import { atThisMachine } from "../../src/web/viewers/loopback.ts";
+import { anyone, type Viewer } from "../../src/web/viewers/viewer.ts";
 import type { Snapshot } from "../../src/web/views.ts";
 import { EventReader } from "./fixtures/event-reader.ts";
 import { servePicture, type ServedPicture } from "./fixtures/served-picture.ts";
@@ -127,6 +130,30 @@ test("no more streams are open than are bearable, and one that is closed makes r
   expect(await refused.json()).toEqual({ error: expect.stringContaining("64 browsers follow") as string });
   readers[0]?.close();
   await vi.waitFor(() => follow("views=sight").next("snapshot"), { timeout: 10_000 });
+});
+
+test("who goes away while it is found out who he is takes up no room", async () => {
+  const asked = new EventEmitter();
+  const known = Promise.withResolvers<Viewer>();
+  const slow = await servePicture({
+    ...atThisMachine,
+    viewerOf: () => {
+      asked.emit("asked");
+      return known.promise;
+    },
+  });
+  onTestFinished(() => slow.stop());
+  for (let nth = 0; nth < 64; nth += 1) {
+    const arrived = once(asked, "asked");
+    const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
+    await arrived;
+    reader.close();
+  }
+  await vi.waitFor(async () => expect(await slow.connections()).toBe(0));
+  known.resolve(anyone);
+  const reader = new EventReader(`${slow.url}/api/stream?views=sight`);
+  onTestFinished(() => reader.close());
+  await reader.next("snapshot");
 });
 
 test("when the server ends every stream ends, and no connection is left", async () => {

@@ -142,6 +142,8 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     const whys = c.req.queries("why") ?? [];
     if (things.length + whys.length > MOST_DETAILS) return refuse(c, 400, `At most ${MOST_DETAILS} things are followed at once`);
     const viewer = await viewerOf(c);
+    // Who has gone meanwhile would never be seen to go.
+    if (c.env.outgoing.destroyed) return c.body(null);
     if (streams >= MOST_STREAMS) {
       pageStreamsRefused.inc();
       c.header("Retry-After", "10");
