@@ -221,16 +221,18 @@ test("the rights that are asked for are those that the chart gives to agents", a
   expect(asked(router)).toEqual((await chartsRights(...everyone, "router-agent")).toSorted());
 });
 
+/** What an API server of this version lacks. */
+async function lackingIn(minor: number): Promise<string[]> {
+  const request = (_method: string, path: string) =>
+    Promise.resolve(path === "/version" ? { gitVersion: `v1.${minor}.0`, minor: String(minor) } : { status: { allowed: true } });
+  const client = { access: { server: "https://192.0.2.1" }, request } as unknown as KubeClient;
+  const findings = await reachApi(client, router, new AbortController().signal);
+  return findings.filter(({ level }) => level === "fail").map(({ message }) => message);
+}
+
 test("an API server that is older than the chart takes is in the way", async () => {
   const chart = await readFile(join(import.meta.dirname, "../../../deploy/chart/Chart.yaml"), "utf8");
   const oldest = Number(/kubeVersion: ">=1\.(\d+)\./.exec(chart)?.[1]);
-  const complaints = async (minor: number) => {
-    const request = (_method: string, path: string) =>
-      Promise.resolve(path === "/version" ? { gitVersion: `v1.${minor}.0`, minor: String(minor) } : { status: { allowed: true } });
-    const client = { access: { server: "https://192.0.2.1" }, request } as unknown as KubeClient;
-    const findings = await reachApi(client, router, new AbortController().signal);
-    return findings.filter(({ level }) => level === "fail").map(({ message }) => message);
-  };
-  expect(await complaints(oldest)).toEqual([]);
-  expect(await complaints(oldest - 1)).toEqual([`Kubernetes 1.${oldest - 1} is older than 1.${oldest}`]);
+  expect(await lackingIn(oldest)).toEqual([]);
+  expect(await lackingIn(oldest - 1)).toEqual([`Kubernetes 1.${oldest - 1} is older than 1.${oldest}`]);
 });
