@@ -125,7 +125,7 @@ function restarted(node: NodeName): Expectation {
 }
 
 function repaired(node: NodeName): Expectation {
-  return { says: /^Event DriftRepaired of /, withinMs: WITHIN_MS.session, interrupts: flowsThrough(node) };
+  return { says: /^Event DriftRepaired of L2VNI shop$/, withinMs: WITHIN_MS.session, interrupts: flowsThrough(node) };
 }
 
 async function torNeighbor({ node, host }: FaultGround, words: string): Promise<void> {
