@@ -12,6 +12,8 @@ const THINGS: Thing[] = [
   { kind: "Link", name: "eth1", node: "node1" },
   { kind: "Link", name: "eth1", node: "node2" },
   { kind: "Node", name: "node1" },
+  { kind: "Target", name: "service/shop/web" },
+  { kind: "Path", name: "node/node1" },
 ];
 const verdicts = THINGS.map((thing) => ({ id: idOf(thing), thing, domain: "cluster" as const, health: "Healthy" as const }));
 
@@ -24,6 +26,8 @@ test.each([
   ["session/red/10.1.0.2@node1", "Session/red/10.1.0.2@node1"],
   ["link/eth1@node2", "Link/eth1@node2"],
   ["node/node1", "Node/node1"],
+  ["Target/service/shop/web", "Target/service/shop/web"],
+  ["path/node/node1", "Path/node/node1"],
 ])("%s means %s", (words, id) => {
   expect(findThing(words, undefined, verdicts).id).toBe(id);
 });
@@ -38,8 +42,8 @@ test.each([
   ["service/crat", "Nothing is known of service/crat; did you mean cart?"],
   ["service/payments", "Nothing is known of service/payments; there are: Service/blog/web, Service/shop/cart, Service/shop/web"],
   ["web", "web names no thing; write KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE"],
-  ["underlay/u", "There is nothing of kind underlay here; there is something to say of: L3VNI, Link, Node, Service, Session"],
-  ["banana/x", "Nothing here is called banana; there is something to say of: L3VNI, Link, Node, Service, Session"],
+  ["underlay/u", "There is nothing of kind underlay here; there is something to say of: L3VNI, Link, Node, Path, Service, Session, Target"],
+  ["banana/x", "Nothing here is called banana; there is something to say of: L3VNI, Link, Node, Path, Service, Session, Target"],
 ])("%s is answered in words", (words, message) => {
   expect(() => findThing(words, undefined, verdicts)).toThrow(message);
 });

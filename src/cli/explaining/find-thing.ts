@@ -5,7 +5,7 @@ import { CliError, EXIT } from "../exit.ts";
 
 /** Finds what a person means by `service/shop/web`, `svc web`, `l3vni/red@node1`: the one thing, or words on why there is not exactly one. */
 export function findThing(words: string, namespace: string | undefined, verdicts: Iterable<Verdict>): Verdict {
-  const { kind, name, within = namespace, node } = parse(words);
+  const { kind, name, within = namespace, whole, node } = parse(words);
   const all = [...verdicts];
   const ofKind = all.filter(({ thing }) => meansKind(kind, thing.kind));
   if (ofKind.length === 0) {
@@ -14,7 +14,11 @@ export function findThing(words: string, namespace: string | undefined, verdicts
     const what = known ? `There is nothing of kind ${kind} here` : `Nothing here is called ${kind}`;
     throw new CliError(`${what}; there is something to say of: ${kinds.join(", ") || "nothing at all"}`, EXIT.no);
   }
-  const named = ofKind.filter(({ thing }) => thing.name === name && (within === undefined || (thing.namespace ?? within) === within));
+  const isMeant = ({ thing }: Verdict) =>
+    thing.name === name
+      ? within === undefined || (thing.namespace ?? within) === within
+      : thing.namespace === undefined && thing.name === whole;
+  const named = ofKind.filter(isMeant);
   const found = named.filter(({ thing }) => thing.node === node);
   const [only] = found;
   if (only && found.length === 1) return only;
@@ -36,19 +40,21 @@ function ids(verdicts: readonly Verdict[]): string {
 interface Meant {
   readonly kind: string;
   readonly name: string;
+  /** Its name, if what is before the slash is no namespace: `service/shop/web` of a Target, `red/10.1.0.2` of a Session. */
+  readonly whole: string;
   readonly within?: string;
   readonly node?: string;
 }
 
-/** `KIND/[NAMESPACE/]NAME[@NODE]`; a session's name has a slash of its own where it is in a VRF, and then no namespace. */
+/** `KIND/[NAMESPACE/]NAME[@NODE]`. */
 function parse(words: string): Meant {
   const [, kind, rest, node] = /^([^/]+)\/(.+?)(?:@([^@]+))?$/.exec(words) ?? [];
   if (kind === undefined || rest === undefined) {
     throw new CliError(`${words} names no thing; write KIND/NAME, KIND/NAMESPACE/NAME or KIND/NAME@NODE`, EXIT.misuse);
   }
-  const slash = /^session$/i.test(kind) ? -1 : rest.indexOf("/");
+  const slash = rest.indexOf("/");
   const place = slash < 0 ? { name: rest } : { within: rest.slice(0, slash), name: rest.slice(slash + 1) };
-  return { kind, ...place, ...(node !== undefined && { node }) };
+  return { kind, ...place, whole: rest, ...(node !== undefined && { node }) };
 }
 
 function meansKind(word: string, kind: string): boolean {
