@@ -7,6 +7,7 @@ import { AGENT_PROCESS } from "../../src/cli/lab/agents.ts";
 import type { AnnouncedService } from "../../src/cli/lab/announced-services.ts";
 import { findingOf, isOver, type Sample } from "../../src/cli/lab/drilling/course.ts";
 import { Sight } from "../../src/cli/lab/drilling/sight.ts";
+import { identityOf, newsIn } from "../../src/cli/lab/drilling/words.ts";
 import type { Expectation, FaultGround } from "../../src/cli/lab/faults/fault.ts";
 import { ServiceLab } from "../support/service-lab.ts";
 import { CHANGES } from "./changes.ts";
@@ -159,7 +160,7 @@ export class SoakLab {
     const samples: Sample[] = [];
     do {
       if (samples.length > 0) await sleep(LOOK_EVERY_MS);
-      const words = this.#sight.words().filter(({ well, text }) => well || !rest.has(text));
+      const words = newsIn(this.#sight.words(), rest);
       samples.push({ atMs: performance.now() - began, words, causes: [] });
     } while (!isOver(samples, expected));
     const finding = findingOf(samples, expected);
@@ -168,7 +169,7 @@ export class SoakLab {
   }
 
   #badWords(): Set<string> {
-    return new Set(this.#sight.words().flatMap(({ well, text }) => (well ? [] : [text])));
+    return new Set(this.#sight.words().flatMap((word) => (word.well ? [] : [identityOf(word)])));
   }
 
   /** Until nothing is wrong that was not before, and connections to all services are answered. Returns what still is when it is too late. */

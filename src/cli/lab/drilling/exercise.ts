@@ -6,7 +6,7 @@ import { findingOf, isOver, type Sample } from "./course.ts";
 import type { Flows, Losses } from "./flows.ts";
 import { type Judgement, judge, type Outcome } from "./outcome.ts";
 import type { Sight } from "./sight.ts";
-import { identityOf } from "./words.ts";
+import { identityOf, newsIn } from "./words.ts";
 
 const LOOK_EVERY_MS = 200;
 const CLEARED_WITHIN_MS = 240_000;
@@ -95,7 +95,7 @@ export class Exercise {
       await sleep(samples.length === 0 ? 0 : LOOK_EVERY_MS, undefined, { signal: this.#signal });
       samples.push({
         atMs: performance.now() - began,
-        words: sight.words().filter((word) => word.well || !rest.words.has(identityOf(word))),
+        words: newsIn(sight.words(), rest.words),
         causes: sight
           .causes()
           .filter(({ id }) => !rest.causes.has(id))

@@ -4,7 +4,7 @@ import { Service } from "../../../api/core/service.ts";
 import type { KubeObject } from "../../../api/kind.ts";
 import { BGPSessionStatus } from "../../../api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../../api/openpe/router-node-configuration-status.ts";
-import { identityOf, type Word, wordsOf } from "./words.ts";
+import { identityOf, newsIn, type Word, wordsOf } from "./words.ts";
 
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "", lastTransitionTime: "" });
 const object = (content: object): KubeObject => ({ metadata: { name: "node1", namespace: "ns" }, ...content });
@@ -53,4 +53,15 @@ test("a warning is said once, and anew when another Event says it or it counts f
   expect(said.map(({ text }) => text)).toEqual(Array(3).fill("Event Drift of Node node1"));
   expect(new Set(said.map(identityOf)).size).toBe(3);
   expect(event("a", { type: "Normal" })).toEqual([]);
+});
+
+test("what was said before is no news, but an Event that counts further is", () => {
+  const before = new Set([...event("a", {}), { text: "Session down", well: false }].map(identityOf));
+  const now: Word[] = [
+    ...event("a", { count: 2 }),
+    ...event("a", {}),
+    { text: "Session down", well: false },
+    { text: "Pool fine", well: true },
+  ];
+  expect(newsIn(now, before)).toEqual([...event("a", { count: 2 }), { text: "Pool fine", well: true }]);
 });

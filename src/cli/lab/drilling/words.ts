@@ -69,6 +69,11 @@ export function identityOf({ text, once = text }: Word): string {
   return once;
 }
 
+/** Without what was said before; what is well is not news and counts all the same. */
+export function newsIn(words: readonly Word[], before: ReadonlySet<string>): Word[] {
+  return words.filter((word) => word.well || !before.has(identityOf(word)));
+}
+
 function word(text: string, well: boolean): Word {
   return { text, well };
 }
