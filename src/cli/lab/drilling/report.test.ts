@@ -44,7 +44,7 @@ test("each fault has a line, and what did not go well is told below", () => {
 
 test("the score counts what matters", () => {
   expect(scoreLine([good, bad])).toBe(
-    "2 faults: 1 of 2 causes named first (50 %), 1 silent, 1 with health claimed meanwhile, 1 not cleared, 1 with other traffic interrupted",
+    "2 faults: 1 of 2 causes named first (50 %), 1 silent, 1 with health claimed to the end, 1 not cleared, 1 with other traffic interrupted",
   );
 });
 

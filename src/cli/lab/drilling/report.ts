@@ -31,7 +31,7 @@ export function scoreLine(exercised: readonly Exercised[]): string {
   return [
     `${faults} faults: ${right} of ${asked} causes named first (${share} %)`,
     `${silent} silent`,
-    `${claimedHealth} with health claimed meanwhile`,
+    `${claimedHealth} with health claimed to the end`,
     `${notCleared} not cleared`,
     `${interrupted} with other traffic interrupted`,
   ].join(", ");
@@ -48,7 +48,7 @@ export function drillDocument(exercised: readonly Exercised[], about: (fault: st
     "",
     "- **told**: until a status said it. Where Plumbline mends it by itself, that may be an Event.",
     "- **cause**: until `plumbline why` named the right cause first, and kept to it. None where it is over before anyone could ask.",
-    "- **health**: honest when nothing that was said of it claimed health any more.",
+    "- **health**: honest when in the end nothing that was said of it claimed health any more. Until it is told, a status says what was last known.",
     "- **cleared**: until nothing of it was left in any status and all traffic passed, after it was mended.",
     "- **traffic**: whether everything that has nothing to do with it went on without a loss.",
     "",
