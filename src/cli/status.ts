@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { connect, timeOf } from "./connection.ts";
-import { EXIT } from "./exit.ts";
 import { clusterStatus, drawStatus } from "./explaining/draw-status.ts";
-import { type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
+import { exitCodeFor, type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
 import { readGraph } from "./explaining/read-graph.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
@@ -12,7 +11,8 @@ export function configure(command: Command): void {
     .addHelpText(
       "after",
       `
-One screen for the whole cluster: each domain, each node, and what is to blame for what is wrong. Exit 1 when something is wrong.
+One screen for the whole cluster: each domain, each node, and what is to blame for what is wrong. Exit 1 when something is wrong, 3 when nothing is in what
+could be read and not everything could.
 
 Examples:
   plumbline status
@@ -30,8 +30,8 @@ async function run(options: ExplainingOptions): Promise<void> {
     warnOfUnread(read);
     const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
     if (options.output === "json") printItems("ClusterStatus", [status]);
-    else process.stdout.write(`${drawStatus(status, timeOf(client), paintFor(process.stdout)).join("\n")}\n`);
-    if (status.causes.length > 0) process.exitCode = EXIT.no;
+    else process.stdout.write(`${drawStatus(status, timeOf(client), paintFor(process.stdout), read.unread.length === 0).join("\n")}\n`);
+    process.exitCode = exitCodeFor(status.causes.length > 0, read);
   } finally {
     client.close();
   }

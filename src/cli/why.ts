@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { connect, timeOf } from "./connection.ts";
-import { EXIT } from "./exit.ts";
 import { drawAnswer, drawCauses } from "./explaining/draw-why.ts";
 import { findThing } from "./explaining/find-thing.ts";
-import { type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
+import { exitCodeFor, type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
 import { readGraph } from "./explaining/read-graph.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
@@ -20,7 +19,8 @@ export function configure(command: Command): void {
       "after",
       `
 Goes down from what does not work to what it needs, and names what is to blame: the object and field to change, or what to run to look closer. Besides
-objects there are parts that only statuses speak of: Agent, FRR, Link, Session. Exit 1 when something is wrong.
+objects there are parts that only statuses speak of: Agent, FRR, Link, Session. Exit 1 when something is wrong, 3 when nothing is in what could
+be read and not everything could.
 
 Examples:
   plumbline why
@@ -44,14 +44,17 @@ async function run(things: readonly string[], options: WhyOptions): Promise<void
     if (things.length === 0) {
       const causes = graph.causes();
       if (options.output === "json") printItems("Causes", causes);
-      else process.stdout.write(`${drawCauses(causes, now, paint).join("\n")}\n`);
-      if (causes.length > 0) process.exitCode = EXIT.no;
+      else process.stdout.write(`${drawCauses(causes, now, paint, read.unread.length === 0).join("\n")}\n`);
+      process.exitCode = exitCodeFor(causes.length > 0, read);
       return;
     }
     const answers = things.flatMap((words) => graph.why(findThing(words, options.namespace, graph.verdicts()).id) ?? []);
     if (options.output === "json") printItems("Answers", answers);
     else process.stdout.write(`${answers.map((answer) => drawAnswer(answer, now, paint).join("\n")).join("\n\n")}\n`);
-    if (answers.some(({ path }) => path.health !== "Healthy")) process.exitCode = EXIT.no;
+    process.exitCode = exitCodeFor(
+      answers.some(({ path }) => path.health !== "Healthy"),
+      read,
+    );
   } finally {
     client.close();
   }

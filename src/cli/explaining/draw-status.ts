@@ -2,7 +2,7 @@ import { type Domain, type Health, HEALTHS, type Thing, worse } from "../../api/
 import type { Cause, Verdict } from "../../explain/answer.ts";
 import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import type { Paint } from "../printing/paint.ts";
-import { ageOf, healthWord, saidOf, titleOf } from "./words.ts";
+import { ageOf, healthWord, nothingWrong, saidOf, titleOf } from "./words.ts";
 
 /** How a domain is, over the whole cluster. */
 interface DomainStatus {
@@ -73,7 +73,7 @@ function kindsOf(verdicts: readonly Verdict[]): DomainStatus["kinds"] {
 }
 
 /** One screen: the domains, the nodes, and what is to blame. Of many nodes and causes the worst are shown, and the others counted. */
-export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: number, paint: Paint): string[] {
+export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: number, paint: Paint, isWhole = true): string[] {
   if (domains.length === 0) return ["There is nothing to tell: no object of Plumbline's kinds is here, and no agent has reported."];
   return [
     ...columns(
@@ -85,7 +85,7 @@ export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: numbe
       paint,
     ),
     ...nodeLines(nodes, paint),
-    ...causeLines(causes, now, paint),
+    ...causeLines(causes, now, paint, isWhole),
   ];
 }
 
@@ -113,8 +113,8 @@ function rest(nodes: readonly NodeStatus[]): string[] {
   return [`and ${nodes.length} more nodes, ${unwell === 0 ? "all of them healthy" : `${unwell} of them not well`}`];
 }
 
-function causeLines(causes: readonly Cause[], now: number, paint: Paint): string[] {
-  if (causes.length === 0) return ["", "Nothing is wrong."];
+function causeLines(causes: readonly Cause[], now: number, paint: Paint, isWhole: boolean): string[] {
+  if (causes.length === 0) return ["", nothingWrong(isWhole)];
   const shown = causes.slice(0, ROOM.causes).map((cause) => {
     const said = saidOf(cause);
     const troubles = cause.symptoms.length === 0 ? "" : ` (and ${cause.symptoms.length} because of it)`;

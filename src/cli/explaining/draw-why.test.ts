@@ -4,6 +4,7 @@ import type { Answer, Cause, Verdict } from "../../explain/answer.ts";
 import { plain } from "../printing/paint.ts";
 import { clusterStatus, drawStatus } from "./draw-status.ts";
 import { drawAnswer, drawCauses } from "./draw-why.ts";
+import { exitCodeFor } from "./options.ts";
 
 const NOW = Date.parse("2026-11-16T12:02:00Z");
 const since = "2026-11-16T12:00:00Z";
@@ -100,4 +101,14 @@ test("of 500 nodes one screen shows the worst, and counts the others", () => {
   expect(lines[3]).toBe("n321   Down");
   expect(lines).toContain("and 488 more nodes, all of them healthy");
   expect(lines.length).toBeLessThan(24);
+});
+
+test("where not everything could be read, nobody is told that nothing is wrong", () => {
+  expect(drawCauses([], NOW, plain)).toEqual(["Nothing is wrong."]);
+  expect(drawCauses([], NOW, plain, false)).toEqual(["Nothing is wrong in what could be read."]);
+  expect(drawStatus(clusterStatus([healthy({ kind: "L3VNI", name: "red" })], []), NOW, plain, false).at(-1)).toBe(
+    "Nothing is wrong in what could be read.",
+  );
+  const unread = [{ kind: "BGPPeer", why: "forbidden" }];
+  expect([exitCodeFor(false, { unread: [] }), exitCodeFor(true, { unread }), exitCodeFor(false, { unread })]).toEqual([0, 1, 3]);
 });

@@ -1,6 +1,6 @@
 import type { Answer, Cause, Step } from "../../explain/answer.ts";
 import type { Paint } from "../printing/paint.ts";
-import { ageOf, healthWord, remedyLines, saidOf, titleOf } from "./words.ts";
+import { ageOf, healthWord, nothingWrong, remedyLines, saidOf, titleOf } from "./words.ts";
 
 /** The nearest symptoms tell the story; the rest is counted. */
 const SYMPTOMS = 8;
@@ -31,8 +31,8 @@ function stepText(step: Step, now: number, paint: Paint): string {
 }
 
 /** Everything that is wrong: causes first, under each what is wrong because of it. */
-export function drawCauses(causes: readonly Cause[], now: number, paint: Paint): string[] {
-  if (causes.length === 0) return ["Nothing is wrong."];
+export function drawCauses(causes: readonly Cause[], now: number, paint: Paint, isWhole = true): string[] {
+  if (causes.length === 0) return [nothingWrong(isWhole)];
   return causes.flatMap((cause, nth) => [...(nth === 0 ? [] : [""]), ...causeLines(cause, now, paint)]);
 }
 

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Places } from "../../explain/explainers.ts";
 import { type ConnectionOptions, withLooking } from "../connection.ts";
+import { EXIT } from "../exit.ts";
 import type { ReadGraph } from "./read-graph.ts";
 
 export interface ExplainingOptions extends ConnectionOptions, Places {
@@ -13,6 +14,12 @@ export function withExplaining(command: Command): Command {
     .option("--router-namespace <name>", "where router configuration counts", "openperouter-system")
     .option("--metallb-namespace <name>", "where load balancer configuration counts", "metallb-system")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"));
+}
+
+/** What is wrong is wrong whatever else there may be; that nothing is can only be said of what was read. */
+export function exitCodeFor(isWrong: boolean, { unread }: Pick<ReadGraph, "unread">): number {
+  if (isWrong) return EXIT.no;
+  return unread.length > 0 ? EXIT.unknown : EXIT.fine;
 }
 
 export function warnOfUnread({ unread }: ReadGraph): void {

@@ -16,6 +16,11 @@ export function healthWord(health: Health, paint: Paint): string {
   return paint(COLOURS[health], health);
 }
 
+/** Of what could not be read nobody says that it is well. */
+export function nothingWrong(isWhole: boolean): string {
+  return isWhole ? "Nothing is wrong." : "Nothing is wrong in what could be read.";
+}
+
 /** `for 2m`, or nothing where it is not known. */
 export function ageOf({ since }: Pick<Verdict, "since">, now: number): string {
   return since === undefined ? "" : ` for ${humanDuration(Math.max(0, now - Date.parse(since)))}`;
