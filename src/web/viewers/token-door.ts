@@ -11,6 +11,8 @@ import type { Viewer } from "./viewer.ts";
 const COOKIE = "__Host-plumbline";
 /** Whoever came longest ago is forgotten, and asked about again when he comes back. */
 const MOST_VIEWERS = 256;
+/** Tokens that the API server is asked about at a time: anybody can send one. */
+const MOST_ENTERING = 64;
 const REVIEW_MS = 10_000;
 const LONGEST_TOKEN = 16 * 1024;
 
@@ -18,7 +20,8 @@ const LONGEST_TOKEN = 16 * 1024;
 export class TokenDoor implements Doorkeeper {
   readonly cookie = COOKIE;
   readonly #client: KubeClient;
-  readonly #viewers = new Map<string, Promise<TokenViewer>>();
+  readonly #viewers = new Map<string, TokenViewer>();
+  readonly #entering = new Map<string, Promise<TokenViewer>>();
   readonly #failed = new FailedTries();
 
   constructor(client: KubeClient) {
@@ -41,26 +44,27 @@ export class TokenDoor implements Doorkeeper {
     return viewer;
   }
 
-  #viewer(token: string, from: string): Promise<TokenViewer> {
+  async #viewer(token: string, from: string): Promise<TokenViewer> {
     const hash = hashOf(token);
-    const known = this.#viewers.get(hash);
-    if (known) {
-      // Those who came last stand last.
-      this.#viewers.delete(hash);
-      this.#viewers.set(hash, known);
-      return known;
-    }
-    const entering = this.#enter(token, from);
-    this.#viewers.set(hash, entering);
+    const viewer = this.#viewers.get(hash) ?? (await (this.#entering.get(hash) ?? this.#letIn(hash, token, from)));
+    // Those who came last stand last.
+    this.#viewers.delete(hash);
+    this.#viewers.set(hash, viewer);
     if (this.#viewers.size > MOST_VIEWERS) this.#viewers.delete(this.#viewers.keys().next().value ?? "");
-    entering.catch(() => this.#viewers.delete(hash));
+    return viewer;
+  }
+
+  /** Several requests may come with the same token at once: it is asked about once. */
+  #letIn(hash: string, token: string, from: string): Promise<TokenViewer> {
+    const entering = this.#enter(token, from).finally(() => this.#entering.delete(hash));
+    this.#entering.set(hash, entering);
     return entering;
   }
 
   async #enter(token: string, from: string): Promise<TokenViewer> {
-    if (this.#failed.areTooMany(from)) {
+    if (this.#entering.size >= MOST_ENTERING || this.#failed.areTooMany(from)) {
       pageLogins.inc({ outcome: "limited" });
-      throw new LoginError("TooMany", "Too many tokens were wrong; try again in a minute");
+      throw new LoginError("TooMany", "Too many tokens were wrong, or are being looked at; try again in a minute");
     }
     const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
     if (!user) {
@@ -90,7 +94,11 @@ function bearer(authorization: string | undefined): string | undefined {
 function inCookie(header: string | undefined): string | undefined {
   const pairs = (header ?? "").split(/; */).map((pair) => pair.split("=", 2));
   const value = pairs.find(([name]) => name === COOKIE)?.[1];
-  return value === undefined || value === "" ? undefined : value;
+  try {
+    return value === undefined || value === "" ? undefined : decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function hashOf(token: string): string {
