@@ -46,6 +46,8 @@ const MOST_STREAMS = 64;
 /** Of one stream. */
 const MOST_DETAILS = 8;
 const LONGEST_TOKEN = 16 * 1024;
+/** A browser silently drops a longer one. */
+const LONGEST_COOKIE = 4_096;
 
 type Env = { Bindings: HttpBindings };
 
@@ -202,6 +204,8 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
     if (typeof token !== "string" || token.trim() === "") return refuse(c, 400, 'Send the token as { "token": ... }');
+    if (cookie.length + encodeURIComponent(token.trim()).length > LONGEST_COOKIE)
+      return refuse(c, 413, "This token is too long for a cookie; take one of a ServiceAccount: kubectl create token NAME -n NAMESPACE");
     const { user } = await viewerOf(c, token.trim());
     setCookie(c, cookie, token.trim(), attributes);
     return c.json({ user });
