@@ -53,8 +53,8 @@ interface Row<Type extends string> {
 export interface SightRow extends Row<"sight"> {
   /** False until everything has been read once: nothing that is missing says anything before that. */
   readonly complete: boolean;
-  /** Kinds whose watch is broken, so that what is shown of them is as old as that. Empty while all is live. */
-  readonly lost: readonly { readonly kind: string; readonly since: string }[];
+  /** Kinds whose watch is broken, so that what is shown of them is as old as that; one that was never `read` is not shown at all. Empty while all is live. */
+  readonly lost: readonly { readonly kind: string; readonly since: string; readonly read: boolean }[];
   /** What the viewer may not list, so that none of it is shown. Never in the lab or `up`. */
   readonly hidden: readonly string[];
 }

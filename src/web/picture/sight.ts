@@ -13,7 +13,7 @@ const FIRST_READ_MS = 10_000;
 export class PictureSight {
   readonly #picture: Picture;
   readonly #caches: readonly Cache<KubeObject>[];
-  readonly #lost = new Map<string, string>();
+  readonly #lost = new Map<string, Omit<SightRow["lost"][number], "kind">>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #ends: (() => void)[] = [];
   #hasWaited = false;
@@ -35,7 +35,7 @@ export class PictureSight {
       if (cache.synced) continue;
       this.#later(kind.kind, FIRST_READ_MS, () => {
         this.#hasWaited = true;
-        this.#lost.set(kind.kind, since);
+        this.#lost.set(kind.kind, { since, read: false });
       });
       // Whoever waits hears of the end as well, and that is no error.
       cache.waitForSync(signal).then(
@@ -52,7 +52,7 @@ export class PictureSight {
 
   #lose(kind: string): void {
     const since = metaTime(new Date());
-    if (!this.#lost.has(kind)) this.#later(kind, PATIENCE_MS, () => this.#lost.set(kind, since));
+    if (!this.#lost.has(kind)) this.#later(kind, PATIENCE_MS, () => this.#lost.set(kind, { since, read: true }));
   }
 
   #regain(kind: string): void {
@@ -73,7 +73,9 @@ export class PictureSight {
   }
 
   #tell(): void {
-    const lost = [...this.#lost].map(([kind, since]) => ({ kind, since })).toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
+    const lost = [...this.#lost]
+      .map(([kind, { since, read }]) => ({ kind, since, read }))
+      .toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
     const complete = this.#hasWaited || this.#caches.every(({ synced }) => synced);
     this.#picture.set("sight", { type: "sight", key: "sight", complete, lost, hidden: [] } satisfies SightRow);
   }

@@ -2,7 +2,7 @@ import { useLayoutEffect } from "preact/hooks";
 import { domainName, Mark } from "./parts/health.tsx";
 import { helpShown, KEYS } from "./keys.ts";
 import { held } from "./live/rows.ts";
-import { link, logOut, viewer } from "./live/stream.ts";
+import { isOld, link, logOut, viewer } from "./live/stream.ts";
 import { Login } from "./login.tsx";
 import { clockTime, lasting, second } from "./parts/time.tsx";
 import { linkTo, route, TITLES, type View, VIEWS } from "./route.ts";
@@ -25,7 +25,7 @@ const DRAWN: Readonly<Record<View, () => preact.JSX.Element>> = {
 
 export function App() {
   const { view } = route.value;
-  const old = link.value.state !== "live";
+  const old = isOld.value;
   useLayoutEffect(() => {
     document.title = `${TITLES[view]} · Plumbline`;
   }, [view]);

@@ -1,7 +1,7 @@
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../views.ts";
 import { type View, route } from "../route.ts";
-import { takeChange, takeSnapshot } from "./rows.ts";
+import { held, takeChange, takeSnapshot } from "./rows.ts";
 
 /** Whether what is shown is what the server knows. `lost`: it is as old as `since`. */
 export interface Link {
@@ -9,6 +9,11 @@ export interface Link {
   readonly since: number;
 }
 export const link = signal<Link>({ state: "connecting", since: Date.now() });
+/** Whether anything that is shown may be over by now: the server is silent, or hears nothing itself. */
+export const isOld = computed(() => {
+  const [sight] = held.sight.value?.values() ?? [];
+  return link.value.state !== "live" || (sight?.lost.some(({ read }) => read) ?? false);
+});
 /** Who looks; a refusal where the server wants to know that first. */
 export const viewer = signal<WhoAmI | "unknown" | "refused">("unknown");
 

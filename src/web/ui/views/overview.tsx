@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Domain } from "../../../api/standing.ts";
 import type { CauseRow, Cell, DomainRow, NodeRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
-import { link } from "../live/stream.ts";
+import { isOld } from "../live/stream.ts";
 import { DOMAIN_ORDER, domainName, Mark, TallyBar, talliedWords, wordOf } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
@@ -30,7 +30,7 @@ export function OverviewView() {
 function Summary({ nodes, causes, domains }: { nodes: NodeRow[]; causes: CauseRow[]; domains: DomainRow[] }) {
   const bad = nodes.filter(({ health }) => health !== "Healthy").length;
   const worst = worstFirst(domains, ({ domain }) => domain)[0]?.health ?? "Healthy";
-  const live = link.value.state === "live";
+  const live = !isOld.value;
   return (
     <section class="summary" aria-label="Summary">
       <p class={`verdict ${worst}`}>
