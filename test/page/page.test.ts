@@ -244,11 +244,21 @@ test("a stream that was cut and has missed nothing is live again without a word 
 test("what is not read yet, not live or not shown is told", async () => {
   await open();
   const since = "2026-01-01T10:00:00Z";
-  const sight = { type: "sight" as const, key: "sight", complete: false, lost: [{ kind: "BGPPeer", since }], hidden: ["services in bank"] };
+  const sight = {
+    type: "sight" as const,
+    key: "sight",
+    complete: false,
+    lost: [{ kind: "BGPPeer", since, read: false }],
+    hidden: ["services in bank"],
+  };
   server.tell({ views: { sight: { upsert: [sight] } } });
   await page.getByText("The cluster is being read.").waitFor();
   await page.getByText(/BGPPeer \(as of \d\d:\d\d:\d\d\)/).waitFor();
   expect(await page.getByRole("alert").textContent()).toContain("You may not list, and so do not see: services in bank");
+  expect(await page.getByText("2 things are wrong").count()).toBe(1);
+  server.tell({ views: { sight: { upsert: [{ ...sight, lost: [{ kind: "BGPPeer", since, read: true }] }] } } });
+  await page.getByText("2 causes when last heard").waitFor();
+  expect(await count(":root[data-old]")).toBe(1);
 });
 
 test("on paper there is everything, and nothing to press", async () => {
@@ -292,6 +302,14 @@ test("everything that can be used or looked at has a name", async () => {
     expect(nameless).toEqual([]);
     expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
   }
+});
+
+test("what is open can be closed, also where there is only one", async () => {
+  server.specimen = { ...BROKEN, rows: { ...BROKEN.rows, failover: BROKEN.rows.failover.slice(0, 1) } };
+  await open("#/failover/FailoverPolicy/shop/shop");
+  await page.locator(".detail").waitFor();
+  await page.getByRole("link", { name: "Close" }).click();
+  await settled(async () => expect(await count(".detail")).toBe(0));
 });
 
 test("where nothing is configured it says what to do first", async () => {

@@ -81,7 +81,7 @@ export function FailoverView() {
     ({ namespace, name, message, health, phase }) =>
       matches(sought(), `${namespace}/${name}`, message, phase) && (!onlyBad() || health !== "Healthy"),
   );
-  const chosen = route.value.thing ?? (rows.value.length === 1 ? rows.value[0]?.id : undefined);
+  const chosen = route.value.thing;
   return (
     <div class={`split ${chosen === undefined ? "" : "open"}`}>
       <Pane title="Policies" count={count(shown.length, rows.value.length)} tools={<Search placeholder="Search policies" />}>
