@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import { containersOf, rendered } from "../support/chart.ts";
 import { LAUNCHER } from "../support/command-line.ts";
@@ -10,6 +11,9 @@ import { run } from "../support/frr.ts";
 const MACHINE = `
 set -eu
 mount --make-rprivate /
+# Wherever the checkout is, what is mounted next does not hide it.
+mount --bind "$CHECKOUT" /mnt
+PLUMBLINE=/mnt/plumbline
 for path in /run /var/lib/plumbline /var/tmp /tmp; do mkdir -p $path; mount -t tmpfs plumbline $path; done
 mkdir -p /run/netns /run/frr /run/lock /tmp/site
 exec 2>/tmp/machine.log
@@ -80,7 +84,8 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
     return [["-all", ...rights].join(","), ...args].join(" ");
   };
   const environment = {
-    PLUMBLINE: LAUNCHER,
+    CHECKOUT: dirname(LAUNCHER),
+    PLUMBLINE: "",
     SITE,
     LOOK: look,
     PROBE: (containers.get("plumbline-frr/frr")?.readinessProbe?.exec?.command ?? []).map((word) => `'${word}'`).join(" "),
