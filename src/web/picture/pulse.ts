@@ -2,6 +2,10 @@ import type { Picture } from "./picture.ts";
 
 /** Whoever looks sees no two changes nearer to each other than this: what happens meanwhile is one change. */
 const GAP_MS = 200;
+/** Painting, and telling those who look, takes no more of the time than this: the process has other work. */
+const SHARE = 0.2;
+/** However long it takes, what is shown is not older than this for that reason. */
+const LONGEST_GAP_MS = 5_000;
 /** While nobody looks, what has piled up is worked off this often. */
 const IDLE_MS = 30_000;
 
@@ -12,6 +16,7 @@ export class Pulse {
   readonly #stopListening: () => void;
   #beats = 0;
   #lastAt = -Infinity;
+  #gapMs = GAP_MS;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
 
@@ -27,7 +32,7 @@ export class Pulse {
 
   /** Makes what is painted as new as the gap allows. */
   freshen(): void {
-    if (this.#picture.isStale && performance.now() - this.#lastAt >= GAP_MS) this.#beat();
+    if (this.#picture.isStale && performance.now() - this.#lastAt >= this.#gapMs) this.#beat();
   }
 
   /** Until it was painted after this beat, `ms` have passed, or the signal aborts. */
@@ -55,7 +60,7 @@ export class Pulse {
 
   #schedule(): void {
     const now = performance.now();
-    const due = this.#waiting.size > 0 ? Math.max(now, this.#lastAt + GAP_MS) : now + IDLE_MS;
+    const due = this.#waiting.size > 0 ? Math.max(now, this.#lastAt + this.#gapMs) : now + IDLE_MS;
     if (this.#timer && this.#dueAt <= due) return;
     clearTimeout(this.#timer);
     this.#dueAt = due;
@@ -66,9 +71,12 @@ export class Pulse {
   #beat(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#lastAt = performance.now();
+    const began = performance.now();
+    this.#lastAt = began;
     this.#beats += 1;
     this.#picture.refresh();
     for (const end of this.#waiting) end();
+    // By then all who waited have been told.
+    setImmediate(() => (this.#gapMs = Math.min(LONGEST_GAP_MS, Math.max(GAP_MS, (performance.now() - began) / SHARE))));
   }
 }
