@@ -11,6 +11,7 @@ import type { Picture } from "../picture/picture.ts";
 import type { Pulse } from "../picture/pulse.ts";
 import { Eyes } from "../viewers/eyes.ts";
 import { LoginError } from "../viewers/login-error.ts";
+import { RefsBehind } from "../viewers/refs.ts";
 import type { Viewer } from "../viewers/viewer.ts";
 import { type Refusal, VIEW_NAMES, type ViewName, type WhoAmI } from "../views.ts";
 import type { Asset } from "./assets.ts";
@@ -55,6 +56,7 @@ type Env = { Bindings: HttpBindings };
 export function pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal }: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
   const details = new DetailPainter(picture, places);
+  const behind = new RefsBehind(picture.rows, places);
   let streams = 0;
 
   const viewerOf = (c: Context<Env>): Promise<Viewer> => {
@@ -109,7 +111,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     const viewer = await viewerOf(c);
     const eyes = new Eyes(viewer, places);
     pulse.freshen();
-    await viewer.learn(eyes.asks(picture.rows.of(view)), c.req.raw.signal);
+    await viewer.learn(eyes.asks([view], behind), c.req.raw.signal);
     const { epoch, revision } = picture.rows;
     const rows = picture.rows.snapshot(view, eyes.glass);
     // What one viewer sees another may not: the revision alone does not tell.
@@ -158,6 +160,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
       pulse,
       viewer,
       eyes: new Eyes(viewer, places),
+      behind,
       details,
       views: [...new Set([...asked.filter(isView), "sight" as const])],
       things,

@@ -3,6 +3,7 @@ import { Service } from "../../api/core/service.ts";
 import { Pulse } from "../picture/pulse.ts";
 import { pictureOf, PLACES, service } from "../specimen.ts";
 import { Eyes } from "../viewers/eyes.ts";
+import { RefsBehind } from "../viewers/refs.ts";
 import type { Viewer } from "../viewers/viewer.ts";
 import { DetailPainter } from "./details.ts";
 import { EventStream } from "./stream.ts";
@@ -32,7 +33,8 @@ test("what comes into being while the API server is asked about the viewer is to
   const pulse = new Pulse(picture);
   const eyes = new Eyes(viewer, PLACES);
   const details = new DetailPainter(picture, PLACES);
-  const stream = new EventStream({ picture, pulse, viewer, eyes, details, views: ["loadbalancer"], things: [], whys: [], signal });
+  const behind = new RefsBehind(picture.rows, PLACES);
+  const stream = new EventStream({ picture, pulse, viewer, eyes, behind, details, views: ["loadbalancer"], things: [], whys: [], signal });
   const reader = stream.body().getReader();
   await reader.read();
   const { value } = await reader.read();

@@ -3,6 +3,7 @@ import type { Pulse } from "../picture/pulse.ts";
 import { pageSnapshots } from "../metrics.ts";
 import type { Eyes } from "../viewers/eyes.ts";
 import { LoginError } from "../viewers/login-error.ts";
+import type { RefsBehind } from "../viewers/refs.ts";
 import type { Viewer } from "../viewers/viewer.ts";
 import type { ViewName } from "../views.ts";
 import type { DetailPainter } from "./details.ts";
@@ -12,6 +13,7 @@ export interface StreamOptions {
   readonly pulse: Pulse;
   readonly viewer: Viewer;
   readonly eyes: Eyes;
+  readonly behind: RefsBehind;
   readonly details: DetailPainter;
   readonly views: readonly ViewName[];
   readonly things: readonly string[];
@@ -113,14 +115,11 @@ export class EventStream {
 
   /** Finds out what the viewer may see of all there is, and of what has come into being meanwhile: what was not asked about he would never be told of. */
   async #learned(): Promise<Map<string, string>> {
-    const { picture, viewer, eyes, views, signal } = this.#options;
+    const { picture, viewer, eyes, behind, views, signal } = this.#options;
     const { rows } = picture;
-    const asked = function* () {
-      for (const view of views) yield* eyes.asks(rows.of(view));
-    };
     for (;;) {
       const { revision } = rows;
-      await viewer.learn(asked(), signal);
+      await viewer.learn(eyes.asks(views, behind), signal);
       const details = await this.#detailsNow();
       if (rows.revision === revision) return details;
     }

@@ -1,11 +1,11 @@
 import { type Domain, type Health, type Thing, worse } from "../../api/standing.ts";
 import type { Answer, Cause, Step, Verdict } from "../../explain/answer.ts";
-import type { Glass, Held } from "../picture/rows-held.ts";
+import type { Glass } from "../picture/rows-held.ts";
 import type { Ref } from "../picture/scene.ts";
 import type { Places } from "../../explain/explainers.ts";
 import { causeRow, domainRefs } from "../rows/overview.ts";
-import { type CauseRow, type Cell, HIDDEN_KIND, type NodeRow, type SightRow } from "../views.ts";
-import { type RefsOf, refsOfThings, shownRefs } from "./refs.ts";
+import { type CauseRow, type Cell, HIDDEN_KIND, type NodeRow, type SightRow, type ViewName } from "../views.ts";
+import { type RefsBehind, type RefsOf, refsOfThings, shownRefs } from "./refs.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** How one viewer sees the picture: without what he may not list, and without the names of that. */
@@ -33,15 +33,12 @@ export class Eyes {
     return seen && JSON.stringify(seen);
   };
 
-  /** All that must be known of the viewer before he looks. */
-  *asks(rows: Iterable<Held>): Iterable<Ref> {
+  /** All that must be known of the viewer before he looks at these views. */
+  *asks(views: Iterable<ViewName>, behind: RefsBehind): Iterable<Ref> {
     if (this.#viewer.seesAll) return;
     yield* this.#shown;
     for (const refs of Object.values(this.#domains)) yield* refs;
-    for (const { of, cause } of rows) {
-      yield* of;
-      if (cause) for (const { thing } of [cause, ...cause.symptoms]) yield* this.#refsOf(thing);
-    }
+    for (const view of views) yield* behind.of(view);
   }
 
   *asksOf(things: Iterable<Thing>): Iterable<Ref> {

@@ -10,8 +10,11 @@ import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Thing } from "../../api/standing.ts";
+import type { Cause } from "../../explain/answer.ts";
 import { EXPLAINED_KINDS, type Places } from "../../explain/explainers.ts";
+import type { RowsHeld } from "../picture/rows-held.ts";
 import type { Ref } from "../picture/scene.ts";
+import type { ViewName } from "../views.ts";
 
 /** What the views are made of, as far as a viewer would miss it. */
 export function shownRefs({ routerNamespace, metallbNamespace }: Places): readonly Ref[] {
@@ -56,4 +59,37 @@ export function refsOfThings({ routerNamespace, metallbNamespace }: Places): Ref
     // What nobody has thought of is for those who may see nodes, and all Services wherever it is.
     return [{ kind: Node }, { kind: Service }];
   };
+}
+
+function* thingsIn({ thing, remedy, symptoms }: Cause): Iterable<Thing> {
+  yield thing;
+  if (remedy?.change) yield remedy.change.thing;
+  for (const symptom of symptoms) yield symptom.thing;
+}
+
+/** What the rows of each view are made of, each once. It is the same for all viewers, and is worked out once for all of them. */
+export class RefsBehind {
+  readonly #rows: RowsHeld;
+  readonly #refsOf: RefsOf;
+  readonly #known = new Map<ViewName, { readonly revision: number; readonly refs: readonly Ref[] }>();
+
+  constructor(rows: RowsHeld, places: Places) {
+    this.#rows = rows;
+    this.#refsOf = refsOfThings(places);
+  }
+
+  of(view: ViewName): readonly Ref[] {
+    const { revision } = this.#rows;
+    const known = this.#known.get(view);
+    if (known?.revision === revision) return known.refs;
+    const found = new Map<string, Ref>();
+    const add = (ref: Ref) => found.set(`${ref.kind.plural}.${ref.kind.group} ${ref.namespace ?? ""}`, ref);
+    for (const { of, cause } of this.#rows.of(view)) {
+      of.forEach(add);
+      for (const thing of cause ? thingsIn(cause) : []) this.#refsOf(thing).forEach(add);
+    }
+    const refs = [...found.values()];
+    this.#known.set(view, { revision, refs });
+    return refs;
+  }
 }
