@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Cause, Verdict } from "../../explain/answer.ts";
+import { causeRow } from "../rows/overview.ts";
 import { type Held, RowsHeld } from "./rows-held.ts";
 
 const all = (held: Held) => held.text;
@@ -33,4 +35,29 @@ test("after more has gone than is remembered, who knows only older things is to 
   expect(rows.knows(rows.revision - 4_000)).toBe(true);
   expect(rows.knows(rows.revision)).toBe(true);
   expect(rows.knows(rows.revision + 1)).toBe(false);
+});
+
+test("a cause is another when any of its symptoms is, also one that its row does not show", () => {
+  const rows = new RowsHeld();
+  const symptoms = Array.from({ length: 40 }, (_, nth): Verdict => {
+    const thing = { kind: "Service", namespace: "shop", name: `web${nth}` };
+    return { id: `Service/shop/web${nth}`, thing, domain: "loadbalancer", health: "Down" };
+  });
+  const cause: Cause = {
+    id: "Link/eth1@n1",
+    thing: { kind: "Link", name: "eth1", node: "n1" },
+    domain: "router",
+    health: "Down",
+    symptoms,
+  };
+  const hold = (one: Cause) => {
+    rows.begin();
+    rows.set("overview", "cause/1", causeRow(one, "cause/1"), [], one);
+    return rows.revision;
+  };
+  const last = (change: Partial<Verdict>) => symptoms.map((one, nth) => (nth < 39 ? one : { ...one, ...change }));
+  expect(hold(cause)).toBe(1);
+  expect(hold(structuredClone(cause))).toBe(1);
+  expect(hold({ ...cause, symptoms: last({ health: "Degraded" }) })).toBe(2);
+  expect(hold({ ...cause, symptoms: last({ id: "Service/bank/web" }) })).toBe(3);
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Cause } from "../../explain/answer.ts";
+import type { Cause, Verdict } from "../../explain/answer.ts";
 import { type Rows, VIEW_NAMES, type ViewName } from "../views.ts";
 import type { Ref } from "./scene.ts";
 
@@ -123,7 +123,10 @@ export class RowsHeld {
   }
 }
 
-/** The symptoms that are not in the row may be all that a viewer sees of it. */
+/** The symptoms that are not in the row may be all that a viewer sees of it. There may be thousands of them. */
 function isSame(one: Cause | undefined, other: Cause | undefined): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
+  const [some, others] = [one?.symptoms ?? [], other?.symptoms ?? []];
+  const isAlike = ({ id, health, since }: Verdict, nth: number) =>
+    others[nth]?.id === id && others[nth].health === health && others[nth].since === since;
+  return some === others || (some.length === others.length && some.every(isAlike));
 }
