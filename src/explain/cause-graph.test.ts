@@ -205,3 +205,24 @@ test("who asks what was touched hears of everything whose verdict is another, al
   ]);
   expect([...graph.touched()]).toEqual([]);
 });
+
+test("an object that an explainer stumbles over is not known to be well, and costs the others nothing", () => {
+  const stumbling = explainer(Part, ({ metadata: { name }, health }) => {
+    if (name === "strange") throw new TypeError("nothing is not iterable");
+    return [{ thing: { kind: "Part", name }, domain: "router", health } satisfies Standing];
+  });
+  const graph = new CauseGraph([stumbling]);
+  graph.put(Part, part("strange", "Healthy"));
+  graph.put(Part, part("broken", "Down"));
+  expect(graph.causes()).toMatchObject([
+    { id: "Part/broken", health: "Down" },
+    {
+      id: "Part/strange",
+      health: "Unknown",
+      reason: "NotUnderstood",
+      message: expect.stringContaining("nothing is not iterable") as string,
+    },
+  ]);
+  graph.drop(Part, "strange");
+  expect(graph.causes().map(({ id }) => id)).toEqual(["Part/broken"]);
+});

@@ -1,5 +1,5 @@
 import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
-import { type Explainer, type Health, idOf, type Standing } from "../api/standing.ts";
+import { type Explainer, type Health, idOf, type Sight, type Standing } from "../api/standing.ts";
 import type { Answer, Cause, Step, Verdict } from "./answer.ts";
 import { rankedCauses, unwellNeeds, verdictOn } from "./causes.ts";
 import { healthFlow } from "./health-flow.ts";
@@ -148,7 +148,24 @@ export class CauseGraph {
     const object = speaker && this.#objects.get(speaker.explainer.kind, speaker.key);
     if (!object) return undefined;
     const looks = new Set<Look>();
-    return { standings: [...speaker.explainer.explain(object, this.#objects.sight(looks))], looks };
+    return { standings: heard(speaker.explainer, object, this.#objects.sight(looks)), looks };
+  }
+}
+
+/** One object that is not understood must not cost the answer to all others, nor whoever serves it: it is what nobody can tell of. */
+function heard({ kind: { kind, plural }, explain }: Explainer, object: KubeObject, sight: Sight): readonly Standing[] {
+  try {
+    return [...explain(object, sight)];
+  } catch (error) {
+    const { name, namespace } = object.metadata;
+    const thing = { kind, ...(namespace !== undefined && { namespace }), name };
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `What it says is not understood, which is a fault of Plumbline: ${why}`;
+    const remedy = {
+      text: "report it, with the object",
+      command: `plumbline get ${plural} ${name}${namespace === undefined ? "" : ` -n ${namespace}`} -o yaml`,
+    };
+    return [{ thing, domain: "cluster", health: "Unknown", ownFault: true, reason: "NotUnderstood", message, remedy }];
   }
 }
 
