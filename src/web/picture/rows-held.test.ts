@@ -55,7 +55,7 @@ test("a cause is another when any of its symptoms is, also one that its row does
     rows.set("overview", "cause/1", causeRow(one, "cause/1"), [], one);
     return rows.revision;
   };
-  const last = (change: Partial<Verdict>) => symptoms.with(-1, { ...(symptoms.at(-1) as Verdict), ...change });
+  const last = (change: Partial<Verdict>) => [...symptoms.slice(0, -1), { ...(symptoms.at(-1) as Verdict), ...change }];
   expect(hold(cause)).toBe(1);
   expect(hold(structuredClone(cause))).toBe(1);
   expect(hold({ ...cause, symptoms: last({ health: "Degraded" }) })).toBe(2);
