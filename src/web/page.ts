@@ -56,7 +56,7 @@ export class Page implements Runnable {
     const ended = aborted(signal);
     const picture = new Picture(new CauseGraph(explainersOf(places)), paintersOf(places));
     new PictureSight(picture, caches).begin(signal);
-    const pulse = new Pulse(picture);
+    const pulse = new Pulse(picture, log);
     try {
       const assets = await readAssets(await this.#options.assets());
       const app = pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal });

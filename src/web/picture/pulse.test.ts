@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Picture } from "./picture.ts";
 import { Pulse } from "./pulse.ts";
 
+const log = { error: vi.fn<(fields: object, words: string) => void>() };
 let now = 0;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
@@ -37,7 +38,7 @@ test("what takes long to paint is painted less often, so that the process has mo
       now += costMs;
     },
   };
-  const pulse = new Pulse(picture as unknown as Picture);
+  const pulse = new Pulse(picture as unknown as Picture, log);
   const end = new AbortController();
   const change = () => {
     isStale = true;
@@ -60,5 +61,26 @@ test("what takes long to paint is painted less often, so that the process has mo
   await paintedWithin(5_000);
   expect(await paintedWithin(2_000)).toBeGreaterThanOrEqual(8);
   end.abort();
+  pulse.stop();
+});
+
+test("what cannot be painted is told in the log, and is tried again with the next change", async () => {
+  let painted = 0;
+  let ring: (() => void) | undefined;
+  const refresh = () => {
+    painted += 1;
+    if (painted === 1) throw new TypeError("nothing to paint with");
+  };
+  const onStale = (listener: () => void) => {
+    ring = listener;
+    return () => undefined;
+  };
+  const pulse = new Pulse({ isStale: true, onStale, refresh } as unknown as Picture, log);
+  ring?.();
+  await pass(30_000);
+  expect([painted, log.error.mock.calls.length]).toEqual([1, 1]);
+  ring?.();
+  await pass(30_000);
+  expect([painted, log.error.mock.calls.length]).toEqual([2, 1]);
   pulse.stop();
 });

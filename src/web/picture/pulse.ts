@@ -1,3 +1,4 @@
+import type { Log } from "../../kube/log.ts";
 import type { Picture } from "./picture.ts";
 
 /** Whoever looks sees no two changes nearer to each other than this: what happens meanwhile is one change. */
@@ -12,6 +13,7 @@ const IDLE_MS = 30_000;
 /** When the picture is painted: soon after something has changed, but not all the time, and hardly ever while nobody looks. */
 export class Pulse {
   readonly #picture: Picture;
+  readonly #log: Pick<Log, "error">;
   readonly #waiting = new Set<() => void>();
   readonly #stopListening: () => void;
   #beats = 0;
@@ -20,8 +22,9 @@ export class Pulse {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
 
-  constructor(picture: Picture) {
+  constructor(picture: Picture, log: Pick<Log, "error">) {
     this.#picture = picture;
+    this.#log = log;
     this.#stopListening = picture.onStale(() => this.#schedule());
   }
 
@@ -64,8 +67,17 @@ export class Pulse {
     if (this.#timer && this.#dueAt <= due) return;
     clearTimeout(this.#timer);
     this.#dueAt = due;
-    this.#timer = setTimeout(() => this.#beat(), due - now);
+    this.#timer = setTimeout(() => this.#attempt(), due - now);
     this.#timer.unref();
+  }
+
+  /** Nobody asked, so nobody would hear of it: what cannot be painted must not end the process that has it painted. */
+  #attempt(): void {
+    try {
+      this.#beat();
+    } catch (error) {
+      this.#log.error({ error }, "page could not be painted");
+    }
   }
 
   #beat(): void {

@@ -7,7 +7,8 @@ import { pageApp } from "./app.ts";
 
 test("a token that no browser would keep in a cookie is refused with words, not forgotten after the login", async () => {
   const picture = pictureOf();
-  const pulse = new Pulse(picture);
+  const log = createLog({ level: "silent" });
+  const pulse = new Pulse(picture, log);
   const app = pageApp({
     picture,
     pulse,
@@ -15,7 +16,7 @@ test("a token that no browser would keep in a cookie is refused with words, not 
     doorkeeper: { cookie: "__Host-plumbline", knowsHost: () => true, viewerOf: () => Promise.resolve(anyone) },
     assets: new Map(),
     version: "0.0.0",
-    log: createLog({ level: "silent" }),
+    log,
     signal: new AbortController().signal,
   });
   const env = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };

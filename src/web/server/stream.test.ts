@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Service } from "../../api/core/service.ts";
+import { createLog } from "../../kube/log.ts";
 import { Pulse } from "../picture/pulse.ts";
 import { pictureOf, PLACES, service } from "../specimen.ts";
 import { Eyes } from "../viewers/eyes.ts";
@@ -30,7 +31,7 @@ test("what comes into being while the API server is asked about the viewer is to
     },
     may: ({ namespace }) => known.has(namespace),
   };
-  const pulse = new Pulse(picture);
+  const pulse = new Pulse(picture, createLog({ level: "silent" }));
   const eyes = new Eyes(viewer, PLACES);
   const details = new DetailPainter(picture, PLACES);
   const behind = new RefsBehind(picture.rows, PLACES);
