@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Picture } from "./picture.ts";
 import { Pulse } from "./pulse.ts";
 
-const log = { error: vi.fn<(fields: object, words: string) => void>() };
+const log = { error: vi.fn<() => void>() };
 let now = 0;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
