@@ -63,6 +63,8 @@ export class Page implements Runnable {
       const server = await this.#server(getRequestListener(app.fetch, { overrideGlobalObjects: false }), ended);
       if (!server) return;
       this.#listening.resolve(await this.#listen(server));
+      // Too many open files, and the like: without a listener it would end the process.
+      server.on("error", (error) => log.error({ error }, "page could not take a connection"));
       log.info({ address: await this.address }, "page listens");
       await ended;
       await close(server);
