@@ -36,6 +36,7 @@ const BUILTIN: Record<string, string> = {
   events: "Event",
   leases: "Lease",
   daemonsets: "DaemonSet",
+  deployments: "Deployment",
   jobs: "Job",
   clusterrolebindings: "ClusterRoleBinding",
   validatingwebhookconfigurations: "ValidatingWebhookConfiguration",
@@ -54,6 +55,11 @@ const status = (fields: object = {}) => ({ status: fields });
 const labels = { metadata: { labels: { touched: "yes" } } };
 const lease = (name: string, node?: string) => ({ ...named(name, node), spec: { holderIdentity: node ?? "worker0" } });
 const pod = { ...named("p"), spec: { containers: [{ name: "c", image: "example.com/c" }] } };
+const workload = {
+  ...named("web"),
+  spec: { selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: pod.spec } },
+};
+const elsewhere = { spec: { template: { spec: { containers: [{ name: "c", image: "example.com/other" }] } } } };
 const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
 const event = {
   ...named("e"),
@@ -72,6 +78,7 @@ beforeAll(async () => {
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
   const existing: Ask[] = [
     [`POST /api/v1${SHOP}/services`, { ...named("web"), spec: { ports: [{ port: 80 }] } }],
+    [`POST /apis/apps/v1${SHOP}/deployments`, workload],
     [`POST /api/v1${OWN}/configmaps`, "plumbline-members"],
     [`POST ${LEASES}`, lease("plumbline-controller")],
     [`POST ${BALANCER}${METALLB}/ipaddresspools`, { ...named("pool"), spec: { addresses: ["192.0.2.0/24"] } }],
@@ -91,9 +98,12 @@ beforeAll(async () => {
     clients.set(who, new KubeClient(accessAs(program, api.access)));
   }
   // A policy is not there at once.
-  for (const probe of [`${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, `${CHECKS}/from-worker1/status`]) {
-    await vi.waitUntil(async () => (await outcome("agent", [`PATCH ${probe}`, status()])) !== "allowed", { timeout: 60_000 });
-  }
+  const refused: [Who, ...Ask][] = [
+    ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, status()],
+    ["agent", `PATCH ${CHECKS}/from-worker1/status`, status()],
+    ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere],
+  ];
+  for (const [who, ...ask] of refused) await vi.waitUntil(async () => (await outcome(who, ask)) !== "allowed", { timeout: 60_000 });
 });
 afterAll(async () => {
   for (const client of [admin, ...clients.values()]) client.close();
@@ -128,6 +138,11 @@ const NOT_OURS = "an agent writes only what annotation plumbline.dev/node says i
 const NOT_OURS_BEFORE = "an agent changes and removes only what annotation plumbline.dev/node says is of its own node";
 const NAME_OF_ANOTHER = "an agent takes no name that is another's, neither that of another node's report or Lease nor that of the leader's";
 const NO_NODE = "the token of an agent is bound to the Pod or Node that it runs on";
+const NO_SWITCH =
+  "the controller changes of others' objects only how many of them run, whether they are suspended, and which side they are on";
+const SESSION_OF_ANOTHER = "an agent names the report of a session after its own node";
+const SERVICE_OF_ANOTHER = "an agent names the report of a Service after its own node";
+const REPORT_OF_ANOTHER = "an agent reports of no node but its own";
 const NOT_OUR_CHECK = "an agent writes only the status of checks that annotation plumbline.dev/node says are of its own node";
 
 describe("what is refused", () => {
@@ -217,7 +232,7 @@ describe("what is refused", () => {
     expect(await outcomes(rows)).toEqual(rows.map((row) => [line(row), "forbidden"]));
   });
 
-  test("by the admission policy: another node's reports and Lease, names that are another's, and the Lease of the leader", async () => {
+  test("by the admission policies: another node's reports and Lease, names that are another's, the Lease of the leader, and what a workload runs", async () => {
     const rows: [...[Who, ...Ask], refusal: string][] = [
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1/status`, status(), NOT_OURS],
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1`, of("worker0"), NOT_OURS_BEFORE],
@@ -240,7 +255,25 @@ describe("what is refused", () => {
       ["agent", `POST ${LEASES}`, lease("agent-worker2", "worker0"), NAME_OF_ANOTHER],
       ["agent", `PATCH ${LEASES}/plumbline-controller`, { spec: { holderIdentity: "worker0" } }, NOT_OURS],
       ["agent", `PATCH ${LEASES}/plumbline-controller`, of("worker0"), NAME_OF_ANOTHER],
+      ["agent", `POST ${BALANCER}${METALLB}/bgpsessionstatuses`, named("worker1-other", "worker0"), SESSION_OF_ANOTHER],
+      [
+        "agent",
+        `POST ${BALANCER}${METALLB}/bgpsessionstatuses`,
+        { metadata: { generateName: "worker1-", ...of("worker0").metadata } },
+        SESSION_OF_ANOTHER,
+      ],
+      ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new-worker1", "worker0"), SERVICE_OF_ANOTHER],
+      ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
       ["agent", `PATCH ${CHECKS}/from-worker1/status`, status(), NOT_OUR_CHECK],
+      ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere, NO_SWITCH],
+      [
+        "controller",
+        `PATCH /apis/apps/v1${SHOP}/deployments/web`,
+        { spec: { strategy: { type: "Recreate", rollingUpdate: null } } },
+        NO_SWITCH,
+      ],
       ["an agent whose token names no node", `PATCH ${LEASES}/agent-worker0`, labels, NO_NODE],
       ["an agent whose token names no node", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker0/status`, status(), NO_NODE],
       ["an agent whose token names no node", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status(), NO_NODE],
@@ -269,7 +302,9 @@ test("what each of them needs is allowed", async () => {
     ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status()],
     ["agent", `POST ${BALANCER}${METALLB}/bgpsessionstatuses`, named("worker0-other", "worker0")],
     ["agent", `DELETE ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor`],
-    ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status()],
+    ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new-worker0", "worker0")],
+    ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new-worker0-0123456789", "worker0")],
+    ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status({ node: "worker0" })],
     ["agent", `DELETE ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0`],
     // The one report that changes hands.
     ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker1`, of("worker0")],
@@ -288,6 +323,7 @@ test("what each of them needs is allowed", async () => {
     ["controller", `PATCH ${CHECKS}/from-worker1/status`, status()],
     ["controller", `GET ${POLICIES}/failoverpolicies`],
     ["controller", "GET /apis/apps/v1/deployments"],
+    ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, { ...of("worker0"), spec: { replicas: 0 } }],
   ];
   expect(await outcomes(rows)).toEqual(rows.map((row) => [line(row), "allowed"]));
 });
