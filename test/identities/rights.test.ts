@@ -265,7 +265,6 @@ describe("what is refused", () => {
       ["agent", `POST ${BALANCER}${SHOP}/servicebgpstatuses`, named("new-worker1", "worker0"), SERVICE_OF_ANOTHER],
       ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
       ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
-      ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
       ["agent", `PATCH ${CHECKS}/from-worker1/status`, status(), NOT_OUR_CHECK],
       ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere, NO_SWITCH],
       [
