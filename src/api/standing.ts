@@ -86,3 +86,8 @@ export function idOf({ kind, namespace, name, node }: Thing): string {
 export function worse(one: Health, other: Health): Health {
   return HEALTHS.indexOf(one) >= HEALTHS.indexOf(other) ? one : other;
 }
+
+/** The node that a thing is on, or is. */
+export function nodeOf({ kind, name, node }: Thing): string | undefined {
+  return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
+}

@@ -9,6 +9,7 @@ import type { Runnable } from "../kube/controller/controller.ts";
 import { aborted } from "../kube/controller/ending.ts";
 import type { Log } from "../kube/log.ts";
 import type { Identity } from "../kube/x509.ts";
+import { listen, secureContext } from "../kube/webhook/listening.ts";
 import { paintersOf } from "./painters.ts";
 import { Picture } from "./picture/picture.ts";
 import { Pulse } from "./picture/pulse.ts";
@@ -107,20 +108,6 @@ export class Page implements Runnable {
       }
     }
   }
-}
-
-function secureContext({ certificate, privateKey }: Identity) {
-  return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
-}
-
-function listen(server: Server, port: number, host: string | undefined): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, ...(host !== undefined && { host }) }, () => {
-      server.off("error", reject);
-      resolve(server.address() as AddressInfo);
-    });
-  });
 }
 
 /** Streams have ended with the signal; what else is on its way takes moments. */

@@ -6,6 +6,7 @@ import { fittingName, LONGEST } from "../../api/fitting-name.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { meshMark, sourceNodeMark } from "../../connectivity/marks.ts";
 import { isRetired } from "../../connectivity/mesh/steps.ts";
+import { placesIn } from "../../connectivity/reading/places.ts";
 import { type Places, saidBy } from "../../connectivity/reading/said.ts";
 import type { Told } from "../../connectivity/reading/said-then.ts";
 import { outagesSeen } from "../../connectivity/reading/seen-outage.ts";
@@ -69,15 +70,11 @@ async function listChecks(
 
 async function placesOf(client: KubeClient, checks: readonly PodNetworkConnectivityCheck[], signal: AbortSignal): Promise<Places> {
   const nodes = await whatIsSeen(client, Node, undefined, signal);
-  const zones = new Map(nodes.map(({ metadata: { name, labels } }) => [name, labels?.["topology.kubernetes.io/zone"]]));
-  const addresses = new Map(
-    nodes.flatMap(({ metadata, status }) => (status?.addresses ?? []).map(({ address }) => [address, metadata.name] as const)),
-  );
   const pods = new Map<string, string | undefined>();
   for (const namespace of placeless(checks))
     for (const { metadata, spec } of await whatIsSeen(client, Pod, namespace, signal))
       pods.set(`${namespace}/${metadata.name}`, spec.nodeName);
-  return { zoneOf: (node) => zones.get(node), nodeAt: (address) => addresses.get(address), nodeOfPod: (pod) => pods.get(pod) };
+  return { ...placesIn(nodes), nodeOfPod: (pod) => pods.get(pod) };
 }
 
 /** The namespaces of checks that somebody else than a mesh made: nobody has noted where their sources run. */

@@ -1,4 +1,4 @@
-import { type Domain, type Health, HEALTHS, type Thing, worse } from "../../api/standing.ts";
+import { type Domain, type Health, HEALTHS, nodeOf, worse } from "../../api/standing.ts";
 import type { Cause, Verdict } from "../../explain/answer.ts";
 import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import type { Paint } from "../printing/paint.ts";
@@ -56,10 +56,6 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 function rank({ health }: NodeStatus): number {
   return HEALTHS.indexOf(health);
-}
-
-function nodeOf({ kind, name, node }: Thing): string | undefined {
-  return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
 }
 
 function worst(verdicts: readonly Verdict[]): Health {

@@ -7,6 +7,7 @@ import { aborted, endsWithin, notLater } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
 import type { Identity } from "../x509.ts";
+import { listen, secureContext } from "./listening.ts";
 import { pathOf, TIMEOUT_SECONDS, type Operation, type Watched } from "./configuration.ts";
 import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type Judgement, type Review } from "./review.ts";
 
@@ -144,20 +145,6 @@ export class WebhookServer implements Runnable {
       return { outcome: "unchecked", review: answer(kind, request, { warnings: [`Not checked by Plumbline: ${why}`] }) };
     }
   }
-}
-
-function secureContext({ certificate, privateKey }: Identity) {
-  return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
-}
-
-function listen(server: Server, port: number, host: string | undefined): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, ...(host !== undefined && { host }) }, () => {
-      server.off("error", reject);
-      resolve(server.address() as AddressInfo);
-    });
-  });
 }
 
 async function close(server: Server): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Domain, type Health, HEALTHS, type Thing } from "../../api/standing.ts";
+import { type Domain, type Health, HEALTHS, nodeOf } from "../../api/standing.ts";
 import type { Verdict } from "../../explain/answer.ts";
 import type { Cell } from "../views.ts";
 
@@ -66,11 +66,6 @@ export function placeOf(domain: Domain, node?: string): string {
 
 export function placeOfKind(kind: string): string {
   return `kind ${kind}`;
-}
-
-/** The node that a thing is on, or is. */
-function nodeOf({ kind, name, node }: Thing): string | undefined {
-  return node ?? (kind === "Node" || kind === "Agent" ? name : undefined);
 }
 
 function placesOf({ thing, domain }: Verdict): string[] {

@@ -2,12 +2,12 @@ import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-
 import { Node } from "../../api/core/node.ts";
 import { blame } from "../../connectivity/blame/blame.ts";
 import { retiredMark } from "../../connectivity/marks.ts";
-import { type Places, saidBy } from "../../connectivity/reading/said.ts";
+import { placesIn } from "../../connectivity/reading/places.ts";
+import { saidBy } from "../../connectivity/reading/said.ts";
 import { type FixedPainter, rowKey, type Scene } from "../picture/scene.ts";
 import type { BlameRow } from "../views.ts";
 
 const SENTENCES = 5;
-const ZONE = "topology.kubernetes.io/zone";
 
 export const blamed: FixedPainter<"connectivity"> = {
   view: "connectivity",
@@ -22,17 +22,9 @@ function blameRow(name: string, scene: Scene): BlameRow | undefined {
   const all = scene.unremembered
     .all(PodNetworkConnectivityCheck)
     .filter(({ metadata }) => metadata.annotations?.[retiredMark] === undefined);
-  const places = placesOf(scene.unremembered.all(Node));
+  const places = placesIn(scene.unremembered.all(Node));
   const now = Date.now();
   const sentences = blame(all.map((check) => saidBy(check, places, now))).map(({ sentence }) => sentence);
   if (sentences.length === 0) return undefined;
   return { type: "blame", key: rowKey("blame", name), sentences: sentences.slice(0, SENTENCES) };
-}
-
-function placesOf(nodes: readonly Node[]): Places {
-  const zones = new Map(nodes.map(({ metadata }) => [metadata.name, metadata.labels?.[ZONE]]));
-  const at = new Map(
-    nodes.flatMap(({ metadata, status }) => (status?.addresses ?? []).map(({ address }) => [address, metadata.name] as const)),
-  );
-  return { zoneOf: (node) => zones.get(node), nodeAt: (address) => at.get(address), nodeOfPod: () => undefined };
 }

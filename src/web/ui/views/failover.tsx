@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import type { PolicyRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
-import { Mark } from "../parts/health.tsx";
+import { nameColumn } from "../parts/columns.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
 import { worstFirst } from "../parts/sorting.ts";
@@ -19,21 +19,7 @@ const PHASES: Readonly<Record<PolicyRow["phase"], string>> = {
 };
 
 const COLUMNS: readonly Column<PolicyRow>[] = [
-  {
-    id: "name",
-    title: "Policy",
-    width: "minmax(9em, 1.4fr)",
-    by: ({ namespace, name }) => `${namespace}/${name}`,
-    cell: ({ namespace, name, health }) => (
-      <>
-        <Mark health={health} />{" "}
-        <span class="cut mono">
-          <span class="soft">{namespace}/</span>
-          {name}
-        </span>
-      </>
-    ),
-  },
+  nameColumn("Policy"),
   {
     id: "site",
     title: "Here it is",

@@ -2,13 +2,14 @@ import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { PoolRow, PoolUse, ServiceRow, SessionsRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
+import { nameColumn, unwellSinceColumn } from "../parts/columns.tsx";
 import { Mark, wordOf } from "../parts/health.tsx";
 import { Matrix, type MatrixCell } from "../parts/matrix.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
 import { only, plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, compareNames, Table } from "../parts/table.tsx";
-import { lasting, Since } from "../parts/time.tsx";
+import { lasting } from "../parts/time.tsx";
 import { go, linkTo, route } from "../route.ts";
 import { count } from "./overview.tsx";
 import { ServiceDetail } from "./service-detail.tsx";
@@ -93,21 +94,7 @@ function Use({ family, use: { assigned, available } }: { family: string; use: Po
 const large = (count: number) => (count < 1_000_000 ? String(count) : `2^${Math.round(Math.log2(count))}`);
 
 const COLUMNS: readonly Column<ServiceRow>[] = [
-  {
-    id: "name",
-    title: "Service",
-    width: "minmax(9em, 1.4fr)",
-    by: ({ namespace, name }) => `${namespace}/${name}`,
-    cell: ({ namespace, name, health }) => (
-      <>
-        <Mark health={health} />{" "}
-        <span class="cut mono">
-          <span class="soft">{namespace}/</span>
-          {name}
-        </span>
-      </>
-    ),
-  },
+  nameColumn("Service"),
   {
     id: "addresses",
     title: "Address",
@@ -140,14 +127,7 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
         </span>
       ),
   },
-  {
-    id: "since",
-    title: "Since",
-    width: "5.5em",
-    class: "number",
-    by: ({ since }) => since ?? "9",
-    cell: ({ health, since }) => health !== "Healthy" && <Since time={since} />,
-  },
+  unwellSinceColumn(),
 ];
 
 function announcers(bgp: ServiceRow["bgp"], l2: ServiceRow["l2"]): string {

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Domain } from "../../../api/standing.ts";
 import type { CauseRow, Cell, DomainRow, NodeRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
+import { unwellSinceColumn } from "../parts/columns.tsx";
 import { isOld } from "../live/stream.ts";
 import { DOMAIN_ORDER, domainName, Mark, TallyBar, talliedWords, wordOf } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
@@ -126,14 +127,7 @@ const columnsFor = (present: readonly Domain[]): Column<NodeRow>[] => [
     by: ({ cells }) => -(cells[domain]?.tally.Down ?? -1),
     cell: ({ cells }) => <DomainCell cell={cells[domain]} />,
   })),
-  {
-    id: "since",
-    title: "Since",
-    width: "5.5em",
-    class: "number",
-    by: ({ since }) => since ?? "9",
-    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
-  },
+  unwellSinceColumn(),
 ];
 
 export const count = (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`);

@@ -1,12 +1,12 @@
 import { useComputed } from "@preact/signals";
 import type { RouterRow } from "../../views.ts";
 import { held } from "../live/rows.ts";
+import { unwellSinceColumn } from "../parts/columns.tsx";
 import { Mark } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyBad, Search, sought } from "../parts/search.tsx";
 import { plural, worstFirst } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
-import { Since } from "../parts/time.tsx";
 import { route } from "../route.ts";
 import { count } from "./overview.tsx";
 import { RouterDetail } from "./router-detail.tsx";
@@ -43,14 +43,7 @@ const COLUMNS: readonly Column<RouterRow>[] = [
       );
     },
   },
-  {
-    id: "since",
-    title: "Since",
-    width: "5.5em",
-    class: "number",
-    by: ({ since }) => since ?? "9",
-    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
-  },
+  unwellSinceColumn(),
 ];
 
 function share(id: string, title: string, of: (row: RouterRow) => [number, number]): Column<RouterRow> {

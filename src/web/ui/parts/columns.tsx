@@ -1,0 +1,35 @@
+import type { Health } from "../../../api/standing.ts";
+import { Mark } from "./health.tsx";
+import type { Column } from "./table.tsx";
+import { Since } from "./time.tsx";
+
+/** What has a namespace, with how it is. */
+export function nameColumn<Row extends { namespace: string; name: string; health: Health }>(title: string): Column<Row> {
+  return {
+    id: "name",
+    title,
+    width: "minmax(9em, 1.4fr)",
+    by: ({ namespace, name }) => `${namespace}/${name}`,
+    cell: ({ namespace, name, health }) => (
+      <>
+        <Mark health={health} />{" "}
+        <span class="cut mono">
+          <span class="soft">{namespace}/</span>
+          {name}
+        </span>
+      </>
+    ),
+  };
+}
+
+/** Since when it is not well; nothing where it is. */
+export function unwellSinceColumn<Row extends { since?: string; health: Health }>(): Column<Row> {
+  return {
+    id: "since",
+    title: "Since",
+    width: "5.5em",
+    class: "number",
+    by: ({ since }) => since ?? "9",
+    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
+  };
+}
