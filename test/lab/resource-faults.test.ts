@@ -23,21 +23,18 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   beforeAll(async () => {
     server = await start("resource-faults");
     const { code, stderr } = await server.plumbline("apply", "-f", LAB_MANIFESTS);
-    expect([code, stderr]).toEqual([0, ""]);
+    if (code !== 0) throw new Error(stderr);
     await createServiceAccount(server);
   });
   afterAll(() => server.stop());
 
-  test.each(FAULTS)("%s passes admission, and mending restores every object", async (_fault, { break: breakIt, mend }) => {
+  test.each(FAULTS)("%s passes admission, and mending restores every object", async (_name, fault) => {
     const { signal } = new AbortController();
-    const host = () => {
-      throw new TypeError("a resource is no matter of a host");
-    };
-    const ground: FaultGround = { node: "node2", client: server.client, host, signal };
+    const ground: FaultGround = { node: "node2", client: server.client, host: noHost, signal };
     const before = await objects(server);
-    await breakIt(ground);
+    await fault.break(ground);
     expect(await objects(server)).not.toEqual(before);
-    await mend?.(ground);
+    await fault.mend?.(ground);
     expect(await objects(server)).toEqual(before);
   });
 });
@@ -52,18 +49,24 @@ async function createServiceAccount({ client }: CommandLineServer): Promise<void
   }
 }
 
-/** Every object without what the API server says of it. */
+function noHost(): never {
+  throw new TypeError("a fault of configuration needs no host");
+}
+
+/** What somebody wrote into every object. */
 async function objects({ client }: CommandLineServer): Promise<Record<string, unknown>> {
   const { signal } = new AbortController();
   const lists = await Promise.all(
-    KINDS.map(async (kind) =>
-      (await client.resource(kind).list({ signal })).items.map((item) => [`${kind.kind} ${keyOf(item)}`, item] as const),
-    ),
-  );
-  return Object.fromEntries(
-    lists.flat().map(([key, { metadata, ...content }]: readonly [string, KubeObject & { status?: object }]) => {
-      const { status: _status, ...written } = content;
-      return [key, { ...written, labels: metadata.labels, annotations: metadata.annotations }];
+    KINDS.map(async (kind) => {
+      const { items } = await client.resource(kind).list({ signal });
+      return items.map((item: Written) => [`${kind.kind} ${keyOf(item)}`, writtenIn(item)] as const);
     }),
   );
+  return Object.fromEntries(lists.flat());
+}
+
+type Written = KubeObject & { spec?: object; endpoints?: object; data?: object };
+
+function writtenIn({ metadata: { labels, annotations }, spec, endpoints, data }: Written): object {
+  return { labels, annotations, spec, endpoints, data };
 }

@@ -55,7 +55,10 @@ test("the document has a row for each fault and names what was left out", () => 
 });
 
 test("the document names the command and the API that it comes from", () => {
-  const text = (kube: boolean) => drillDocument([good], { kube, about: () => "", others: [] });
-  expect(text(false)).toContain("as `plumbline lab drill --write docs/drill.md` found it on the embedded API,");
-  expect(text(true)).toContain("as `plumbline lab drill --kube --write docs/drill.md` found it on a real API server,");
+  expect(drillDocument([good], { kube: false, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --write docs/drill.md` found it on the embedded API,",
+  );
+  expect(drillDocument([good], { kube: true, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --kube --write docs/drill.md` found it on a real API server,",
+  );
 });

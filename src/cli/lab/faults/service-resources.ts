@@ -235,16 +235,16 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
 async function setWebReady({ client, signal }: FaultGround, ready: boolean): Promise<void> {
   const pods = client.resource(Pod);
   const { items } = await pods.list({ namespace: NAMESPACE, labelSelector: "app=web", signal });
-  const status = ready ? "True" : "False";
   for (const { metadata, status: { conditions = [] } = {} } of items) {
-    const changed = conditions.map((one) => (one.type === "Ready" || one.type === "ContainersReady" ? { ...one, status } : one));
-    await pods.patchStatus(metadata, { status: { conditions: changed } }, { signal });
+    for (const one of conditions) if (one.type === "Ready" || one.type === "ContainersReady") one.status = ready ? "True" : "False";
+    await pods.patchStatus(metadata, { status: { conditions } }, { signal });
   }
   if (items.length > 0) return;
   const slices = client.resource(EndpointSlice);
   const found = await slices.list({ namespace: NAMESPACE, labelSelector: `${serviceNameLabel}=web`, signal });
   for (const { metadata, endpoints } of found.items) {
-    await slices.patch(metadata, { endpoints: (endpoints ?? []).map((one) => ({ ...one, conditions: { ready } })) }, { signal });
+    for (const one of endpoints ?? []) one.conditions = { ready };
+    await slices.patch(metadata, { endpoints }, { signal });
   }
 }
 
