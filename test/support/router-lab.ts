@@ -26,7 +26,7 @@ const SETTLE_MS = 600;
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
 
-/** The lab as a suite uses it: real FRR, real agents, the real kernel; configuration comes and goes through the API. */
+/** The lab as a suite uses it: real API server, FRR, agents with the chart's identities, and kernel. Configuration comes and goes through the API. */
 export class TestLab {
   readonly #lab: RouterLab;
   readonly #signal = new AbortController().signal;
@@ -35,9 +35,9 @@ export class TestLab {
     this.#lab = lab;
   }
 
-  static async start({ kube = false } = {}): Promise<TestLab> {
+  static async start(): Promise<TestLab> {
     const log = createLog({ level: "error" });
-    return new TestLab(await startRouterLab({ kube, speakers: true, log, progress: silent, signal: new AbortController().signal }));
+    return new TestLab(await startRouterLab({ kube: true, speakers: true, log, progress: silent, signal: new AbortController().signal }));
   }
 
   stop(): Promise<void> {
