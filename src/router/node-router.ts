@@ -199,8 +199,8 @@ export class NodeRouter {
   async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
     const missed = this.#missed.due(kernel.have.router.values(), await this.#options.frr.addresses(signal));
     if (missed.length === 0) return;
-    this.#options.log.warn({ missed }, "addresses that FRR missed are announced again");
-    await kernel.announce("router", missed);
+    const announced = await kernel.announce("router", missed);
+    if (announced.length > 0) this.#options.log.warn({ announced }, "addresses that FRR missed were announced again");
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */

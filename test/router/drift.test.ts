@@ -41,8 +41,7 @@ beforeEach(async () => {
     },
     log: createLog({ level: "silent" }),
   });
-  expect((await pass()).outcome.failures).toEqual([]);
-  expect(addresses()).toContain(GATEWAY);
+  await pass();
 });
 
 afterEach(async () => {
