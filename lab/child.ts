@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { once } from "node:events";
+import { HOLDER_VARIABLE, holderId } from "./holder.ts";
 
 export interface ChildOptions {
   /** Standard output and error go here; its end is quoted when the process dies early. */
@@ -24,7 +25,7 @@ export class Child {
     // setpriv becomes the command, so the pid is the command's own. The kernel sends the signal when our thread is gone, even by SIGKILL.
     this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args], {
       stdio: ["ignore", log, log],
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...options.env, [HOLDER_VARIABLE]: holderId() },
       ...(options.cwd ? { cwd: options.cwd } : {}),
     });
     closeSync(log);

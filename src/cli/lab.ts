@@ -1,4 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { removeLeftovers } from "../../lab/leftovers.ts";
 import { NODES, type NodeName } from "../../lab/net/topology.ts";
 import { SITES, type SiteName } from "../../lab/sites/names.ts";
 import { CliError, EXIT } from "./exit.ts";
@@ -12,6 +13,7 @@ import { siteClient, siteLines, sitesInBackground, sitesTable } from "./lab/runn
 import { labClient, labLines, statusTable } from "./lab/status.ts";
 import { localPageOption, type PageAddress } from "./page/page-address.ts";
 import { printItems } from "./printing/items.ts";
+import { removeStaleUps } from "./up/running.ts";
 
 interface UpOptions {
   foreground?: boolean;
@@ -119,6 +121,7 @@ function listed(faults: Readonly<Record<string, { about: string }>>): string {
 }
 
 async function up(options: UpOptions): Promise<void> {
+  if (!options.held) await clean();
   if (options.sites) {
     const sites = await import("./lab/sites.ts");
     return (options.held ? sites.holdSitesForOthers : options.foreground ? sites.holdSitesInFront : sites.bringUpSites)();
@@ -132,7 +135,14 @@ async function down(): Promise<void> {
   const [running, sites] = [await background.find(), await sitesInBackground.find()];
   if (running) await background.stop(running);
   if (sites) await sitesInBackground.stop(sites);
+  await clean();
   say(running || sites ? "The lab is down." : "No lab is running.");
+}
+
+/** Standard output is for what was asked: scripts read the kubeconfig there. */
+async function clean(): Promise<void> {
+  const removed = await removeLeftovers([background, sitesInBackground, { removeStale: removeStaleUps }]);
+  if (removed !== undefined) process.stderr.write(`${removed}\n`);
 }
 
 async function status(options: { output?: string }): Promise<void> {
