@@ -27,11 +27,8 @@ export interface Bench {
 }
 
 /** A bench with its counts for each size. */
-export function defineBench<Counts>({
-  run,
-  ...counts
-}: Record<Size, Counts> & { run(counts: Counts, say: Say): Promise<Measure[]> }): Bench {
-  return { run: (size, say) => run(counts[size], say) };
+export function defineBench<Counts>(bench: Record<Size, Counts> & { run(counts: Counts, say: Say): Promise<Measure[]> }): Bench {
+  return { run: (size, say) => bench.run(bench[size], say) };
 }
 
 /** The ratio when ours is zero: a number that JSON can carry. */

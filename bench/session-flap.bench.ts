@@ -40,17 +40,17 @@ export const bench = defineBench({
       await connect(tor, node, peers);
       node.startAgent({ sessionPollInterval: 1_000 });
       for (let peer = 1; peer <= peers; peer++) await createPeer(client, peer);
-      const differing = await untilSame(client, node, { peers, established: true });
+      const isDown = new Set<number>();
+      const differing = await untilQuiet(client, node, peers, isDown);
       if (differing > 0)
         throw new Error(`${differing} of ${peers} sessions have no status, or one that differs from FRR, before any of them flaps`);
       say(`${peers} sessions are up`);
 
-      const isDown = new Set<number>();
       const figures: { writes: number; allowed: number; wrong: number }[] = [];
       for (let run = 0; run < runs; run++) {
         const [before, begin] = [await written(arena), performance.now()];
         const flaps = await flap(tor, isDown, { peers, flapMs });
-        const wrong = await untilSame(client, node, { peers, established: false });
+        const wrong = await untilQuiet(client, node, peers, isDown);
         const seconds = (performance.now() - begin) / 1_000;
         const writes = (await written(arena)) - before;
         const allowed = BUDGET.perSecond * seconds + BUDGET.burst;
@@ -108,23 +108,21 @@ async function flap(tor: FrrInNamespace, isDown: Set<number>, { peers, flapMs }:
   return flaps;
 }
 
-/** Waits until every status is what FRR says, and returns how many still differ when there is no more time. */
-async function untilSame(
-  client: KubeClient,
-  node: SpeakerNode,
-  { peers, established }: { peers: number; established: boolean },
-): Promise<number> {
+/** Waits until FRR's sessions are as they were left and every status is what FRR says. Returns how many statuses still differ when there is no more time. */
+async function untilQuiet(client: KubeClient, node: SpeakerNode, peers: number, isDown: ReadonlySet<number>): Promise<number> {
   let wrong = peers;
-  for (const end = performance.now() + SETTLED_WITHIN_MS; performance.now() < end; await sleep(500)) {
+  let isQuiet = false;
+  for (const end = performance.now() + SETTLED_WITHIN_MS; performance.now() < end && (wrong > 0 || !isQuiet); await sleep(500)) {
     // FRR may not run yet.
     const neighbors = await bgpNeighbors(node.frr.router, signal).catch(() => []);
     const said = new Map(neighbors.map(({ neighbor, state }) => [neighbor, state === "Established"]));
     const { items } = await client.resource(BGPSessionStatus).list({ namespace: METALLB, signal });
     const told = new Map(items.map(({ status }) => [status?.address ?? "", status?.bgpStatus === "Established"]));
-    const addresses = Array.from({ length: peers }, (_, index) => theirs(index + 1));
-    wrong = addresses.filter((peer) => told.get(peer) === undefined || told.get(peer) !== said.get(peer)).length;
-    if (wrong === 0 && (!established || addresses.every((peer) => said.get(peer)))) break;
+    const all = Array.from({ length: peers }, (_, index) => index + 1);
+    isQuiet = all.every((peer) => said.get(theirs(peer)) === !isDown.has(peer));
+    wrong = all.filter((peer) => told.get(theirs(peer)) === undefined || told.get(theirs(peer)) !== said.get(theirs(peer))).length;
   }
+  if (!isQuiet) throw new Error(`FRR's sessions are not as they were left after ${SETTLED_WITHIN_MS / 1_000} s`);
   return wrong;
 }
 

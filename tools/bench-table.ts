@@ -47,12 +47,14 @@ function times(ratio: number): string {
 
 function rowsIn(table: string): Row[] {
   const lines = table.split("\n").filter((line) => line.startsWith("| "));
-  const cellsOf = (line: string) =>
-    line
-      .slice(1, -1)
-      .split("|")
-      .map((cell) => cell.trim());
   return lines.slice(2).map(cellsOf);
+}
+
+function cellsOf(line: string): Row {
+  return line
+    .slice(1, -1)
+    .split("|")
+    .map((cell) => cell.trim());
 }
 
 function markdown(rows: readonly Row[]): string {

@@ -60,11 +60,10 @@ export async function run(args: readonly string[]): Promise<number> {
 /** What the arguments ask for, or what is wrong with them. */
 function requestOf(args: readonly string[], all: readonly string[]): Request | string {
   const known = new Set(["--write", "--tiny"]);
-  const unknown = args.filter((arg) => !(arg.startsWith("-") ? known.has(arg) : all.includes(arg)));
-  const [first] = unknown;
-  if (first !== undefined) {
-    const what = first.startsWith("-") ? "option" : "bench";
-    return `unknown ${what} ${first}. Benches: ${all.join(", ")}. Options: --write, --tiny, --help.`;
+  const unknown = args.find((arg) => !(arg.startsWith("-") ? known.has(arg) : all.includes(arg)));
+  if (unknown !== undefined) {
+    const what = unknown.startsWith("-") ? "option" : "bench";
+    return `unknown ${what} ${unknown}. Benches: ${all.join(", ")}. Options: --write, --tiny, --help.`;
   }
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -96,7 +95,10 @@ async function writeRows(measures: readonly Measure[]): Promise<void> {
 
 /** The commit that is checked out, with a `+` where the checkout differs from it in more than the page. */
 async function commitNow(): Promise<string> {
-  const git = async (...args: string[]) => (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
   const changes = await git("status", "--porcelain", "--", ".", `:!${PAGE}`);
   return `${await git("rev-parse", "--short=7", "HEAD")}${changes === "" ? "" : "+"}`;
+}
+
+async function git(...args: string[]): Promise<string> {
+  return (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
 }
