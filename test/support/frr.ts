@@ -40,7 +40,7 @@ export async function frrInNamespace({ version, ...more }: { version: FrrRelease
     ...more,
   };
   const instance = new FrrInstance(options);
-  const remove = removeFrrWhenGone(netns, instance.runDirectory, stateDirectory);
+  const remove = removeFrrWhenGone(netns, instance, stateDirectory);
   await run("ip", "netns", "add", netns);
   await run("ip", "-n", netns, "link", "set", "lo", "up");
   const stop = async () => {
@@ -67,6 +67,8 @@ export async function run(command: string, ...args: string[]): Promise<string> {
 }
 
 /** Removes an FRR and its namespace once this process is gone: the daemons outlive their starter on purpose. */
-export function removeFrrWhenGone(netns: string, runDirectory: string, stateDirectory: string): () => Promise<void> {
-  return sweepWhenGone(`${REMOVE_NAMESPACE}\nremove_namespace "$1"; rm -rf "$2" "$3"`, netns, runDirectory, stateDirectory);
+export function removeFrrWhenGone(netns: string, { name, runDirectory }: FrrInstance, directory: string): () => Promise<void> {
+  // Instances of the same name share what FRR keeps by name: the last one removes it.
+  const script = `${REMOVE_NAMESPACE}\nremove_namespace "$1"; rm -rf "$2" "$3"; rmdir "$4"`;
+  return sweepWhenGone(script, netns, runDirectory, directory, `/run/frr/${name}`);
 }

@@ -43,7 +43,7 @@ export class RouterNode {
     this.#embedded = embedded;
     this.client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
     this.frr = frrOf(this.place, createLog({ level: "silent" }));
-    this.#sweep = removeFrrWhenGone(this.place.routerNetns, this.place.frrRunDirectory, directory);
+    this.#sweep = removeFrrWhenGone(this.place.routerNetns, this.frr, directory);
   }
 
   static async create(): Promise<RouterNode> {

@@ -43,7 +43,7 @@ export class SpeakerNode {
     this.loadbalancer = { ...LOAD_BALANCER, lbFrrRunDirectory: `/run/frr/${id}`, sessionPollInterval: 200 };
     this.frr = loadBalancerFrr(this.place, this.loadbalancer, createLog({ level: "silent" }));
     this.#access = access;
-    this.#sweep = removeFrrWhenGone(id, this.loadbalancer.lbFrrRunDirectory, directory);
+    this.#sweep = removeFrrWhenGone(id, this.frr, directory);
   }
 
   /** `address` is that of its `eth0`, which ends in the namespace `segment` as `<netns>`. */
