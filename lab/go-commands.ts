@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { cacheDirectory } from "./cached-build.ts";
 import { LabError } from "./error.ts";
 import { findGo } from "./kube/go.ts";
 import type { Progress } from "./progress.ts";
@@ -23,7 +23,7 @@ const BUILD_ENV = { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOWORK: "off", GOFLA
 
 /** Where the commands are: the cached build of the version in go.mod, else a fresh one (a minute or two, once). */
 export async function goCommands({ title, module, packages }: GoCommands, progress: Progress): Promise<string> {
-  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
+  const cache = cacheDirectory();
   const directory = join(cache, title.toLowerCase(), await hashOf(module));
   if (existsSync(directory)) return directory;
   const go = await findGo(cache, progress);

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { cacheDirectory } from "../../lab/cached-build.ts";
 import { findGo } from "../../lab/kube/go.ts";
 import { progressOn } from "../../lab/progress.ts";
 import type { Spent } from "./report.ts";
@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 /** The prober in Go: the cached build of the source beside this, else a fresh one. */
 export async function goProber(): Promise<string> {
-  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
+  const cache = cacheDirectory();
   const hash = createHash("sha256");
   for (const file of ["go.mod", "main.go"]) hash.update(await readFile(join(SOURCES, file)));
   const program = join(cache, "checks-cpu", hash.digest("hex").slice(0, 16));

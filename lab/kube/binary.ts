@@ -2,10 +2,10 @@ import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, readdir, rename, rm, stat, utimes } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { cacheDirectory } from "../cached-build.ts";
 import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
 import { findGo } from "./go.ts";
@@ -43,16 +43,11 @@ const BUILD_FLAGS = [
 // Without garbage collection the compiler is a fifth faster and still stays under 3 GB.
 const BUILD_ENV = { CGO_ENABLED: "0", GOGC: "off", GOTOOLCHAIN: "local", GOWORK: "off", GOFLAGS: "" };
 
-/** The cache outlives the checkout: a second clone builds nothing. */
-function cacheDir(): string {
-  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
-}
-
 /** `KUBEBUILDER_ASSETS` when set, else the cached build of these sources, else a fresh one (eight minutes on two cores, once). */
 export async function kubeBinaries(progress: Progress): Promise<KubeBinaries> {
   const assets = process.env["KUBEBUILDER_ASSETS"];
   if (assets) return assetsIn(assets);
-  const binary = join(cacheDir(), "kube", await sourceHash(), "kube");
+  const binary = join(cacheDirectory(), "kube", await sourceHash(), "kube");
   if (existsSync(binary)) {
     const now = new Date();
     await utimes(join(binary, ".."), now, now);
@@ -82,7 +77,7 @@ async function sourceHash(): Promise<string> {
 }
 
 async function build(binary: string, progress: Progress): Promise<void> {
-  const go = await findGo(cacheDir(), progress);
+  const go = await findGo(cacheDirectory(), progress);
   const env = { ...process.env, ...BUILD_ENV };
   progress.step("Fetching the control plane's Go modules");
   const { stdout } = await promisify(execFile)(go, ["list", "-mod=readonly", "-deps", "."], { cwd: SOURCES, env, maxBuffer: 1 << 26 });

@@ -19,6 +19,7 @@ if [ "$where" = uml ]; then
   ip link set tap0 master br0 up
   ip link set up0 master br0
   ip link set br0 up
-  exec unshare --pid --fork --kill-child -- "$@"
+  # Not as the first process of its namespace: the kernel would ignore the signal with which User-Mode Linux ends itself after a panic.
+  exec unshare --pid --fork --kill-child -- sh -c '"$@"; exit $?' sh "$@"
 fi
 exec unshare --mount --pid --fork --kill-child --mount-proc -- "$@"

@@ -16,11 +16,12 @@ if [ "$LAB_KERNEL" = uml ]; then
   ip link set lo up
   uplink=vec0
 fi
-cover_all "$LAB_CHECKOUT" "$LAB_DIRECTORY"
-if [ "$LAB_KERNEL" = uml ]; then
+cover_all "$LAB_CHECKOUT" "$LAB_DIRECTORY" "$LAB_CACHE"
+if [ -n "$LAB_MODULES" ]; then
   mkdir -p /run/uml/lib
-  ln -s /usr/lib/uml/modules /run/uml/lib/modules
-  modprobe -d /run/uml -a ipv6 bridge vxlan veth vrf dummy 8021q openvswitch
+  ln -s "$LAB_MODULES" /run/uml/lib/modules
+  # What one kernel has as a module another has built in. Who starts the lab probes for what it needs.
+  modprobe -d /run/uml -qa ipv6 bridge vxlan veth vrf dummy 8021q openvswitch sch_netem || true
 fi
 
 ip link add mgmt type bridge

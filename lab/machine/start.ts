@@ -1,22 +1,28 @@
-import { execFile } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, readFile, statfs, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { cacheDirectory } from "../cached-build.ts";
 import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
+import type { Image } from "../kernel/images.ts";
+import { type Feature, FEATURES, type KernelOptions, missingIn, PROBE, selectKernel } from "../kernel/select.ts";
 import type { Progress } from "../progress.ts";
 import { Machine } from "./machine.ts";
 
-export type Kernel = "own" | "uml";
+/** The kernel that a machine runs on. */
+export interface Kernel {
+  readonly own: boolean;
+  /** `6.18.44`, as the kernel itself says. */
+  readonly release: string;
+  /** What it was seen to lack. */
+  readonly missing: readonly Feature[];
+}
 
 export interface StartedMachine {
   readonly machine: Machine;
   readonly kernel: Kernel;
-  /** Routers need it. */
-  readonly hasVrf: boolean;
   readonly network: LabNetwork;
   /** Settles when it has ended, by itself or because it was told to; with the last lines of its console. */
   readonly gone: Promise<string>;
@@ -62,57 +68,69 @@ class LabNetwork {
   }
 }
 
-const UML_PROGRAM = "linux.uml";
 const CONTROL_PORT = 7000;
 const READY_WITHIN_MS = 60_000;
 const CHECKOUT = join(import.meta.dirname, "../..");
+/** Of a User-Mode Linux; taken from the host as it is used. */
+const MEMORY_GB = 3;
+const GB = 2 ** 30;
 
 /** Boots the machine. It is gone with the process that called this, however that one ends. */
-export async function startMachine(options: { directory: string; kernel?: Kernel; progress: Progress }): Promise<StartedMachine> {
-  const { directory, progress } = options;
-  if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab makes network namespaces, which only root may: run it as root");
-  const ownHasVrf = await ownKernelHasVrf();
-  const kernel = options.kernel ?? (ownHasVrf ? "own" : "uml");
-  progress.step(kernel === "uml" ? "Booting User-Mode Linux, because this machine's kernel has no VRF" : "Making the lab's namespaces");
-  const hasVrf = kernel === "uml" || ownHasVrf;
+export async function startMachine(
+  options: Partial<Pick<KernelOptions, "needs" | "use">> & { directory: string; progress: Progress },
+): Promise<StartedMachine> {
+  const { directory, use, needs = ["vrf"], progress } = options;
+  if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab creates network namespaces, which only root may: run it as root");
+  const image = await selectKernel({ needs, use, progress });
+  if (image !== "own") await checkHost();
+  progress.step(image === "own" ? "Creating the lab's namespaces" : "Booting User-Mode Linux");
   for (;;) {
-    const started = await boot({ directory, kernel, hasVrf }, LabNetwork.unused());
-    if (started) return started;
+    const started = await boot({ directory, image }, LabNetwork.unused());
+    if (!started) continue;
+    const lacks = started.kernel.missing.filter((feature) => needs.includes(feature));
+    if (lacks.length === 0) return started;
+    await started.stop();
+    throw new LabError("NotStarted", `Kernel ${started.kernel.release} ${lacks.map(lackText).join(" and ")}, which this lab needs`);
   }
 }
 
-/** Nothing where another lab has taken the network meanwhile. */
+/** `has no VRF (routers)` */
+export function lackText(feature: Feature): string {
+  return `has no ${FEATURES[feature].title} (${FEATURES[feature].enables})`;
+}
+
+/** Undefined: another lab has taken the network meanwhile. */
 async function boot(
-  { directory, kernel, hasVrf }: { directory: string; kernel: Kernel; hasVrf: boolean },
+  { directory, image }: { directory: string; image: Image | "own" },
   network: LabNetwork,
 ): Promise<StartedMachine | undefined> {
   const token = randomBytes(24).toString("hex");
   await writeFile(join(directory, "token"), token, { mode: 0o600 });
   const console = join(directory, "console.log");
+  await mkdir(cacheDirectory(), { recursive: true });
+  const own = image === "own";
   const frame = [
     "--net",
     "--",
     join(import.meta.dirname, "frame.sh"),
-    kernel,
+    own ? "own" : "uml",
     String(process.pid),
     network.linkName,
     `${network.outside}/24`,
   ];
   const env = {
-    LAB_KERNEL: kernel,
+    LAB_KERNEL: own ? "own" : "uml",
+    LAB_MODULES: own ? "" : (image.modules ?? ""),
     LAB_DIRECTORY: directory,
+    LAB_CACHE: cacheDirectory(),
     LAB_CHECKOUT: CHECKOUT,
     LAB_NODE: process.execPath,
     LAB_ADDRESS: network.inside,
     LAB_PORT: String(CONTROL_PORT),
   };
   const script = join(import.meta.dirname, "inside.sh");
-  const command = kernel === "uml" ? umlCommand(script, env) : [script];
-  const child = new Child("machine", "unshare", [...frame, ...command], {
-    logFile: console,
-    // User-Mode Linux keeps its memory in a file there.
-    env: { ...env, TMPDIR: existsSync("/dev/shm") ? "/dev/shm" : "/tmp" },
-  });
+  const command = own ? [script] : umlCommand(image, script, env);
+  const child = new Child("machine", "unshare", [...frame, ...command], { logFile: console, env: { ...env, TMPDIR: memoryPath() } });
   const machine = new Machine({ address: network.inside, port: CONTROL_PORT, token });
   try {
     const died = new AbortController();
@@ -121,30 +139,36 @@ async function boot(
   } catch (error) {
     await child.kill();
     if (child.logTail(1).includes("File exists")) return undefined;
-    throw new LabError("NotStarted", `The lab's machine did not come up:\n${child.logTail(8)}`, error);
+    throw own
+      ? new LabError("NotStarted", `The lab's namespaces could not be created:\n${child.logTail(8)}`, error)
+      : notBooted(image, child, error);
   }
+  const release = (await machine.do(["uname", "-r"])).trim();
+  const missing = missingIn((await machine.run(PROBE)).stdout);
   const stop = async () => {
     await child.kill();
     machine.close();
   };
   return {
     machine,
-    kernel,
-    hasVrf,
+    kernel: { own, release, missing },
     network,
     gone: child.ended.then(() => child.logTail()).catch(() => ""),
     stop,
   };
 }
 
-function umlCommand(script: string, env: Readonly<Record<string, string>>): string[] {
+function umlCommand({ program, seccomp }: Image, script: string, env: Readonly<Record<string, string>>): string[] {
   return [
-    UML_PROGRAM,
+    program,
     "root=/dev/root",
     "rootfstype=hostfs",
     "rootflags=/",
     "ro",
-    "mem=3G",
+    `mem=${MEMORY_GB}G`,
+    ...(seccomp ? ["seccomp=on"] : []),
+    // Node uses io_uring, whose shared pages User-Mode Linux 7.2 frees while they are in use: "Bad page map", then a panic.
+    "sysctl.kernel.io_uring_disabled=2",
     `init=${quoted(script)}`,
     "vec0:transport=tap,ifname=tap0,depth=128,gro=1",
     "con0=fd:0,fd:1",
@@ -159,12 +183,38 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-export async function ownKernelHasVrf(): Promise<boolean> {
-  try {
-    // In a namespace that is gone again with the command.
-    await promisify(execFile)("unshare", ["--net", "--", "ip", "link", "add", "probe", "type", "vrf", "table", "5"]);
-    return true;
-  } catch {
-    return false;
-  }
+/** Where User-Mode Linux keeps its memory, in a file. */
+function memoryPath(): string {
+  return existsSync("/dev/shm") ? "/dev/shm" : "/tmp";
+}
+
+/** Problems that User-Mode Linux itself would report in words that explain nothing. */
+async function checkHost(): Promise<void> {
+  if (!existsSync("/dev/net/tun"))
+    throw new LabError("NotStarted", "The lab needs a tap device and /dev/net/tun is missing: load the kernel module tun (modprobe tun)");
+  const available = Number(/^MemAvailable:\s+(\d+)/m.exec(await readFile("/proc/meminfo", "utf8"))?.[1]) * 1024;
+  const { bavail, bsize } = await statfs(memoryPath());
+  const [free, where] = available < bavail * bsize ? [available, "this machine has"] : [bavail * bsize, `${memoryPath()} has`];
+  if (free < MEMORY_GB * GB)
+    throw new LabError(
+      "NotStarted",
+      `The lab needs ${MEMORY_GB} GB of memory and ${where} ${(free / GB).toFixed(1)} GB free: end other programs, or use a larger machine`,
+    );
+}
+
+/** The line of the console that says why, and what to do. */
+function notBooted({ program }: Image, child: Child, cause: unknown): LabError {
+  const lines = child.logTail(200).split("\n");
+  if (lines.some((line) => line.includes("set fp regs failed")))
+    return new LabError(
+      "NotStarted",
+      `${program} does not boot on this CPU, because its register state (AMX) is too large for a User-Mode Linux before 6.13: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
+      cause,
+    );
+  const reason = lines.find((line) => line.includes("panic")) ?? lines.findLast((line) => !/^(Powering off|reboot:)/.test(line)) ?? "";
+  return new LabError(
+    "NotStarted",
+    `${program} did not boot: ${reason.trim()}. Remove that file so that it is made again, or choose another kernel with --kernel`,
+    cause,
+  );
 }

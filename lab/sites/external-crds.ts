@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
+import { cacheDirectory } from "../cached-build.ts";
 import type { CustomResourceDefinition } from "../../src/api/crd.ts";
 import { LabError } from "../error.ts";
 import { findGo } from "../kube/go.ts";
@@ -33,7 +33,7 @@ interface Download {
 
 /** The definitions of the kinds of other projects that a policy can name, as they publish them: cached, else out of their Go modules (20 MB, once). */
 export async function externalCrds(progress: Progress): Promise<CustomResourceDefinition[]> {
-  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
+  const cache = cacheDirectory();
   const file = join(cache, "external-crds", `${await sourceHash()}.json`);
   const cached = await readFile(file, "utf8").catch(() => undefined);
   if (cached !== undefined) return JSON.parse(cached) as CustomResourceDefinition[];

@@ -17,6 +17,7 @@ interface UpOptions {
   foreground?: boolean;
   held?: boolean;
   kube?: boolean;
+  kernel?: string;
   sites?: 2;
   pageAddress?: PageAddress;
 }
@@ -32,7 +33,11 @@ export function configure(lab: Command): void {
     .command("up")
     .description("Start a tor, three nodes and a client with real FRR and real agents, and print the kubeconfig of their API.")
     .option("--foreground", "stay in front until Ctrl-C, with a live table")
-    .option("--kube", "on a real API server instead of the embedded one; the first time it is built, which takes about eight minutes")
+    .option(
+      "--kube",
+      "on a real API server instead of the embedded one, with kube-proxy and pods; the first time it and the lab's kernel are built, which takes about twenty minutes",
+    )
+    .option("--kernel <which>", "own, uml, or the path of a User-Mode Linux; the best one by default")
     .addOption(
       new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2").argParser(
         twoSites,

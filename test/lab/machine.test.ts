@@ -9,19 +9,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { memoryDirectory } from "../../lab/kube/etcd.ts";
 import { Machine } from "../../lab/machine/machine.ts";
-import { type Kernel, startMachine, type StartedMachine } from "../../lab/machine/start.ts";
+import { startMachine, type StartedMachine } from "../../lab/machine/start.ts";
 import { silent } from "../../lab/progress.ts";
 
 const HOLDER = join(import.meta.dirname, "fixtures/machine-holder.ts");
 
-describe.each<Kernel>(["own", "uml"])("a machine on the kernel %s", (kernel) => {
+describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
   let started: StartedMachine;
   let directory: { path: string; remove(): Promise<void> };
   let machine: Machine;
 
   beforeAll(async () => {
     directory = await memoryDirectory("lab");
-    started = await startMachine({ directory: directory.path, kernel, progress: silent });
+    started = await startMachine({ directory: directory.path, use: kernel, needs: [], progress: silent });
     machine = started.machine;
   });
   afterAll(async () => {
@@ -82,7 +82,7 @@ test("a network that another lab has just taken is left to it", async () => {
   ip((link) => `link add ${link} type bridge`);
   const directory = await memoryDirectory("lab");
   try {
-    const started = await startMachine({ directory: directory.path, kernel: "own", progress: silent });
+    const started = await startMachine({ directory: directory.path, use: "own", needs: [], progress: silent });
     expect(links).not.toContain(started.network.linkName);
     await started.machine.do(["ping", "-c1", "-W5", started.network.outside]);
     await started.stop();

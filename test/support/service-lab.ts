@@ -66,6 +66,7 @@ export class ServiceLab {
       told,
       await startRouterLab({
         kube: true,
+        kernel: "own",
         manifests: ({ routers }) => labManifests({ kube: true, routers, checks }),
         ...(checks ? WITH_CHECKS : { silenceMs: SILENCE_MS }),
         log,

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { ownKernelHasVrf } from "../../../lab/machine/start.ts";
+import { missingHere } from "../../../lab/kernel/select.ts";
 import type { NodeName } from "../../../lab/net/topology.ts";
 import { type Progress, progressOn } from "../../../lab/progress.ts";
 import { createLog } from "../../kube/log.ts";
@@ -50,7 +50,7 @@ interface Ground {
 export async function drillAll(ground: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
   const singles = placed(only);
   const rounds: readonly Placed[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
-  const [aboutRouters, others] = (await ownKernelHasVrf()) ? [rounds, []] : apart(rounds);
+  const [aboutRouters, others] = (await missingHere()).includes("vrf") ? apart(rounds) : [rounds, []];
   const failed = new AbortController();
   const signal = AbortSignal.any([ground.signal, failed.signal]);
   ground.tell(headLine());

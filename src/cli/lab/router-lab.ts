@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { cacheDirectory } from "../../../lab/cached-build.ts";
 import { memoryDirectory } from "../../../lab/kube/etcd.ts";
+import type { Feature } from "../../../lab/kernel/select.ts";
 import { type Kernel, startMachine } from "../../../lab/machine/start.ts";
 import type { LabHost } from "../../../lab/net/lab-host.ts";
 import { hostOf, type Net, startNet } from "../../../lab/net/net.ts";
@@ -22,8 +24,8 @@ import { STAND_IN_PORTS, StandIns } from "./stand-ins.ts";
 export interface RouterLabOptions {
   /** The real API server instead of the embedded one. */
   readonly kube?: boolean;
-  /** With the real API server the machine's own, which has what kube-proxy needs; otherwise one that has what routers need. */
-  readonly kernel?: Kernel;
+  /** `own`, `uml`, or the path of a User-Mode Linux. Without it one that has what the lab needs. On one without VRF the nodes have no routers. */
+  readonly kernel?: string | undefined;
   /** What is configured from the start; nothing without. Files, and directories for what is in them. */
   readonly manifests?: (lab: { routers: boolean }) => readonly string[];
   /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
@@ -86,12 +88,13 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const memory = await memoryDirectory("lab");
   started.defer(() => memory.remove());
   const directory = memory.path;
-  const kernel = options.kernel ?? (options.kube ? "own" : undefined);
-  const machine = await startMachine({ directory, progress, ...(kernel === undefined ? {} : { kernel }) });
+  const needs: readonly Feature[] = options.kernel === "own" ? [] : ["vrf", ...(options.kube ? (["nftables"] as const) : [])];
+  const machine = await startMachine({ directory, progress, use: options.kernel, needs });
   started.defer(() => machine.stop());
   signal.throwIfAborted();
 
-  const { network, hasVrf: routers } = machine;
+  const { network, kernel } = machine;
+  const routers = !kernel.missing.includes("vrf");
   const manifests = options.manifests?.({ routers }) ?? [];
   const place = { directory, address: network.outside, progress, signal };
   const api = await (options.kube ? startKubeApi(place) : startEmbeddedApi({ ...place, manifests, log }));
@@ -102,8 +105,15 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const controller = await runController(api.controller, options);
   started.defer(() => controller.stop());
 
-  const net = await startNet({ started: machine, keep: [directory], routers, speakers: options.speakers ?? false, progress, signal });
-  if (api.plane && machine.kernel === "own") {
+  const net = await startNet({
+    started: machine,
+    keep: [directory, cacheDirectory()],
+    routers,
+    speakers: options.speakers ?? false,
+    progress,
+    signal,
+  });
+  if (api.plane) {
     progress.step("Starting kube-proxy and the pods");
     started.defer(await startKubeNodes({ plane: api.plane, client: api.client, net, network, directory, log }));
   }
@@ -140,7 +150,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const running = started.move();
   return {
     api,
-    kernel: machine.kernel,
+    kernel,
     routers,
     net,
     services,

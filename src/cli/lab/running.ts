@@ -19,6 +19,11 @@ export interface RunningLab {
 
 export const background = new Background<RunningLab>("lab", "lab");
 
+/** `User-Mode Linux 7.2.12` */
+export function kernelTitle({ own, release }: Kernel): string {
+  return own ? `this machine's kernel ${release}` : `User-Mode Linux ${release}`;
+}
+
 export async function described({ api, kernel, routers, directory, net, page }: RouterLab): Promise<RunningLab> {
   return {
     kernel,

@@ -1,3 +1,4 @@
+import { lackText } from "../../../lab/machine/start.ts";
 import { NODES } from "../../../lab/net/topology.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
@@ -11,7 +12,7 @@ import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { type AnnouncedService, announcedServices, announcedText } from "./announced-services.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "./api.ts";
 import { reachedLines } from "./reached.ts";
-import type { RunningLab } from "./running.ts";
+import { kernelTitle, type RunningLab } from "./running.ts";
 
 /** What one node of the lab says of itself. */
 interface NodeLine {
@@ -85,10 +86,10 @@ async function servicesOf(client: KubeClient, signal: AbortSignal): Promise<Anno
 }
 
 export function statusTable(lab: RunningLab, { nodes, services, checks }: LabLines): string {
-  const where = lab.kernel === "uml" ? "User-Mode Linux" : "this machine's kernel";
   const width = Math.max(...nodes.map(({ conditions }) => conditions.length), "CONDITIONS".length) + 3;
   return [
-    `Running on ${where}, API at ${lab.url}`,
+    `Running on ${kernelTitle(lab.kernel)}, API at ${lab.url}`,
+    ...lab.kernel.missing.map((feature) => `This kernel ${lackText(feature)}`),
     `KUBECONFIG=${lab.kubeconfig}`,
     `Logs in ${lab.directory}`,
     ...(lab.page === undefined ? [] : [lab.page]),

@@ -1,3 +1,4 @@
+import { lackText } from "../../../lab/machine/start.ts";
 import { hostAddress, type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
 import { progressOn } from "../../../lab/progress.ts";
 import { createLog } from "../../kube/log.ts";
@@ -7,7 +8,7 @@ import { untilStopped } from "../signals.ts";
 import { recordUp } from "../up/running.ts";
 import { type LiveView, lineView, screenView } from "../up/view.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
-import { background, described } from "./running.ts";
+import { background, described, kernelTitle } from "./running.ts";
 import { statusView } from "./status-view.ts";
 import { Reached } from "./reached.ts";
 import { Connections } from "./connections.ts";
@@ -17,6 +18,7 @@ import { Traffic } from "./traffic.ts";
 
 export interface LabUpOptions {
   readonly kube?: boolean;
+  readonly kernel?: string;
   readonly pageAddress?: PageAddress;
 }
 
@@ -27,11 +29,11 @@ const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
-export async function bringUp({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
+export async function bringUp({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
   let running = await background.find();
   if (!running) {
     const [node = ""] = process.argv;
-    const flags = [...(kube ? ["--kube"] : []), ...pageFlags(pageAddress)];
+    const flags = [...(kube ? ["--kube"] : []), ...(kernel === undefined ? [] : ["--kernel", kernel]), ...pageFlags(pageAddress)];
     running = await background.start(
       [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
       progressOn(process.stderr),
@@ -43,11 +45,11 @@ export async function bringUp({ kube = false, pageAddress }: LabUpOptions): Prom
 }
 
 /** Holds the lab until told to end, with a live view of it. */
-export async function holdInFront({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
+export async function holdInFront({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
-  await hold({ kube, page: pageAddress, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
+  await hold({ kube, kernel, page: pageAddress, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
     const page = await lab.page;
     const traffic = lab.routers ? startTraffic(lab) : [];
     const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
@@ -74,15 +76,15 @@ export async function holdInFront({ kube = false, pageAddress }: LabUpOptions): 
 }
 
 /** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
-export async function holdForOthers({ kube = false, pageAddress }: LabUpOptions): Promise<void> {
+export async function holdForOthers({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
   const progress = { step: say, detail: () => undefined, done: () => undefined };
-  await hold({ kube, page: pageAddress, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
+  await hold({ kube, kernel, page: pageAddress, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
     say("up");
     return stopped;
   });
 }
 
-type Held = Pick<RouterLabOptions, "log" | "progress" | "page"> & { kube: boolean };
+type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean };
 
 async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await background.find();
@@ -128,10 +130,10 @@ function startTraffic(lab: RouterLab): Traffic[] {
 }
 
 function headOf({ api, kernel, routers }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
-  const where = kernel === "uml" ? "User-Mode Linux, because this machine's kernel has no VRF" : "this machine's kernel";
   return [
-    `The lab runs on ${where}: tor, node1, node2, node3, client.`,
-    ...(routers ? [] : ["That kernel has no VRF, so the nodes have no routers here: their load balancers speak to the tor themselves."]),
+    `The lab runs on ${kernelTitle(kernel)}: tor, node1, node2, node3, client.`,
+    ...kernel.missing.map((feature) => `That kernel ${lackText(feature)}.`),
+    ...(routers ? [] : ["Without routers the nodes' load balancers peer with the ToR."]),
     ...(page === undefined ? [] : [page]),
     `kubectl: export KUBECONFIG=${api.kubeconfig}`,
     ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
