@@ -97,7 +97,7 @@ interface Figures {
 async function idle(lab: RouterLab, agent: Watched, node: readonly string[], idleMs: number): Promise<Figures> {
   await using bare = await Watched.start(lab.host(NODE), [...node, "-e", "setInterval(() => {}, 1e6)"]);
   using written = new Written(await addressOf(lab));
-  const share = await HostShare.begin(lab.directory);
+  const share = await HostShare.begin(lab);
   const [before, begin] = [await agent.cpuMs(), performance.now()];
   await sleep(idleMs);
   const [after, end] = [await agent.cpuMs(), performance.now()];
