@@ -8,15 +8,15 @@ import { plumbline } from "../support/command-line.ts";
 const files = await readdir(join(import.meta.dirname, "../../bench"));
 const names = files.flatMap((file) => /^([\w-]+)\.bench\.ts$/.exec(file)?.[1] ?? []);
 
-describe("with tiny counts", () => {
-  test.for(names)("%s gives finite figures, and nothing is wrong", async (name) => {
+describe.concurrent("with tiny counts", () => {
+  test.for(names)("%s gives finite figures, and nothing is wrong", async (name, { expect }) => {
     const measures = await tiny(name);
     expect(measures.length).toBeGreaterThan(0);
     expect(measures.filter(({ bench, ratio }) => bench !== name || !Number.isFinite(ratio))).toEqual([]);
     expect(measures.filter(({ kind, ratio, goal }) => kind === "correctness" && ratio < goal)).toEqual([]);
   });
 
-  test("controller also measures MetalLB's controller where its binary is given", async () => {
+  test("controller also measures MetalLB's controller where its binary is given", async ({ expect }) => {
     const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-test-"));
     try {
       const binary = join(directory, "controller");
