@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
@@ -48,7 +49,10 @@ export interface KernelOptions {
  * builds it. ADR 0014 has the measurements.
  */
 export async function selectKernel({ needs, use, progress }: KernelOptions): Promise<Image | "own"> {
-  if (use !== undefined && use !== "own" && use !== "uml") return { program: use, seccomp: true };
+  if (use !== undefined && use !== "own" && use !== "uml") {
+    if (!existsSync(use)) throw new LabError("Misuse", `There is no kernel image ${use}: give the path of a User-Mode Linux`);
+    return { program: use, seccomp: true };
+  }
   if (use === "own") return "own";
   if (use === undefined) {
     const missing = await missingHere();

@@ -8,6 +8,9 @@ import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { KubeBinaries, Part } from "./binary.ts";
 
+/** Of the cluster IPs of Services. No larger: kube-proxy drops what goes to a free one, and the lab's segments must not be among them. */
+export const SERVICE_NETWORK = "10.96.0.0/16";
+
 export interface ApiServerOptions {
   binaries: KubeBinaries;
   /** Its certificates, tokens and logs; made if missing. */
@@ -147,7 +150,7 @@ export class ApiServer {
       `--service-account-key-file=${join(directory, "service-account.pem")}`,
       `--service-account-signing-key-file=${join(directory, "service-account.pem")}`,
       "--service-account-issuer=https://kubernetes.default.svc",
-      "--service-cluster-ip-range=10.96.0.0/12",
+      `--service-cluster-ip-range=${SERVICE_NETWORK}`,
       ...(audit
         ? [`--audit-policy-file=${join(directory, "audit-policy.yaml")}`, `--audit-log-path=${this.auditLog}`, "--audit-log-mode=blocking"]
         : []),

@@ -211,10 +211,13 @@ function notBooted({ program }: Image, child: Child, cause: unknown): LabError {
       `${program} does not boot on this CPU, because its register state (AMX) is too large for a User-Mode Linux before 6.13: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
       cause,
     );
-  const reason = lines.find((line) => line.includes("panic")) ?? lines.findLast((line) => !/^(Powering off|reboot:)/.test(line)) ?? "";
+  const reason =
+    lines.find((line) => line.includes("panic")) ??
+    lines.findLast((line) => !/^(|Powering off.*|reboot:.*)$/.test(line)) ??
+    "it ended without a message";
   return new LabError(
     "NotStarted",
-    `${program} did not boot: ${reason.trim()}. Remove that file so that it is made again, or choose another kernel with --kernel`,
+    `${program} did not boot: ${reason.trim()}. Remove that file so that it is built again, or choose another kernel with --kernel`,
     cause,
   );
 }

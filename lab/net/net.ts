@@ -22,6 +22,7 @@ import {
   UNDERLAY_LENGTH,
 } from "./topology.ts";
 import { SPEAKER_WATCH, speakerAddress, speakerConfig } from "./speaker.ts";
+import { TENANT_VNI, tenantLinks, tenantOnClient, tenantOnTor } from "./tenant.ts";
 import { torConfig } from "./tor.ts";
 
 /** The hosts of the lab, by name: tor, the nodes, client. */
@@ -67,7 +68,8 @@ export async function startNet({ started, keep, routers, speakers, progress, sig
     `link add client-lan type veth peer name ${ACCESS_LINK} netns ${client}`,
     `link set client-lan netns ${tor}`,
   ];
-  await machine.do(["ip", "-batch", "-"], { input: [...links, ...toClient, ""].join("\n") });
+  const inTenant = routers ? tenantLinks({ tor, client }) : [];
+  await machine.do(["ip", "-batch", "-"], { input: [...links, ...toClient, ...inTenant, ""].join("\n") });
 
   await at("tor").ip([
     "link add leaf up type bridge",
@@ -78,6 +80,7 @@ export async function startNet({ started, keep, routers, speakers, progress, sig
     `link add ${ACCESS_BRIDGE} up type bridge`,
     ...NODES.map((node) => `link set ${accessPort(node)} master ${ACCESS_BRIDGE} up`),
     `link set client-lan master ${ACCESS_BRIDGE} up`,
+    ...(routers ? tenantOnTor() : []),
   ]);
   // By ports too, so that one client's connections spread over the nodes.
   await at("tor").do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.fib_multipath_hash_policy=1"]);
@@ -87,6 +90,7 @@ export async function startNet({ started, keep, routers, speakers, progress, sig
     `route add default via ${CLIENT_GATEWAY}`,
     `address add ${ACCESS_CLIENT}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
     `link set ${ACCESS_LINK} up`,
+    ...(routers ? tenantOnClient() : []),
   ]);
   for (const node of NODES) {
     await at(node).ip([
@@ -116,6 +120,7 @@ export async function startNet({ started, keep, routers, speakers, progress, sig
 
   progress.step("Starting the tor's FRR");
   await startPlainFrr(at("tor"), { config: torConfig({ routers }), bfd: !routers });
+  if (routers) await at("tor").do(TENANT_VNI);
   if (speakers) await startSpeakers(net, progress);
   return net;
 }

@@ -1,7 +1,8 @@
+import { tenantConfig } from "./tenant.ts";
 import { CLIENT_NETWORK, NODES, ROUTER_ASN, SPEAKER_ASN, TOR_ADDRESS, TOR_ASN, underlayAddress } from "./topology.ts";
 
 /**
- * The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and has no VTEP of its own.
+ * The top-of-rack switch: hands the nodes' VTEP addresses and EVPN routes to each other, and is a VTEP of the tenant blue.
  * Where the nodes have no router it peers with their load balancers.
  */
 export function torConfig({ routers }: { routers: boolean }): string[] {
@@ -30,7 +31,9 @@ export function torConfig({ routers }: { routers: boolean }): string[] {
     " exit-address-family",
     " address-family l2vpn evpn",
     "  neighbor nodes activate",
+    ...(routers ? ["  advertise-all-vni"] : []),
     " exit-address-family",
     "exit",
+    ...(routers ? tenantConfig() : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { SERVICE_NETWORK } from "../kube/api-server.ts";
 import type { StartedMachine } from "../machine/start.ts";
 import { hostOf, type Net } from "../net/net.ts";
 import { managementHost, NODES, type NodeName, numberOf } from "../net/topology.ts";
@@ -5,8 +6,6 @@ import { managementHost, NODES, type NodeName, numberOf } from "../net/topology.
 const BRIDGE = "pods";
 /** Of all pods. */
 export const POD_NETWORK = "10.244.0.0/16";
-/** Of the cluster IPs of Services, as the API server has it. */
-const SERVICE_NETWORK = "10.96.0.0/12";
 
 /** The address of a node's pod, by a number from 2 to 254. */
 export function podAddress(node: NodeName, number: number): string {

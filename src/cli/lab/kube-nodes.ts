@@ -4,6 +4,7 @@ import type { ControlPlane } from "../../../lab/kube/control-plane.ts";
 import { startProxy } from "../../../lab/kube/proxy.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
+import { keepReturnRoutes } from "../../../lab/net/return-routes.ts";
 import { NODES } from "../../../lab/net/topology.ts";
 import { Kubelet } from "../../../lab/pods/kubelet.ts";
 import { POD_NETWORK, startPodNetwork } from "../../../lab/pods/pod-network.ts";
@@ -15,13 +16,23 @@ interface KubeNodesOptions {
   readonly client: KubeClient;
   readonly net: Net;
   readonly network: StartedMachine["network"];
+  /** Whether clients are behind the nodes' routers. */
+  readonly routers: boolean;
   /** The lab's own, which every host sees. */
   readonly directory: string;
   readonly log: Log;
 }
 
 /** What makes the lab's nodes nodes of a real cluster: pods, a network for them, and kube-proxy. Returns what ends it. */
-export async function startKubeNodes({ plane, client, net, network, directory, log }: KubeNodesOptions): Promise<() => Promise<void>> {
+export async function startKubeNodes({
+  plane,
+  client,
+  net,
+  network,
+  routers,
+  directory,
+  log,
+}: KubeNodesOptions): Promise<() => Promise<void>> {
   const stop = new AbortController();
   await startPodNetwork(net, network);
   const kubeconfig = join(directory, "kube-proxy.kubeconfig");
@@ -34,9 +45,10 @@ export async function startKubeNodes({ plane, client, net, network, directory, l
       logFile: join(directory, `kube-proxy-${node}.log`),
     }),
   );
+  const processes = [...proxies, ...(routers ? NODES.map((node) => keepReturnRoutes(hostOf(net, node))) : [])];
   new Kubelet({ client, net, log }).start(stop.signal);
   return async () => {
     stop.abort();
-    await Promise.all(proxies.map((proxy) => proxy.kill()));
+    await Promise.all(processes.map((process) => process.kill()));
   };
 }

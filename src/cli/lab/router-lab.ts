@@ -77,7 +77,7 @@ export function labManifests({ kube, routers, checks = false }: { kube: boolean;
   const router = ["underlay.yaml", "red.yaml", "blue.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
   const meshes = ["connectivity/to-nodes.yaml", "connectivity/to-services.yaml", "connectivity/to-names.yaml"];
   const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : []), ...(checks ? meshes : [])];
-  const own = ["pods.yaml", ...(routers ? [] : ["peer.yaml"])];
+  const own = ["pods.yaml", routers ? "tenant.yaml" : "peer.yaml"];
   return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];
 }
 
@@ -115,7 +115,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   });
   if (api.plane) {
     progress.step("Starting kube-proxy and the pods");
-    started.defer(await startKubeNodes({ plane: api.plane, client: api.client, net, network, directory, log }));
+    started.defer(await startKubeNodes({ plane: api.plane, client: api.client, net, network, routers, directory, log }));
   }
   const stop = new AbortController();
   started.defer(() => stop.abort());

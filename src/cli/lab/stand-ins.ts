@@ -3,7 +3,8 @@ import type { LabHost } from "../../../lab/net/lab-host.ts";
 import type { RemoteProcess } from "../../../lab/machine/machine.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
-import { CLIENT_NETWORK, NODES, type NodeName } from "../../../lab/net/topology.ts";
+import { keepReturnRoutes } from "../../../lab/net/return-routes.ts";
+import { NODES, type NodeName } from "../../../lab/net/topology.ts";
 import { podRoutes } from "../../../lab/pods/pod-network.ts";
 import type { StoodIn } from "../../../lab/services/stand-in.ts";
 import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
@@ -15,10 +16,6 @@ import type { AnnouncedService, AnnouncedServices } from "./announced-services.t
 const PROGRAM = join(import.meta.dirname, "../../../lab/services/stand-in.ts");
 /** Where they may be: a connection to a service's address that reaches the node itself is dropped on all others. */
 export const STAND_IN_PORTS = "80,443,8000-8999";
-/** The router's end of the lab's L3Passthrough: the way back to clients, which the load balancer takes from nobody. */
-const WAY_BACK = "192.169.12.1";
-/** The link comes with the router, and comes anew when a person deletes it. */
-const KEEP_WAY_BACK = `while sleep 3; do ip route show ${CLIENT_NETWORK} | grep -q . || ip route add ${CLIENT_NETWORK} via ${WAY_BACK} 2>/dev/null; done`;
 
 interface StandInsOptions {
   readonly client: KubeClient;
@@ -85,7 +82,7 @@ class StandIn {
     await this.#host.ip(this.#routes);
     this.#processes.push(
       this.#host.start([process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, this.name]),
-      this.#host.start(["sh", "-c", KEEP_WAY_BACK]),
+      keepReturnRoutes(this.#host),
     );
   }
 

@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { expect, test } from "vitest";
+import { LAUNCHER } from "../support/command-line.ts";
+
+// What a lab cannot start with: one sentence with cause and remedy, exit 3, nothing left.
+
+interface Ended {
+  readonly code: unknown;
+  readonly stderr: string;
+  /** Files in memory and network links when it had ended. */
+  readonly left: string;
+}
+
+const LEFT = "left behind:";
+// Namespaces of its own, so that what other labs have is not seen there.
+const SCRIPT = `mount -t tmpfs -o size=8g tmpfs /dev/shm
+prepare=$1; shift
+eval "$prepare"
+"$@"
+code=$?
+echo "${LEFT}"
+ls -A /dev/shm
+ip -o link | grep -v ' lo:'
+exit $code`;
+
+function labUp(prepare: string, kernel: string): Promise<Ended> {
+  const args = ["--net", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
+  return new Promise((resolve) => {
+    execFile("unshare", [...args, LAUNCHER, "lab", "up", "--foreground", "--kernel", kernel], (error, stdout, stderr) => {
+      resolve({ code: error?.code ?? 0, stderr, left: stdout.slice(stdout.indexOf(LEFT) + LEFT.length).trim() });
+    });
+  });
+}
+
+test.each([
+  [
+    "a kernel image that is not there",
+    "",
+    "/nowhere/linux",
+    /^plumbline: There is no kernel image \/nowhere\/linux: give the path of a User-Mode Linux\n$/,
+  ],
+  [
+    "a kernel image that does not boot",
+    "",
+    "/bin/false",
+    /^plumbline: \/bin\/false did not boot: it ended without a message\. Remove that file so that it is built again, or choose another kernel with --kernel\n$/,
+  ],
+  [
+    "no root",
+    'chmod 1777 /dev/shm; set -- setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent "$@"',
+    "uml",
+    /^plumbline: The lab creates network namespaces, which only root may: run it as root\n$/,
+  ],
+  [
+    "no tap device",
+    "mount -t tmpfs tmpfs /dev/net",
+    "uml",
+    /^plumbline: The lab needs a tap device and \/dev\/net\/tun is missing: load the kernel module tun \(modprobe tun\)\n$/,
+  ],
+  [
+    "too little memory",
+    "mount -o remount,size=64m /dev/shm",
+    "uml",
+    /^plumbline: The lab needs 3 GB of memory and \/dev\/shm has 0\.1 GB free: end other programs, or use a larger machine\n$/,
+  ],
+])("%s: one sentence, exit 3, and nothing is left", async (_what, prepare, kernel, sentence) => {
+  const { code, stderr, left } = await labUp(prepare, kernel);
+  expect({ code, left }).toEqual({ code: 3, left: "" });
+  expect(stderr).toMatch(sentence);
+});
