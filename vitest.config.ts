@@ -19,6 +19,7 @@ const ROUTER_LABS = [
 const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/soak/lab.test.ts"];
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
+  "test/bench/benches.test.ts",
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",

@@ -57,10 +57,10 @@ export class Child {
   }
 }
 
-/** Removes a directory once the calling process is gone, also when it was killed. Returns what removes it now. */
-export function removeWhenGone(directory: string): () => Promise<void> {
-  // Reading to the end of our pipe outlives a SIGKILL of ours; the second rm is for files that dying processes still wrote.
-  const sweeper = spawn("sh", ["-c", 'trap "" INT TERM HUP; cat >/dev/null; rm -rf "$1"; sleep 0.3; rm -rf "$1"', "sweeper", directory], {
+/** Runs a shell script once the calling process is gone, also when it was killed. Returns what runs it now. */
+export function sweepWhenGone(script: string, ...args: string[]): () => Promise<void> {
+  // Reading to the end of our pipe outlives a SIGKILL of ours.
+  const sweeper = spawn("sh", ["-c", `trap "" INT TERM HUP; cat >/dev/null\n${script}`, "sweeper", ...args], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   });
@@ -71,4 +71,10 @@ export function removeWhenGone(directory: string): () => Promise<void> {
     sweeper.stdin.end();
     await gone;
   };
+}
+
+/** Removes a directory once the calling process is gone. Returns what removes it now. */
+export function removeWhenGone(directory: string): () => Promise<void> {
+  // The second rm is for files that dying processes still wrote.
+  return sweepWhenGone('rm -rf "$1"; sleep 0.3; rm -rf "$1"', directory);
 }
