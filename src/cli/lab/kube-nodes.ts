@@ -4,7 +4,6 @@ import type { ControlPlane } from "../../../lab/kube/control-plane.ts";
 import { startProxy } from "../../../lab/kube/proxy.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
-import { NODES } from "../../../lab/net/topology.ts";
 import { Kubelet } from "../../../lab/pods/kubelet.ts";
 import { POD_NETWORK, startPodNetwork } from "../../../lab/pods/pod-network.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -26,7 +25,7 @@ export async function startKubeNodes({ plane, client, net, network, directory, l
   await startPodNetwork(net, network);
   const kubeconfig = join(directory, "kube-proxy.kubeconfig");
   await cp(await plane.server.kubeconfig("proxy"), kubeconfig);
-  const proxies = NODES.map((node) =>
+  const proxies = net.topology.nodes.map((node) =>
     startProxy(hostOf(net, node), {
       binaries: plane.binaries,
       kubeconfig,

@@ -3,7 +3,7 @@ import type { LabHost } from "../../../lab/net/lab-host.ts";
 import type { RemoteProcess } from "../../../lab/machine/machine.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
-import { CLIENT_NETWORK, NODES, type NodeName } from "../../../lab/net/topology.ts";
+import type { NodeName, Topology } from "../../../lab/net/topology.ts";
 import { podRoutes } from "../../../lab/pods/pod-network.ts";
 import type { StoodIn } from "../../../lab/services/stand-in.ts";
 import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
@@ -18,7 +18,12 @@ export const STAND_IN_PORTS = "80,443,8000-8999";
 /** The router's end of the lab's L3Passthrough: the way back to clients, which the load balancer takes from nobody. */
 const WAY_BACK = "192.169.12.1";
 /** The link comes with the router, and comes anew when a person deletes it. */
-const KEEP_WAY_BACK = `while sleep 3; do ip route show ${CLIENT_NETWORK} | grep -q . || ip route add ${CLIENT_NETWORK} via ${WAY_BACK} 2>/dev/null; done`;
+function keepWayBack({ tors }: Topology): string {
+  const lines = tors.map(
+    ({ clientNetwork: to }) => `ip route show ${to} | grep -q . || ip route add ${to} via ${WAY_BACK} 2>/dev/null || true`,
+  );
+  return `while sleep 3; do ${lines.join("; ")}; done`;
+}
 
 interface StandInsOptions {
   readonly client: KubeClient;
@@ -39,7 +44,7 @@ export class StandIns {
   readonly #log: Log;
 
   constructor({ client, services, net, network, log }: StandInsOptions) {
-    this.#nodes = NODES.map((node) => new StandIn(node, hostOf(net, node), podRoutes(node, network)));
+    this.#nodes = net.topology.nodes.map((node) => new StandIn(node, hostOf(net, node), net.topology, network));
     this.#services = services;
     this.#slices = new Cache(client, EndpointSlice);
     this.#log = log;
@@ -67,25 +72,27 @@ export class StandIns {
 class StandIn {
   readonly name: NodeName;
   readonly #host: LabHost;
-  readonly #routes: readonly string[];
+  readonly #topology: Topology;
+  readonly #network: StartedMachine["network"];
   readonly #processes: RemoteProcess[] = [];
   readonly #onLoopback = new Set<string>();
   #told = "[]";
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(name: NodeName, host: LabHost, routes: readonly string[]) {
+  constructor(name: NodeName, host: LabHost, topology: Topology, network: StartedMachine["network"]) {
     this.name = name;
     this.#host = host;
-    this.#routes = routes;
+    this.#topology = topology;
+    this.#network = network;
   }
 
   async prepare(): Promise<void> {
     // An address on the loopback is not for the segment to hear of; and a node with pods forwards, so that it can also refuse to.
     await this.#host.do(["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.eth0.forwarding=1"]);
-    await this.#host.ip(this.#routes);
+    await this.#host.ip(podRoutes(this.name, this.#topology.nodes, this.#network));
     this.#processes.push(
       this.#host.start([process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, this.name]),
-      this.#host.start(["sh", "-c", KEEP_WAY_BACK]),
+      this.#host.start(["sh", "-c", keepWayBack(this.#topology)]),
     );
   }
 
