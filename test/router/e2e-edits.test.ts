@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { NODES, type NodeName, numberOf, SEGMENTS } from "../../lab/net/topology.ts";
+import { type NodeName, numberOf, SEGMENTS } from "../../lab/net/topology.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { ROUTER_NAMESPACE } from "../../src/cli/lab/api.ts";
 import type { Traffic } from "../../src/cli/lab/traffic.ts";
 import { configuring, LabNode } from "../support/lab-node.ts";
 import { EVENTUALLY, TestLab } from "../support/router-lab.ts";
+import { NODES } from "../support/nodes.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../../lab/machine/machine.ts";
 import type { LabHost } from "../../lab/net/lab-host.ts";
-import { hostAddress, NODES, type NodeName, type Segment } from "../../lab/net/topology.ts";
+import { hostAddress, type NodeName, type Segment } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
@@ -16,6 +16,7 @@ import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab
 import { Traffic } from "../../src/cli/lab/traffic.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
+import { NODES } from "./nodes.ts";
 
 /** For `expect.poll`: long, because a busy machine is slow, and User-Mode Linux on it slower. */
 export const EVENTUALLY = { timeout: 240_000, interval: 200 };
@@ -204,7 +205,7 @@ export class TestLab {
   async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const ground = { node, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
+    const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
   }
 }
