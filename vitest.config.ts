@@ -8,6 +8,7 @@ const ROUTER_LABS = [
   "test/router/e2e-edits.test.ts",
   "test/hostnet/vrf.test.ts",
   "test/loadbalancer/e2e-vrf.test.ts",
+  "test/lab/one-lab.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
