@@ -8,6 +8,7 @@ const ROUTER_LABS = [
   "test/router/e2e-edits.test.ts",
   "test/hostnet/vrf.test.ts",
   "test/loadbalancer/e2e-vrf.test.ts",
+  "test/lab/one-lab.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
@@ -19,6 +20,7 @@ const ROUTER_LABS = [
 const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/soak/lab.test.ts"];
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
+  "test/bench/benches.test.ts",
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",

@@ -1,25 +1,24 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { memoryDirectory } from "../lab/kube/etcd.ts";
 import type { Report } from "./allocator/filling.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 
-export const bench: Bench = {
-  name: "allocator",
-  async run(say) {
-    const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-"));
+export const bench = defineBench({
+  full: { runs: 5, batches: 15 },
+  tiny: { runs: 1, batches: 1 },
+  async run({ runs, batches }, say) {
+    const memory = await memoryDirectory("bench");
     try {
       const contestant = (name: string, program: Program) => async () => {
-        await using allocator = new Contestant(program, []);
+        await using allocator = new Contestant(program, [String(batches)]);
         const report = await allocator.next<Report>();
         const { tenth, nineTenths } = report.usAt;
         say(`${name}: one more Service takes ${tenth.toFixed(1)} µs at 10 %, ${nineTenths.toFixed(1)} µs at 90 %`);
         return report;
       };
-      const { ours, peer } = await interleaved({
-        ours: contestant("ours", await ourProgram("allocator/ours.ts", directory)),
-        peer: contestant("linear scan", await peerProgram("allocator/peer.ts", directory)),
+      const { ours, peer } = await interleaved(runs, {
+        ours: contestant("ours", await ourProgram("allocator/ours.ts", memory.path)),
+        peer: contestant("linear scan", await peerProgram("allocator/peer.ts", memory.path)),
       });
       const given = new Set([...ours, ...peer].map((report) => report.given));
       if (given.size > 1) throw new Error(`They do not give the same addresses: ${[...given].join(", ")}.`);
@@ -35,9 +34,9 @@ export const bench: Bench = {
         ),
       ];
     } finally {
-      await rm(directory, { recursive: true });
+      await memory.remove();
     }
   },
-};
+});
 
 const nineTenths = ({ usAt }: Report) => usAt.nineTenths;

@@ -9,55 +9,60 @@ import { frrInNamespace, type FrrInNamespace } from "../test/support/frr.ts";
 import { asMetallbWritesIt } from "./announce/metallb.ts";
 import { AwaitedRoute } from "./announce/awaited-route.ts";
 import { addressOf, advertisedOf, COMMUNITY, CONFIG, keyOf, NODE } from "./announce/services.ts";
-import { compare, interleaved, median, type Bench, type Measure } from "./measure.ts";
+import { compare, defineBench, interleaved, median, type Measure } from "./measure.ts";
 
-const SERVICES = 10_000;
-/** As MetalLB writes it ten thousand take many minutes for one more: so few favour it. */
-const METALLB_SERVICES = 200;
-const PASSES_PER_RUN = 10;
-/** In the midst of the others, as text and as number. */
-const ONE_MORE = 4_444;
+interface Counts {
+  runs: number;
+  services: number;
+  /** With MetalLB's lines one more among 10 000 takes many minutes: so few favor it. */
+  metallbServices: number;
+  passesPerRun: number;
+  /** In the middle of the others, as text and as number. */
+  oneMore: number;
+}
 
 const { signal } = new AbortController();
 
-export const bench: Bench = {
-  name: "announce",
-  async run(say) {
+export const bench = defineBench<Counts>({
+  full: { runs: 5, services: 10_000, metallbServices: 200, passesPerRun: 10, oneMore: 4_444 },
+  tiny: { runs: 1, services: 20, metallbServices: 5, passesPerRun: 1, oneMore: 14 },
+  async run(counts, say) {
     const frr = await frrInNamespace({ version: "8.4", bgpPort: 0 });
     try {
-      return await onTenThousand(frr, say);
+      return await onMany(frr, counts, say);
     } finally {
       await frr.stop();
     }
   },
-};
+});
 
-async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): Promise<Measure[]> {
+async function onMany(frr: FrrInNamespace, counts: Counts, say: (line: string) => void): Promise<Measure[]> {
+  const { runs, services, metallbServices, passesPerRun, oneMore } = counts;
   const announcer = new Announcer(frr);
-  for (let number = 0; number <= SERVICES; number++) if (number !== ONE_MORE) announcer.services.set(keyOf(number), advertisedOf(number));
-  say(`announcing ${SERVICES} Services`);
+  for (let number = 0; number <= services; number++) if (number !== oneMore) announcer.services.set(keyOf(number), advertisedOf(number));
+  say(`announcing ${services} Services`);
   await announcer.apply();
   const files = { without: announcer.text(), with: "" };
-  announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
+  announcer.services.set(keyOf(oneMore), advertisedOf(oneMore));
   await announcer.apply();
   files.with = announcer.text();
-  announcer.services.delete(keyOf(ONE_MORE));
+  announcer.services.delete(keyOf(oneMore));
   await announcer.apply();
-  const theRoute = new AwaitedRoute(frr.instance.router, addressOf(ONE_MORE), COMMUNITY);
+  const theRoute = new AwaitedRoute(frr.instance.router, addressOf(oneMore), COMMUNITY);
 
-  const { ours, peer } = await interleaved({
+  const { ours, peer } = await interleaved(runs, {
     ours: async () => {
       const times: number[] = [];
-      for (let pass = 0; pass < PASSES_PER_RUN; pass++) {
+      for (let pass = 0; pass < passesPerRun; pass++) {
         times.push(
           await timed(async () => {
-            announcer.services.set(keyOf(ONE_MORE), advertisedOf(ONE_MORE));
+            announcer.services.set(keyOf(oneMore), advertisedOf(oneMore));
             await announcer.apply(1);
             await theRoute.isThere();
           }),
         );
         await announcer.settled();
-        announcer.services.delete(keyOf(ONE_MORE));
+        announcer.services.delete(keyOf(oneMore));
         await announcer.apply(1);
         await theRoute.isGone();
         await announcer.settled();
@@ -81,12 +86,12 @@ async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): 
   const left = await reloadDifference(frr.instance, files.without, signal);
   if (left.length > 0) throw new Error(`FRR was left otherwise: ${left.slice(0, 5).join("; ")}`);
 
-  const metallb = await asMetallb(say);
+  const metallb = await asMetallb(counts, say);
   const about = { bench: "announce", unit: "ms", goal: 100 };
   return [
-    compare({ ...about, what: `one more Service among ${SERVICES} (the peer: our own lines rendered anew and frr-reload.py)` }, ours, peer),
+    compare({ ...about, what: `one more Service among ${services} (the peer: our own lines rendered anew and frr-reload.py)` }, ours, peer),
     compare(
-      { ...about, what: `the same (the peer: as MetalLB writes it, among ${METALLB_SERVICES} only, and frr-reload.py)` },
+      { ...about, what: `the same (the peer: as MetalLB writes it, among ${metallbServices} only, and frr-reload.py)` },
       ours,
       metallb,
     ),
@@ -94,15 +99,15 @@ async function onTenThousand(frr: FrrInNamespace, say: (line: string) => void): 
 }
 
 /** Each time an address more or less in the midst of the list. */
-async function asMetallb(say: (line: string) => void): Promise<number[]> {
+async function asMetallb({ runs, metallbServices }: Counts, say: (line: string) => void): Promise<number[]> {
   const frr = await frrInNamespace({ version: "8.4", bgpPort: 0 });
   try {
-    const addresses = Array.from({ length: METALLB_SERVICES }, (_, number) => addressOf(number));
-    say(`${METALLB_SERVICES} Services as MetalLB writes them`);
+    const addresses = Array.from({ length: metallbServices }, (_, number) => addressOf(number));
+    say(`${metallbServices} Services as MetalLB writes them`);
     await reload(frr.instance, asMetallbWritesIt(addresses), signal);
     const times: number[] = [];
-    for (let run = 0; run < 5; run++) {
-      const middle = addressOf(METALLB_SERVICES + run);
+    for (let run = 0; run < runs; run++) {
+      const middle = addressOf(metallbServices + run);
       const more = addresses.concat(middle);
       const theRoute = new AwaitedRoute(frr.instance.router, middle);
       const ms = await timed(async () => {

@@ -3,19 +3,28 @@ import { CUSTOM_KINDS } from "../src/api/kinds.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./arena.ts";
-import { type Metallb, metallbServes } from "./controller/metallb.ts";
+import { createMetallbPod, type Metallb, metallbServes } from "./controller/metallb.ts";
 import type { Report } from "./controller/report.ts";
 import { bareLimit, createNamespaces, createPool, createServices, reset, WRITERS } from "./controller/services.ts";
 import { Contestant, ourProgram, type Program } from "./contestant.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 
-const [FEW, MANY] = [1_000, 5_000];
+interface Counts {
+  runs: number;
+  few: number;
+  many: number;
+  /** How long MetalLB's controller is given to read everything before there is a pool. */
+  metallbReadsMs: number;
+}
+
 const { signal } = new AbortController();
 
-export const bench: Bench = {
-  name: "controller",
-  run: (say) =>
+export const bench = defineBench<Counts>({
+  full: { runs: 5, few: 1_000, many: 5_000, metallbReadsMs: 10_000 },
+  tiny: { runs: 1, few: 10, many: 30, metallbReadsMs: 2_000 },
+  run: (counts, say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
+      const { runs, few, many } = counts;
       const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }), { maxSockets: WRITERS });
       await installCrds(client, CUSTOM_KINDS, signal);
       await createNamespaces(client, signal);
@@ -26,53 +35,65 @@ export const bench: Bench = {
         return report;
       };
 
-      say(`creating ${FEW} Services`);
-      await createServices(client, 0, FEW, signal);
-      const few: Report[] = [];
-      for (let run = 0; run < 5; run++) few.push(await ours(FEW));
+      say(`creating ${few} Services`);
+      await createServices(client, 0, few, signal);
+      const withFew: Report[] = [];
+      for (let run = 0; run < runs; run++) withFew.push(await ours(few));
 
-      say(`creating ${MANY - FEW} more`);
-      await createServices(client, FEW, MANY, signal);
-      const many = await interleaved({
-        ours: () => ours(MANY),
+      say(`creating ${many - few} more`);
+      await createServices(client, few, many, signal);
+      const withMany = await interleaved(runs, {
+        ours: () => ours(many),
         peer: async () => {
           await reset(client, signal);
-          const ms = await bareLimit(client, MANY, signal);
-          say(`one patch each and nothing else: ${seconds(ms)}, ${rate(MANY, ms)}/s`);
+          const ms = await bareLimit(client, many, signal);
+          say(`one patch each and nothing else: ${seconds(ms)}, ${rate(many, ms)}/s`);
           return { ms, cpuMs: 0 };
         },
       });
-      const metallb = await besides({ kubeconfig, directory }, client, say);
+      const metallb = await besides({ kubeconfig, directory }, client, counts, say);
       client.close();
       return [
         compare(
-          { bench: "controller", what: "5 000 Services to addressed (the peer: one patch each and nothing else)", goal: 0.6, unit: "ms" },
-          many.ours.map(time),
-          many.peer.map(time),
+          { bench: "controller", what: `${many} Services to addressed (the peer: one patch each and nothing else)`, goal: 0.6, unit: "ms" },
+          withMany.ours.map(time),
+          withMany.peer.map(time),
         ),
         compare(
-          { bench: "controller", what: "CPU for each of 5 000 Services (the peer: ours with 1 000)", goal: 0.8, unit: "µs" },
-          many.ours.map(cpuOf(MANY)),
-          few.map(cpuOf(FEW)),
+          { bench: "controller", what: `CPU for each of ${many} Services (the peer: ours with ${few})`, goal: 0.8, unit: "µs" },
+          withMany.ours.map(cpuOf(many)),
+          withFew.map(cpuOf(few)),
         ),
-        ...(metallb.length > 0 ? [compare({ ...FIVE_TIMES, bench: "controller" }, many.ours.map(time), metallb)] : []),
+        ...(metallb.length > 0
+          ? [
+              compare(
+                { bench: "controller", what: `${many} Services to addressed (the peer: MetalLB's controller)`, goal: 5, unit: "ms" },
+                withMany.ours.map(time),
+                metallb,
+              ),
+            ]
+          : []),
       ];
     }),
-};
+});
 
-const FIVE_TIMES = { what: "5 000 Services to addressed (the peer: MetalLB's controller)", goal: 5, unit: "ms" };
-
-/** Where MetalLB's controller is at hand. It is not to be had from a registry, and takes minutes for each run. */
-async function besides(place: Omit<Metallb, "binary">, client: KubeClient, say: (line: string) => void): Promise<number[]> {
+/** The times of MetalLB's controller, where its binary is given. A run takes minutes. */
+async function besides(
+  place: Pick<Metallb, "kubeconfig" | "directory">,
+  client: KubeClient,
+  { runs, many, metallbReadsMs }: Counts,
+  say: (line: string) => void,
+): Promise<number[]> {
   const binary = process.env["PLUMBLINE_BENCH_METALLB"];
   if (binary === undefined) return [];
-  const runs: number[] = [];
-  for (let run = 0; run < 5; run++) {
-    const ms = await metallbServes({ ...place, binary }, client, MANY);
-    say(`MetalLB: ${MANY} Services in ${seconds(ms)}, ${rate(MANY, ms)}/s`);
-    runs.push(ms);
+  await createMetallbPod(client, signal);
+  const times: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const ms = await metallbServes({ ...place, binary, readsMs: metallbReadsMs }, client, many);
+    say(`MetalLB: ${many} Services in ${seconds(ms)}, ${rate(many, ms)}/s`);
+    times.push(ms);
   }
-  return runs;
+  return times;
 }
 
 /** A controller that has read everything is given the pool that all Services wait for. */

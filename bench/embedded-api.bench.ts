@@ -9,16 +9,16 @@ import { inArena } from "./arena.ts";
 import { Contestant, ourProgram } from "./contestant.ts";
 import type { Serving } from "./embedded/server.ts";
 import type { Report } from "./embedded-api/client.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 import { nameOf } from "./status-writer/nodes.ts";
 
-const RUNS = 7;
 const NAMESPACE = "bench";
 const NAME = nameOf(0);
 
-export const bench: Bench = {
-  name: "embedded-api",
-  run: (say) =>
+export const bench = defineBench({
+  full: { runs: 7, requests: 500 },
+  tiny: { runs: 1, requests: 10 },
+  run: ({ runs, requests }, say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
       const manifests = join(directory, "manifests");
       await mkdir(manifests);
@@ -31,12 +31,12 @@ export const bench: Bench = {
 
       const program = await ourProgram("embedded-api/client.ts", directory);
       const measured = (name: string, where: string) => async () => {
-        await using client = new Contestant(program, [where, NAMESPACE, NAME]);
+        await using client = new Contestant(program, [where, NAMESPACE, NAME, String(requests)]);
         const report = await client.next<Report>();
         say(`${name}: ${report.msPerGet.toFixed(2)} ms per GET, ${report.msPerStatusPatch.toFixed(2)} ms per status patch`);
         return report;
       };
-      const { ours, peer } = await interleaved({ ours: measured("embedded", socket), peer: measured("kube-apiserver", kubeconfig) }, RUNS);
+      const { ours, peer } = await interleaved(runs, { ours: measured("embedded", socket), peer: measured("kube-apiserver", kubeconfig) });
 
       const measure = (what: string, figure: (report: Report) => number) =>
         compare({ bench: "embedded-api", what, goal: 3, unit: "ms" }, ours.map(figure), peer.map(figure));
@@ -45,7 +45,7 @@ export const bench: Bench = {
         measure("sequential status patch", ({ msPerStatusPatch }) => msPerStatusPatch),
       ];
     }),
-};
+});
 
 async function createObject(client: KubeClient): Promise<void> {
   const signal = AbortSignal.timeout(30_000);

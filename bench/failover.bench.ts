@@ -5,12 +5,11 @@ import { FailoverPolicy, type Role } from "../src/api/failover/failover-policy.t
 import { Cache } from "../src/kube/cache/cache.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { createPart, createPolicy, type Ground, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/ground.ts";
-import { LiteralPolling } from "./failover/literal.ts";
+import { LiteralPolling, type PollIntervals, SPEC_INTERVALS } from "./failover/literal.ts";
 import { inParallel } from "./in-parallel.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 import { Audit } from "./status-writer/audit.ts";
 
-const PARTS = 50;
 const NAMESPACE = "app";
 const POLICY = "site";
 const { signal } = new AbortController();
@@ -23,28 +22,36 @@ interface Report {
   readonly requests: number;
 }
 
-export const bench: Bench = {
-  name: "failover",
-  run: (say) =>
+interface Counts {
+  runs: number;
+  parts: number;
+  intervals: PollIntervals;
+}
+
+export const bench = defineBench<Counts>({
+  full: { runs: 5, parts: 50, intervals: SPEC_INTERVALS },
+  tiny: { runs: 1, parts: 2, intervals: { waitMs: 200, restMs: 500 } },
+  run: (counts, say) =>
     onSite(async (ground) => {
+      const { runs, parts } = counts;
       await createNamespace(ground.client, NAMESPACE, signal);
-      await inParallel(8, PARTS, (n) => createPart(ground, NAMESPACE, n, { role: "primary", replicas: 1 }));
+      await inParallel(8, parts, (n) => createPart(ground, NAMESPACE, n, { role: "primary", replicas: 1 }));
       await until(() => isRunning(ground));
       await createPolicy(
         ground,
         NAMESPACE,
         POLICY,
         "primary",
-        Array.from({ length: PARTS }, (_, n) => n),
+        Array.from({ length: parts }, (_, n) => n),
       );
-      const { ours, peer } = await interleaved({
+      const { ours, peer } = await interleaved(runs, {
         ours: async () => told(say, "ours", await switchBothWays(ground)),
-        peer: async () => told(say, "polling", await pollBothWays(ground)),
+        peer: async () => told(say, "polling", await pollBothWays(ground, counts)),
       });
       const about = { bench: "failover", unit: "ms" };
       return [
         compare(
-          { ...about, what: `${PARTS} workloads and volumes to secondary (the peer: the spec's polling)`, goal: 5 },
+          { ...about, what: `${parts} workloads and volumes to secondary (the peer: the spec's polling)`, goal: 5 },
           ours.map(toSecondary),
           peer.map(toSecondary),
         ),
@@ -60,7 +67,7 @@ export const bench: Bench = {
         ),
       ];
     }),
-};
+});
 
 function told(say: (line: string) => void, who: string, report: Report): Report {
   const { secondaryMs, primaryMs, requests } = report;
@@ -93,9 +100,9 @@ async function switchBothWays(ground: Ground): Promise<Report> {
   return { secondaryMs, primaryMs, requests };
 }
 
-async function pollBothWays(ground: Ground): Promise<Report> {
+async function pollBothWays(ground: Ground, { parts, intervals }: Counts): Promise<Report> {
   const client = new KubeClient(ground.access, { userAgent: PEER });
-  const polling = new LiteralPolling(client, NAMESPACE, POLICY);
+  const polling = new LiteralPolling(client, NAMESPACE, POLICY, intervals);
   const audit = new Audit(ground.auditLog);
   await audit.begin();
   const toRole = async (role: Role) => {
@@ -110,7 +117,7 @@ async function pollBothWays(ground: Ground): Promise<Report> {
   client.close();
   // Its workloads are Flux's business, which there is none of here.
   const statefulSets = ground.client.resource(StatefulSet);
-  await inParallel(8, PARTS, (n) => statefulSets.patch({ name: nameOf(n), namespace: NAMESPACE }, { spec: { replicas: 1 } }, { signal }));
+  await inParallel(8, parts, (n) => statefulSets.patch({ name: nameOf(n), namespace: NAMESPACE }, { spec: { replicas: 1 } }, { signal }));
   await until(() => isRunning(ground));
   return { secondaryMs, primaryMs, requests };
 }

@@ -5,43 +5,51 @@ import type { FrrInstance } from "../src/frr/instance.ts";
 import { reload, reloadDifference } from "../src/frr/reload.ts";
 import { frrInNamespace } from "../test/support/frr.ts";
 import { l3vni, underlay } from "./frr-apply/vnis.ts";
-import { compare, interleaved, type Bench, type Measure } from "./measure.ts";
+import { compare, defineBench, interleaved, type Measure } from "./measure.ts";
 
-const VNIS = 400;
-/** The peer's way takes minutes for all of them, and each step longer than the one before: a few at the beginning favour it. */
-const PEER_VNIS = 20;
-const GUILTY = 13;
-const PASSES_PER_RUN = 10;
+interface Counts {
+  runs: number;
+  vnis: number;
+  /** The peer takes minutes for all of them, and each step longer than the one before: a few at the beginning favor it. */
+  peerVnis: number;
+  /** The one that FRR refuses. */
+  guilty: number;
+  passesPerRun: number;
+}
 
 const { signal } = new AbortController();
-const all = [underlay, ...Array.from({ length: VNIS }, (_, n) => l3vni(n))];
+const fragments = (vnis: number) => [underlay, ...Array.from({ length: vnis }, (_, n) => l3vni(n))];
+const withGuilty = (vnis: number, guilty: number) => fragments(vnis).with(1 + guilty, l3vni(guilty, { guilty: true }));
 
-export const bench: Bench = {
-  name: "frr-apply",
-  run: async (say) => [...(await onFourHundred(say)), await fromEmpty(say)],
-};
+export const bench = defineBench<Counts>({
+  full: { runs: 5, vnis: 400, peerVnis: 20, guilty: 13, passesPerRun: 10 },
+  tiny: { runs: 1, vnis: 4, peerVnis: 2, guilty: 1, passesPerRun: 1 },
+  run: async (counts, say) => [...(await onMany(counts, say)), await fromEmpty(counts, say)],
+});
 
-async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
+async function onMany({ runs, vnis, passesPerRun }: Counts, say: (line: string) => void): Promise<Measure[]> {
   const frr = await frrInNamespace({ version: "8.4" });
   try {
     const { instance } = frr;
-    const more = [...all, l3vni(VNIS)];
-    say(`bringing in ${VNIS} L3VNIs`);
+    const [all, more] = [fragments(vnis), fragments(vnis + 1)];
+    say(`bringing in ${vnis} L3VNIs`);
     await pass(instance, [], all);
     const files = { same: await fileOf(instance, all), more: await fileOf(instance, more) };
     await pass(instance, all, all);
 
-    const unchanged = await interleaved({
-      ours: () => averaged(say, "an unchanged pass", all, (rendered) => timed(() => pass(instance, all, rendered, 0))),
+    // An agent makes one pass after the other, and renders all fragments anew for each.
+    const renderings = (rendered: readonly Fragment[]) => Array.from({ length: passesPerRun }, () => structuredClone(rendered));
+    const unchanged = await interleaved(runs, {
+      ours: () => averaged(say, "an unchanged pass", renderings(all), (rendered) => timed(() => pass(instance, all, rendered, 0))),
       peer: async () => {
         const ms = await timed(() => noDifference(instance, files.same));
         say(`frr-reload.py --test: ${ms.toFixed(0)} ms`);
         return ms;
       },
     });
-    const added = await interleaved({
+    const added = await interleaved(runs, {
       ours: () =>
-        averaged(say, "one more L3VNI", more, async (rendered) => {
+        averaged(say, "one more L3VNI", renderings(more), async (rendered) => {
           const ms = await timed(() => pass(instance, all, rendered));
           await pass(instance, more, all);
           return ms;
@@ -55,9 +63,9 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
     });
     const about = { bench: "frr-apply", unit: "ms" };
     return [
-      compare({ ...about, what: `one L3VNI on top of ${VNIS} (the peer: one frr-reload.py --reload)`, goal: 30 }, added.ours, added.peer),
+      compare({ ...about, what: `one L3VNI on top of ${vnis} (the peer: one frr-reload.py --reload)`, goal: 30 }, added.ours, added.peer),
       compare(
-        { ...about, what: `nothing changed at ${VNIS}, no line sent (the peer: frr-reload.py --test)`, goal: 10 },
+        { ...about, what: `nothing changed at ${vnis}, no line sent (the peer: frr-reload.py --test)`, goal: 10 },
         unchanged.ours,
         unchanged.peer,
       ),
@@ -67,29 +75,29 @@ async function onFourHundred(say: (line: string) => void): Promise<Measure[]> {
   }
 }
 
-async function fromEmpty(say: (line: string) => void): Promise<Measure> {
-  const { ours, peer } = await interleaved({
+async function fromEmpty({ runs, vnis, peerVnis, guilty }: Counts, say: (line: string) => void): Promise<Measure> {
+  const { ours, peer } = await interleaved(runs, {
     ours: () =>
       onEmpty(async (instance) => {
-        const ms = await timed(() => blame(oneByOne(instance)));
-        say(`${VNIS} L3VNIs, one guilty: ${ms.toFixed(0)} ms`);
+        const ms = await timed(() => blame(guilty, oneByOne(instance, withGuilty(vnis, guilty))));
+        say(`${vnis} L3VNIs, one guilty: ${ms.toFixed(0)} ms`);
         return ms;
       }),
     peer: () =>
       onEmpty(async (instance) => {
-        const ms = await timed(() => blame(onePerReload(instance)));
-        say(`${PEER_VNIS} L3VNIs, one frr-reload.py each: ${ms.toFixed(0)} ms`);
-        return (ms / PEER_VNIS) * VNIS;
+        const ms = await timed(() => blame(guilty, onePerReload(instance, withGuilty(peerVnis, guilty))));
+        say(`${peerVnis} L3VNIs, one frr-reload.py each: ${ms.toFixed(0)} ms`);
+        return (ms / peerVnis) * vnis;
       }),
   });
-  const what = `${VNIS} L3VNIs from empty, one refused (the peer: one frr-reload.py each, extrapolated from the first ${PEER_VNIS})`;
+  const what = `${vnis} L3VNIs from empty, one refused (the peer: one frr-reload.py each, extrapolated from the first ${peerVnis})`;
   return compare({ bench: "frr-apply", what, goal: 50, unit: "ms" }, ours, peer);
 }
 
-async function oneByOne(instance: FrrInstance): Promise<string[]> {
+async function oneByOne(instance: FrrInstance, all: readonly Fragment[]): Promise<string[]> {
   const failed: string[] = [];
   const pass = await FrrPass.open(instance, [], signal);
-  for (const fragment of all.with(1 + GUILTY, l3vni(GUILTY, { guilty: true }))) {
+  for (const fragment of all) {
     if ((await pass.bring(fragment)).refused) failed.push(fragment.owner);
   }
   const { differed } = await pass.finish();
@@ -98,10 +106,10 @@ async function oneByOne(instance: FrrInstance): Promise<string[]> {
 }
 
 /** The whole file each time, with one resource more; what fails is left out of the next. */
-async function onePerReload(instance: FrrInstance): Promise<string[]> {
+async function onePerReload(instance: FrrInstance, all: readonly Fragment[]): Promise<string[]> {
   const failed: string[] = [];
   const applied: Fragment[] = [];
-  for (const fragment of all.slice(0, 1 + PEER_VNIS).with(1 + GUILTY, l3vni(GUILTY, { guilty: true }))) {
+  for (const fragment of all) {
     const file = await fileOf(instance, [...applied, fragment]);
     try {
       await reload(instance, file, signal);
@@ -114,9 +122,9 @@ async function onePerReload(instance: FrrInstance): Promise<string[]> {
   return failed;
 }
 
-async function blame(failing: Promise<string[]>): Promise<void> {
+async function blame(guilty: number, failing: Promise<string[]>): Promise<void> {
   const failed = await failing;
-  if (failed.join() !== `L3VNI/vrf${GUILTY}`) throw new Error(`the wrong ones failed: ${failed.join(", ") || "none"}`);
+  if (failed.join() !== `L3VNI/vrf${guilty}`) throw new Error(`the wrong ones failed: ${failed.join(", ") || "none"}`);
 }
 
 async function onEmpty<T>(measure: (instance: FrrInstance) => Promise<T>): Promise<T> {
@@ -159,16 +167,16 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Of several passes: an agent makes one after the other, and renders all fragments anew for each. */
+/** The mean of one pass for each rendering. */
 async function averaged(
   say: (line: string) => void,
   what: string,
-  fragments: readonly Fragment[],
+  renderings: readonly (readonly Fragment[])[],
   measure: (rendered: readonly Fragment[]) => Promise<number>,
 ): Promise<number> {
-  const renderings = Array.from({ length: PASSES_PER_RUN }, () => structuredClone(fragments));
   let ms = 0;
   for (const rendered of renderings) ms += await measure(rendered);
-  say(`${what}: ${(ms / PASSES_PER_RUN).toFixed(1)} ms`);
-  return ms / PASSES_PER_RUN;
+  const mean = ms / renderings.length;
+  say(`${what}: ${mean.toFixed(1)} ms`);
+  return mean;
 }

@@ -4,41 +4,39 @@ import { HostPass } from "../src/hostnet/host-pass.ts";
 import { createNamespaces } from "../test/support/namespaces.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
 import { linksOf, type Built } from "./hostnet/links.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 
-const VNIS = 400;
-/** Its time grows with their number, and is counted that many times over; all of them would take minutes. */
-const PEER_VNIS = 100;
-
-export const bench: Bench = {
-  name: "hostnet",
-  async run(say) {
+export const bench = defineBench({
+  // The peer's time grows with the number of VNIs and is extrapolated: all of them would take minutes.
+  full: { runs: 5, vnis: 400, peerVnis: 100 },
+  tiny: { runs: 1, vnis: 4, peerVnis: 2 },
+  async run({ runs, vnis, peerVnis }, say) {
     const memory = await memoryDirectory("bench");
     const namespaces = createNamespaces(2);
     const [host = "", router = ""] = namespaces.names;
 
-    const build = async (who: string, program: Program, vnis: number) => {
-      await using contestant = new Contestant(program, [host, router, String(vnis)]);
+    const build = async (who: string, program: Program, count: number) => {
+      await using contestant = new Contestant(program, [host, router, String(count)]);
       const { ms } = await contestant.next<Built>();
-      say(`${who}: ${vnis} VNIs in ${Math.round(ms)} ms`);
-      await clear({ host, router }, vnis);
-      return (ms * VNIS) / vnis;
+      say(`${who}: ${count} VNIs in ${Math.round(ms)} ms`);
+      await clear({ host, router }, count);
+      return (ms * vnis) / count;
     };
     try {
       const own = await ourProgram("hostnet/ours.ts", memory.path);
       const other = await peerProgram("hostnet/peer.ts", memory.path);
-      const { ours, peer } = await interleaved({
-        ours: () => build("ours", own, VNIS),
-        peer: () => build("one ip per command", other, PEER_VNIS),
+      const { ours, peer } = await interleaved(runs, {
+        ours: () => build("ours", own, vnis),
+        peer: () => build("one ip per command", other, peerVnis),
       });
-      const what = `the links of ${VNIS} VNIs from empty (the peer: one ip process per command, extrapolated from ${PEER_VNIS})`;
+      const what = `the links of ${vnis} VNIs from empty (the peer: one ip process per command, extrapolated from ${peerVnis})`;
       return [compare({ bench: "hostnet", what, goal: 20, unit: "ms" }, ours, peer)];
     } finally {
       await namespaces.remove();
       await memory.remove();
     }
   },
-};
+});
 
 /** Makes sure that the links were as wanted, and deletes them. */
 async function clear(places: { host: string; router: string }, vnis: number): Promise<void> {

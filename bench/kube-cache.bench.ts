@@ -4,29 +4,30 @@ import { inArena } from "./arena.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
 import { wallClock, type Listed, type Report, type Written } from "./kube-cache/observer.ts";
 import { changeServices, createServices, WRITERS } from "./kube-cache/services.ts";
-import { ALL, compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved, mustBeZero } from "./measure.ts";
 
-export const bench: Bench = {
-  name: "kube-cache",
-  run: (say) =>
+export const bench = defineBench({
+  full: { runs: 5, services: 10_000 },
+  tiny: { runs: 1, services: 50 },
+  run: ({ runs, services }, say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
       const writer = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }), { maxSockets: WRITERS });
       const { signal } = new AbortController();
-      say("creating 10 000 Services");
-      await createServices(writer, signal);
+      say(`creating ${services} Services`);
+      await createServices(writer, services, signal);
 
       let round = 0;
       const contestant = (name: string, program: Program) => async () => {
         round += 1;
-        await using cache = new Contestant(program, [kubeconfig, String(round)]);
+        await using cache = new Contestant(program, [kubeconfig, String(round), String(services)]);
         const listed = await cache.next<Listed>();
-        await changeServices(writer, round, signal);
+        await changeServices(writer, services, round, signal);
         cache.tell({ at: wallClock() } satisfies Written);
         const report = { ...listed, ...(await cache.next<Report>()) };
         say(`${name}: ${summary(report)}`);
         return report;
       };
-      const { ours, peer } = await interleaved({
+      const { ours, peer } = await interleaved(runs, {
         ours: contestant("ours", await ourProgram("kube-cache/ours.ts", directory)),
         peer: contestant("client-node", await peerProgram("kube-cache/peer.ts", directory)),
       });
@@ -37,10 +38,16 @@ export const bench: Bench = {
       return [
         measure("peak memory", 3, "MiB", ({ peakMiB }) => peakMiB),
         measure("time to list and index, and to see the last change", 1, "ms", ({ listedMs, lagMs }) => listedMs + lagMs),
-        measure("objects whose last change was lost", ALL, "objects", ({ lost }) => lost),
+        mustBeZero(
+          { bench: "kube-cache", what: "objects whose last change was lost", unit: "objects" },
+          ours.map(lostOf),
+          peer.map(lostOf),
+        ),
       ];
     }),
-};
+});
+
+const lostOf = ({ lost }: Report) => lost;
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
 

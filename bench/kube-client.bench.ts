@@ -4,36 +4,37 @@ import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./arena.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
 import type { Report } from "./kube-client/report.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 
 const NAMESPACE = "default";
 const NAME = "web";
-const RUNS = 7;
 
-export const bench: Bench = {
-  name: "kube-client",
-  run: (say) =>
+export const bench = defineBench({
+  full: { runs: 7, warmUp: 50, gets: 500 },
+  tiny: { runs: 1, warmUp: 1, gets: 10 },
+  run: ({ runs, warmUp, gets }, say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
       await createService(kubeconfig);
       const contestant = (name: string, program: Program) => async () => {
-        await using client = new Contestant(program, [kubeconfig, NAMESPACE, NAME]);
+        await using client = new Contestant(program, [kubeconfig, NAMESPACE, NAME, String(warmUp), String(gets)]);
         const report = await client.next<Report>();
         say(`${name}: ${report.msPerGet.toFixed(2)} ms per GET, ${report.rssMiB.toFixed(0)} MiB`);
         return report;
       };
-      const { ours, peer } = await interleaved(
-        {
-          ours: contestant("ours", await ourProgram("kube-client/ours.ts", directory)),
-          peer: contestant("client-node", await peerProgram("kube-client/peer.ts", directory)),
-        },
-        RUNS,
-      );
+      const { ours, peer } = await interleaved(runs, {
+        ours: contestant("ours", await ourProgram("kube-client/ours.ts", directory)),
+        peer: contestant("client-node", await peerProgram("kube-client/peer.ts", directory)),
+      });
       return [
         compare({ bench: "kube-client", what: "sequential GET", goal: 4, unit: "ms" }, ours.map(time), peer.map(time)),
-        compare({ bench: "kube-client", what: "RSS after 550 GETs", goal: 2, unit: "MiB" }, ours.map(memory), peer.map(memory)),
+        compare(
+          { bench: "kube-client", what: `RSS after ${warmUp + gets} GETs`, goal: 2, unit: "MiB" },
+          ours.map(memory),
+          peer.map(memory),
+        ),
       ];
     }),
-};
+});
 
 const time = ({ msPerGet }: Report) => msPerGet;
 const memory = ({ rssMiB }: Report) => rssMiB;

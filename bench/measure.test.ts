@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ALL, compare, interleaved, median } from "./measure.ts";
+import { ALL, compare, defineBench, interleaved, median, mustBeZero } from "./measure.ts";
 
-const about = { bench: "kite", what: "time to rise", goal: 2, unit: "ms" };
+const about = { bench: "example", what: "time to start", goal: 2, unit: "ms" };
 
 describe("median", () => {
   test("is the middle value, however the values are ordered", () => {
@@ -24,6 +24,7 @@ describe("compare", () => {
   test("says how many times smaller than the peer's our median is", () => {
     expect(compare(about, [2, 4, 3, 3, 30], [12, 11, 13, 12, 1])).toEqual({
       ...about,
+      kind: "figure",
       ratio: 4,
       ours: 3,
       peer: 12,
@@ -37,21 +38,37 @@ describe("compare", () => {
     expect(compare(about, [123_456], [1])).toMatchObject({ ours: 123_500, ratio: 0.0000081 });
   });
 
-  test("nothing at all of ours beats any peer, one that has nothing too, by a ratio that survives JSON", () => {
-    expect(compare(about, [0, 0, 0], [7, 7, 7])).toMatchObject({ ratio: ALL, spread: 0 });
+  test("has a ratio that JSON can carry when ours is zero", () => {
+    expect(JSON.parse(JSON.stringify(compare(about, [0, 0, 0], [7, 7, 7])))).toMatchObject({ ratio: ALL, spread: 0 });
     expect(compare(about, [0], [0])).toMatchObject({ ratio: ALL });
-    expect(JSON.parse(JSON.stringify(compare({ ...about, goal: ALL }, [0], [7])))).toMatchObject({ ratio: ALL, goal: ALL });
   });
 });
 
-test("where only nothing at all is good enough, one bad run of ours is enough to miss the goal", () => {
-  const { ratio, goal, ours } = compare({ ...about, goal: ALL }, [0, 0, 3, 0, 0], [30, 30, 30, 30, 30]);
-  expect({ ratio, ours }).toEqual({ ratio: 10, ours: 3 });
-  expect(ratio).toBeLessThan(goal);
+describe("mustBeZero", () => {
+  test("meets its goal when every run of ours is zero", () => {
+    expect(mustBeZero(about, [0, 0, 0], [7, 7, 7])).toMatchObject({ kind: "correctness", ratio: ALL, goal: ALL, ours: 0 });
+  });
+
+  test("misses its goal when one run is not zero", () => {
+    const { ratio, goal, ours } = mustBeZero(about, [0, 0, 3, 0, 0], [30, 30, 30, 30, 30]);
+    expect({ ratio, ours }).toEqual({ ratio: 10, ours: 3 });
+    expect(ratio).toBeLessThan(goal);
+  });
+});
+
+test("a bench gets the counts of the size it is run at", async () => {
+  const bench = defineBench({
+    full: { runs: 5 },
+    tiny: { runs: 1 },
+    run: ({ runs }) => Promise.resolve([compare(about, Array<number>(runs).fill(1), [1])]),
+  });
+  const runsAt = async (size: "full" | "tiny") => (await bench.run(size, () => undefined)).map(({ runs }) => runs);
+  expect(await runsAt("full")).toEqual([5]);
+  expect(await runsAt("tiny")).toEqual([1]);
 });
 
 describe("interleaved", () => {
-  test("runs ours and the peer's in turn, one at a time, five times", async () => {
+  test("runs ours and the peer's in turn, one at a time, as often as asked", async () => {
     const seen: string[] = [];
     let under = 0;
     const contestant = (name: string) => async (run: number) => {
@@ -62,22 +79,19 @@ describe("interleaved", () => {
       return `${name} ${run}`;
     };
 
-    const reports = await interleaved({ ours: contestant("ours"), peer: contestant("peer") });
+    const reports = await interleaved(2, { ours: contestant("ours"), peer: contestant("peer") });
 
-    expect(seen).toEqual(["ours 0", "peer 0", "ours 1", "peer 1", "ours 2", "peer 2", "ours 3", "peer 3", "ours 4", "peer 4"]);
-    expect(reports).toEqual({
-      ours: ["ours 0", "ours 1", "ours 2", "ours 3", "ours 4"],
-      peer: ["peer 0", "peer 1", "peer 2", "peer 3", "peer 4"],
-    });
+    expect(seen).toEqual(["ours 0", "peer 0", "ours 1", "peer 1"]);
+    expect(reports).toEqual({ ours: ["ours 0", "ours 1"], peer: ["peer 0", "peer 1"] });
   });
 
   test("ends at the first run that fails", async () => {
     const seen: string[] = [];
-    const result = interleaved({
+    const result = interleaved(2, {
       ours: (run) => Promise.resolve(seen.push(`ours ${run}`)),
-      peer: () => Promise.reject(new Error("the peer fell")),
+      peer: () => Promise.reject(new Error("the peer failed")),
     });
-    await expect(result).rejects.toThrow("the peer fell");
+    await expect(result).rejects.toThrow("the peer failed");
     expect(seen).toEqual(["ours 0"]);
   });
 });

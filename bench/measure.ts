@@ -1,5 +1,7 @@
-/** One figure of a benchmark: ours against a peer measured in the same run. */
+/** One result of a bench: ours against a peer measured in the same run. */
 export interface Measure {
+  /** A figure has to meet its goal at full size. A correctness measure has to be zero at any size. */
+  kind: "figure" | "correctness";
   bench: string;
   /** What is compared, in a few words. */
   what: string;
@@ -15,20 +17,27 @@ export interface Measure {
   spread: number;
 }
 
+/** Full counts give the figures of docs/benchmarks.md; tiny ones only show that the bench works. */
+export type Size = "full" | "tiny";
+
+type Say = (line: string) => void;
+
 export interface Bench {
-  name: string;
-  run(say: (line: string) => void): Promise<Measure[]>;
+  run(size: Size, say: Say): Promise<Measure[]>;
 }
 
-/** The ratio when ours is nothing at all, which JSON can carry. As a goal: only nothing at all is good enough. */
-export const ALL = Number.MAX_SAFE_INTEGER;
+/** A bench with its counts for each size. */
+export function defineBench<Counts>(bench: Record<Size, Counts> & { run(counts: Counts, say: Say): Promise<Measure[]> }): Bench {
+  return { run: (size, say) => bench.run(bench[size], say) };
+}
 
-const RUNS = 5;
+/** The ratio when ours is zero: a number that JSON can carry. */
+export const ALL = Number.MAX_SAFE_INTEGER;
 
 /** Runs ours and the peer's in turn, so that a machine that slows down slows both. */
 export async function interleaved<Report>(
+  runs: number,
   contestants: { ours: (run: number) => Promise<Report>; peer: (run: number) => Promise<Report> },
-  runs = RUNS,
 ): Promise<{ ours: Report[]; peer: Report[] }> {
   const ours: Report[] = [];
   const peer: Report[] = [];
@@ -39,18 +48,28 @@ export async function interleaved<Report>(
   return { ours, peer };
 }
 
-/**
- * Compares medians; where only nothing at all is good enough, our worst run counts. Smaller is better; where a larger figure is better, give the
- * goal for its inverse.
- */
-export function compare(
-  about: Pick<Measure, "bench" | "what" | "goal" | "unit">,
+type About = Pick<Measure, "bench" | "what" | "unit">;
+
+/** Compares medians. Smaller is better; where a larger figure is better, give the goal for its inverse. */
+export function compare(about: About & Pick<Measure, "goal">, ours: readonly number[], peer: readonly number[]): Measure {
+  return measure("figure", about, ours, median(ours), peer);
+}
+
+/** Ours has to be zero in every run: the worst one counts. */
+export function mustBeZero(about: About, ours: readonly number[], peer: readonly number[]): Measure {
+  return measure("correctness", { ...about, goal: ALL }, ours, Math.max(...ours), peer);
+}
+
+function measure(
+  kind: Measure["kind"],
+  { bench, what, goal, unit }: About & Pick<Measure, "goal">,
   ours: readonly number[],
+  own: number,
   peer: readonly number[],
 ): Measure {
-  const { bench, what, goal, unit } = about;
-  const [own, other] = [goal === ALL ? Math.max(...ours) : median(ours), median(peer)];
+  const other = median(peer);
   return {
+    kind,
     bench,
     what,
     ratio: own === 0 ? ALL : round(other / own),

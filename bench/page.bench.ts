@@ -1,7 +1,7 @@
 import { browser } from "../test/support/page/browser.ts";
 import { PageServer } from "../test/support/page/server.ts";
 import { specimen } from "../test/support/page/specimen.ts";
-import { compare, interleaved, type Bench, type Measure } from "./measure.ts";
+import { compare, defineBench, interleaved, type Measure } from "./measure.ts";
 import { longestTask } from "./page/scrolling.ts";
 
 /** At most three times as long. */
@@ -14,21 +14,22 @@ const SCROLLED = [
   ["connectivity", "#/connectivity", ".matrix"],
 ] as const;
 
-export const bench: Bench = {
-  name: "page",
-  async run(say) {
-    await using large = await PageServer.start(specimen({ nodes: 500, services: 100, every: 25 }));
-    await using small = await PageServer.start(specimen({ nodes: 10, services: 100, every: 5 }));
+export const bench = defineBench({
+  full: { runs: 5, nodes: 500, services: 100, frames: 60 },
+  tiny: { runs: 1, nodes: 20, services: 20, frames: 4 },
+  async run({ runs, nodes, services, frames }, say) {
+    await using large = await PageServer.start(specimen({ nodes, services, every: 25 }));
+    await using small = await PageServer.start(specimen({ nodes: 10, services, every: 5 }));
     const chromium = await browser();
     try {
       const measures: Measure[] = [];
       for (const [view, hash, selector] of SCROLLED) {
-        const { ours, peer } = await interleaved({
-          ours: () => longestTask(chromium, `${large.address}${hash}`, selector),
-          peer: () => longestTask(chromium, `${small.address}${hash}`, selector),
+        const { ours, peer } = await interleaved(runs, {
+          ours: () => longestTask(chromium, `${large.address}${hash}`, selector, frames),
+          peer: () => longestTask(chromium, `${small.address}${hash}`, selector, frames),
         });
-        say(`${view}: ${ours.join(" ")} ms with 500 nodes; ${peer.join(" ")} ms with 10`);
-        const what = `${view}: longest task while scrolling 500 nodes × 100 services (the peer: 10 nodes)`;
+        say(`${view}: ${ours.join(" ")} ms with ${nodes} nodes; ${peer.join(" ")} ms with 10`);
+        const what = `${view}: longest task while scrolling ${nodes} nodes × ${services} services (the peer: 10 nodes)`;
         measures.push(compare({ bench: "page", what, goal: GOAL, unit: "ms" }, ours, peer));
       }
       return measures;
@@ -36,4 +37,4 @@ export const bench: Bench = {
       await chromium.close();
     }
   },
-};
+});

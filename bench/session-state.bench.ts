@@ -1,36 +1,39 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { frrInNamespace, run as command, type FrrInNamespace } from "../test/support/frr.ts";
 import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 import type { Seen, Used } from "./session-state/poller.ts";
 
 const [ROUTER, NEIGHBOR] = ["192.0.2.1", "192.0.2.2"];
-/** As many sessions again as a router with fifty L3VNIs has. */
-const VRFS = 50;
-const WARM_MS = 3_000;
-const POLLED_MS = 12_000;
+
+interface Counts {
+  runs: number;
+  /** As many sessions again: those of a router with so many L3VNIs. */
+  vrfs: number;
+  warmMs: number;
+  polledMs: number;
+}
 
 const { signal } = new AbortController();
 
-export const bench: Bench = {
-  name: "session-state",
-  async run(say) {
-    const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-"));
+export const bench = defineBench<Counts>({
+  full: { runs: 5, vrfs: 50, warmMs: 3_000, polledMs: 12_000 },
+  tiny: { runs: 1, vrfs: 2, warmMs: 0, polledMs: 1_000 },
+  async run(counts, say) {
+    const memory = await memoryDirectory("bench");
     const router = await frrInNamespace({ version: "8.4" });
     const neighbor = await frrInNamespace({ version: "8.4" });
     try {
-      await connect(router, neighbor);
+      await connect(router, neighbor, counts);
       const contestant = (name: string, program: Program) => async (run: number) => {
-        const report = await poll(program, router, neighbor, run);
+        const report = await poll(program, { router, neighbor }, run, counts);
         say(`${name}: down seen after ${report.seenMs.toFixed(0)} ms, CPU ${report.cpuMs.toFixed(1)} ms for each second`);
         return report;
       };
-      const { ours, peer } = await interleaved({
-        ours: contestant("ours", await ourProgram("session-state/ours.ts", directory)),
-        peer: contestant("vtysh -c", await peerProgram("session-state/peer.ts", directory)),
+      const { ours, peer } = await interleaved(counts.runs, {
+        ours: contestant("ours", await ourProgram("session-state/ours.ts", memory.path)),
+        peer: contestant("vtysh -c", await peerProgram("session-state/peer.ts", memory.path)),
       });
       const measure = (what: string, goal: number, figure: (report: Report) => number) =>
         compare({ bench: "session-state", what, goal, unit: "ms" }, ours.map(figure), peer.map(figure));
@@ -40,20 +43,25 @@ export const bench: Bench = {
       ];
     } finally {
       await Promise.all([router.stop(), neighbor.stop()]);
-      await rm(directory, { recursive: true });
+      await memory.remove();
     }
   },
-};
+});
 
 interface Report {
   seenMs: number;
   cpuMs: number;
 }
 
-async function poll(program: Program, router: FrrInNamespace, neighbor: FrrInNamespace, run: number): Promise<Report> {
+interface Ends {
+  router: FrrInNamespace;
+  neighbor: FrrInNamespace;
+}
+
+async function poll(program: Program, { router, neighbor }: Ends, run: number, { warmMs, polledMs }: Counts): Promise<Report> {
   await using poller = new Contestant(program, [router.instance.runDirectory, NEIGHBOR]);
   while (!(await poller.next<Seen>()).established);
-  await sleep(WARM_MS);
+  await sleep(warmMs);
   const used = async () => (poller.tell({}), (await poller.next<Used>()).cpuMs);
   const [before, begin] = [await used(), performance.now()];
 
@@ -65,12 +73,12 @@ async function poll(program: Program, router: FrrInNamespace, neighbor: FrrInNam
   await configure(neighbor, ["router bgp 64512", `no neighbor ${ROUTER} shutdown`]);
   await poller.next<Seen>();
 
-  await sleep(POLLED_MS - (performance.now() - begin));
+  await sleep(Math.max(0, polledMs - (performance.now() - begin)));
   const elapsed = performance.now() - begin;
   return { seenMs: seen.at - at, cpuMs: (((await used()) - before) / elapsed) * 1_000 };
 }
 
-async function connect(router: FrrInNamespace, neighbor: FrrInNamespace): Promise<void> {
+async function connect(router: FrrInNamespace, neighbor: FrrInNamespace, { vrfs }: Counts): Promise<void> {
   await command("ip", "link", "add", "eth0", "netns", router.netns, "type", "veth", "peer", "name", "eth0", "netns", neighbor.netns);
   const ends = [
     { frr: router, asn: 64511, own: ROUTER, other: NEIGHBOR },
@@ -81,7 +89,7 @@ async function connect(router: FrrInNamespace, neighbor: FrrInNamespace): Promis
     await command("ip", "-n", frr.netns, "link", "set", "eth0", "up");
     await configure(frr, [`router bgp ${asn}`, `neighbor ${other} remote-as external`, `neighbor ${other} timers connect 1`]);
   }
-  for (let vrf = 1; vrf <= VRFS; vrf++) {
+  for (let vrf = 1; vrf <= vrfs; vrf++) {
     await configure(router, [`router bgp 64511 vrf red${vrf}`, "neighbor 203.0.113.1 remote-as 64513"]);
   }
 }

@@ -6,16 +6,16 @@ import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { build } from "../tools/build.ts";
 import { Contestant, ourProgram } from "./contestant.ts";
 import type { Serving } from "./embedded/server.ts";
-import { compare, interleaved, type Bench } from "./measure.ts";
+import { compare, defineBench, interleaved } from "./measure.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../examples");
-const RUNS = 21;
 /** At most three times as long as bare Node. */
 const GOAL = Number((1 / 3).toPrecision(4));
 
-export const bench: Bench = {
-  name: "start",
-  async run(say) {
+export const bench = defineBench({
+  full: { runs: 21 },
+  tiny: { runs: 1 },
+  async run({ runs }, say) {
     const memory = await memoryDirectory("bench");
     try {
       const [manifests, dist] = [join(memory.path, "manifests"), join(memory.path, "dist")];
@@ -31,7 +31,7 @@ export const bench: Bench = {
       // The first ones bring the files into memory.
       await untilOutput(get);
       await untilEnded(bare);
-      const { ours, peer } = await interleaved({ ours: () => untilOutput(get), peer: () => untilEnded(bare) }, RUNS);
+      const { ours, peer } = await interleaved(runs, { ours: () => untilOutput(get), peer: () => untilEnded(bare) });
       say(`get: ${ours.map(Math.round).join(" ")} ms; node: ${peer.map(Math.round).join(" ")} ms`);
       const what = "plumbline get, from exec to output (the peer: node -e 0)";
       return [compare({ bench: "start", what, goal: GOAL, unit: "ms" }, ours, peer)];
@@ -39,7 +39,7 @@ export const bench: Bench = {
       await memory.remove();
     }
   },
-};
+});
 
 type Command = readonly string[];
 

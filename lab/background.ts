@@ -6,14 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LabError } from "./error.ts";
+import { type Holder, HOLDER_VARIABLE, isAlive, startTime } from "./holder.ts";
 import type { Progress } from "./progress.ts";
-
-/** A process that something of the lab lives in. */
-interface Holder {
-  readonly pid: number;
-  /** The kernel's start time of that pid: a pid alone may by now be someone else's. */
-  readonly since: string;
-}
 
 const STOP_WITHIN_MS = 30_000;
 
@@ -29,19 +23,24 @@ export class Background<T extends object> {
   }
 
   async find(): Promise<(T & Holder) | undefined> {
-    try {
-      const running = JSON.parse(await readFile(this.#file, "utf8")) as T & Holder;
-      return startTime(running.pid) === running.since ? running : undefined;
-    } catch {
-      return undefined;
-    }
+    const running = await this.#read<T & Holder>("running.json");
+    return running && isAlive(running) ? running : undefined;
+  }
+
+  /** Removes the record of one that was killed, while it ran or while it started. Returns where that was. */
+  async removeStale(): Promise<string | undefined> {
+    const holders = [await this.#read<Holder>("running.json"), await this.#read<Holder>("starting.json")].filter(
+      (one) => one !== undefined,
+    );
+    if (holders.length === 0 || holders.some(isAlive)) return undefined;
+    await rm(this.#directory, { recursive: true, force: true });
+    return this.#directory;
   }
 
   /** Called by the process that holds it, once it is up. Returns what takes the record away. */
   async record(what: T): Promise<() => Promise<void>> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const running = { pid: process.pid, since: startTime(process.pid) ?? "", ...what };
-    await writeFile(this.#file, JSON.stringify(running, null, 2), { mode: 0o600 });
+    await this.#write("running.json", { ...holderOf(process.pid), ...what });
     return () => rm(this.#directory, { recursive: true, force: true });
   }
 
@@ -51,8 +50,11 @@ export class Background<T extends object> {
     const logFile = join(this.#directory, "log");
     const [program = "", ...args] = command;
     const log = openSync(logFile, "w", 0o600);
-    const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log] });
+    // It holds a lab of its own, whoever holds us.
+    const env = { ...process.env, [HOLDER_VARIABLE]: undefined };
+    const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log], env });
     closeSync(log);
+    if (child.pid !== undefined) await this.#write("starting.json", holderOf(child.pid));
     if (!child.stdout) throw new Error("the child's standard output is a pipe");
     let exited = false;
     child.once("exit", () => (exited = true));
@@ -72,13 +74,12 @@ export class Background<T extends object> {
   }
 
   /** Ends it and waits until nothing of it is left. */
-  async stop({ pid, since }: Holder): Promise<void> {
-    const gone = () => startTime(pid) !== since;
-    process.kill(pid, "SIGTERM");
+  async stop(holder: Holder): Promise<void> {
+    process.kill(holder.pid, "SIGTERM");
     const deadline = performance.now() + STOP_WITHIN_MS;
-    while (!gone() && performance.now() < deadline) await sleep(50);
+    while (isAlive(holder) && performance.now() < deadline) await sleep(50);
     // Its parts carry a parent-death signal and its data a sweeper, so that even this leaves nothing.
-    if (!gone()) process.kill(pid, "SIGKILL");
+    if (isAlive(holder)) process.kill(holder.pid, "SIGKILL");
     await rm(this.#directory, { recursive: true, force: true });
   }
 
@@ -86,17 +87,19 @@ export class Background<T extends object> {
     return join(process.env["XDG_RUNTIME_DIR"] || tmpdir(), `plumbline-${this.#name}-${process.getuid?.() ?? 0}`);
   }
 
-  get #file(): string {
-    return join(this.#directory, "running.json");
+  async #read<R>(file: string): Promise<R | undefined> {
+    try {
+      return JSON.parse(await readFile(join(this.#directory, file), "utf8")) as R;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #write(file: string, what: object): Promise<void> {
+    await writeFile(join(this.#directory, file), JSON.stringify(what, null, 2), { mode: 0o600 });
   }
 }
 
-function startTime(pid: number): string | undefined {
-  try {
-    // The program's name stands in brackets and may hold spaces; the start time is the twentieth field after it.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  } catch {
-    return undefined;
-  }
+function holderOf(pid: number): Holder {
+  return { pid, since: startTime(pid) ?? "" };
 }

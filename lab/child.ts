@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { once } from "node:events";
+import { HOLDER_VARIABLE, holderId } from "./holder.ts";
 
 export interface ChildOptions {
   /** Standard output and error go here; its end is quoted when the process dies early. */
@@ -24,7 +25,7 @@ export class Child {
     // setpriv becomes the command, so the pid is the command's own. The kernel sends the signal when our thread is gone, even by SIGKILL.
     this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args], {
       stdio: ["ignore", log, log],
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...options.env, [HOLDER_VARIABLE]: holderId() },
       ...(options.cwd ? { cwd: options.cwd } : {}),
     });
     closeSync(log);
@@ -56,10 +57,10 @@ export class Child {
   }
 }
 
-/** Removes a directory once the calling process is gone, also when it was killed. Returns what removes it now. */
-export function removeWhenGone(directory: string): () => Promise<void> {
-  // Reading to the end of our pipe outlives a SIGKILL of ours; the second rm is for files that dying processes still wrote.
-  const sweeper = spawn("sh", ["-c", 'trap "" INT TERM HUP; cat >/dev/null; rm -rf "$1"; sleep 0.3; rm -rf "$1"', "sweeper", directory], {
+/** Runs a shell script once the calling process is gone, also when it was killed. Returns what runs it now. */
+export function sweepWhenGone(script: string, ...args: string[]): () => Promise<void> {
+  // Reading to the end of our pipe outlives a SIGKILL of ours.
+  const sweeper = spawn("sh", ["-c", `trap "" INT TERM HUP; cat >/dev/null\n${script}`, "sweeper", ...args], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   });
@@ -70,4 +71,10 @@ export function removeWhenGone(directory: string): () => Promise<void> {
     sweeper.stdin.end();
     await gone;
   };
+}
+
+/** Removes a directory once the calling process is gone. Returns what removes it now. */
+export function removeWhenGone(directory: string): () => Promise<void> {
+  // The second rm is for files that dying processes still wrote.
+  return sweepWhenGone('rm -rf "$1"; sleep 0.3; rm -rf "$1"', directory);
 }

@@ -34,6 +34,7 @@ export async function goCommands({ title, module, packages }: GoCommands, progre
     const env = { ...process.env, ...BUILD_ENV };
     await promisify(execFile)(go, ["build", ...BUILD_FLAGS, "-o", `${building}/`, ...packages], { cwd: module, env, maxBuffer: 1 << 24 });
     await rename(building, directory);
+    progress.done(`${title} is built`);
   } catch (cause) {
     // Another process may have been faster.
     if (!existsSync(directory))

@@ -1,94 +1,104 @@
-import { readFile, readdir, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { execFile } from "node:child_process";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
-import { ALL, type Bench, type Measure } from "../bench/measure.ts";
+import { parseArgs, promisify } from "node:util";
+import type { Bench, Measure, Size } from "../bench/measure.ts";
+import { measured, refreshed, textTable } from "./bench-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const TABLE = join(ROOT, "docs/benchmarks.md");
-const [BEGIN, END] = ["<!-- figures -->", "<!-- /figures -->"];
+const PAGE = "docs/benchmarks.md";
+const FILE = /^([\w-]+)\.bench\.ts$/;
 
-/** `npm run bench [-- NAME...]`: a table, then one JSON line per measure; exit 1 when a goal is missed. */
+const HELP = `Usage: npm run bench -- [OPTIONS] [NAME...]
+
+Runs the named benches, or all of them. Prints a table, then one JSON line per measure.
+
+Options:
+  --write  put the results into ${PAGE}, in place of the rows of the same benches
+  --tiny   run with tiny counts, which only shows that the benches work: figures are not held to their goals
+  --help   print this help
+
+Benches:
+`;
+
+interface Request {
+  readonly names: readonly string[];
+  readonly size: Size;
+  readonly write: boolean;
+}
+
+/** `npm run bench`. Exit code 1 when a goal is missed, 2 on misuse. */
 export async function run(args: readonly string[]): Promise<number> {
-  const names = (await readdir(join(ROOT, "bench"))).flatMap((file) => /^([\w-]+)\.bench\.ts$/.exec(file)?.[1] ?? []).sort();
-  const unknown = args.filter((arg) => !names.includes(arg));
-  if (unknown.length > 0) {
-    console.error(`There is no bench ${unknown.join(", ")}; there are ${names.join(", ")}.`);
+  const all = (await readdir(join(ROOT, "bench"))).flatMap((file) => FILE.exec(file)?.[1] ?? []).sort();
+  if (args.includes("--help")) {
+    console.log(HELP + all.map((name) => `  ${name}`).join("\n"));
+    return 0;
+  }
+  const asked = requestOf(args, all);
+  if (typeof asked === "string") {
+    console.error(`bench: ${asked}`);
     return 2;
   }
   const measures: Measure[] = [];
-  for (const name of args.length > 0 ? args : names) {
+  const running = { bench: "" };
+  endOnSignal(running);
+  for (const name of asked.names) {
+    running.bench = name;
     console.error(`── ${name}`);
     const { bench } = (await import(join(ROOT, "bench", `${name}.bench.ts`))) as { bench: Bench };
-    const figures = await bench.run((line) => console.error(`   ${line}`));
-    await refresh(figures);
-    measures.push(...figures);
+    const results = await bench.run(asked.size, (line) => console.error(`   ${line}`));
+    if (asked.write) await writeRows(results);
+    measures.push(...results);
   }
-  console.log(table(measures));
+  console.log(textTable(measures));
   for (const measure of measures) console.log(JSON.stringify(measure));
-  return measures.every(({ ratio, goal }) => ratio >= goal) ? 0 : 1;
+  const counted = asked.size === "full" ? measures : measures.filter(({ kind }) => kind === "correctness");
+  return counted.every(({ ratio, goal }) => ratio >= goal) ? 0 : 1;
 }
 
-const HEAD = ["bench", "what", "ours", "peer", "unit", "ratio", "goal", "runs", "spread", ""];
-
-function row(measure: Measure): string[] {
-  const { bench, what, ours, peer, unit, ratio, goal, runs, spread } = measure;
-  return [
-    bench,
-    what,
-    String(ours),
-    String(peer),
-    unit,
-    times(ratio),
-    times(goal),
-    String(runs),
-    `${Math.round(spread * 100)} %`,
-    ratio >= goal ? "✓" : "missed",
-  ];
+/** What the arguments ask for, or what is wrong with them. */
+function requestOf(args: readonly string[], all: readonly string[]): Request | string {
+  const known = new Set(["--write", "--tiny"]);
+  const unknown = args.find((arg) => !(arg.startsWith("-") ? known.has(arg) : all.includes(arg)));
+  if (unknown !== undefined) {
+    const what = unknown.startsWith("-") ? "option" : "bench";
+    return `unknown ${what} ${unknown}. Benches: ${all.join(", ")}. Options: --write, --tiny, --help.`;
+  }
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { write: { type: "boolean", default: false }, tiny: { type: "boolean", default: false } },
+    allowPositionals: true,
+  });
+  if (values.write && values.tiny) return "--write needs full counts: leave out --tiny.";
+  return { names: positionals.length > 0 ? positionals : all, size: values.tiny ? "tiny" : "full", write: values.write };
 }
 
-const times = (ratio: number) => (ratio === ALL ? "all" : `${ratio}×`);
-
-function table(measures: readonly Measure[]): string {
-  const rows = [HEAD, ...measures.map(row)];
-  const widths = widthsOf(rows);
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+/**
+ * Ends the process at the first signal. Without this a Manager in a bench would stop itself, and the bench would go on. What a bench starts is removed once
+ * this process is gone: children by their parent-death signal, daemons, namespaces and directories by `sweepWhenGone`.
+ */
+function endOnSignal(running: { readonly bench: string }): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      console.error(`bench: ${running.bench} was interrupted by ${signal} and has no result. What it started is being removed.`);
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
 }
 
-function widthsOf(rows: readonly string[][]): number[] {
-  return HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+async function writeRows(measures: readonly Measure[]): Promise<void> {
+  const path = join(ROOT, PAGE);
+  const at = { commit: await commitNow(), date: new Date().toISOString().slice(0, 10) };
+  await writeFile(path, refreshed(await readFile(path, "utf8"), measured(measures, at)));
 }
 
-/** Puts the new figures into the page, in place of all older ones of the same benches. */
-async function refresh(measures: readonly Measure[]): Promise<void> {
-  const page = await readFile(TABLE, "utf8");
-  const [before = "", rest = ""] = page.split(BEGIN);
-  const [old = "", after = ""] = rest.split(END);
-  const run = new Set(measures.map(({ bench }) => bench));
-  const kept = old
-    .split("\n")
-    .filter((line) => line.startsWith("| "))
-    .slice(2)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split("|")
-        .map((cell) => cell.trim()),
-    )
-    .filter(([bench = ""]) => !run.has(bench));
-  const rows = [...kept, ...measures.map(row)].sort(([a = ""], [b = ""]) => (a < b ? -1 : a > b ? 1 : 0));
-  const machine = `${cpus().length} cores, Node ${process.version}`;
-  await writeFile(TABLE, `${before}${BEGIN}\n\nLast refreshed on ${machine}.\n\n${markdown(rows)}\n\n${END}${after}`);
+/** The commit that is checked out, with a `+` where the checkout differs from it in more than the page. */
+async function commitNow(): Promise<string> {
+  const changes = await git("status", "--porcelain", "--", ".", `:!${PAGE}`);
+  return `${await git("rev-parse", "--short=7", "HEAD")}${changes === "" ? "" : "+"}`;
 }
 
-function markdown(rows: readonly string[][]): string {
-  const widths = widthsOf([HEAD, ...rows]).map((width) => Math.max(3, width));
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [HEAD, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("\n");
+async function git(...args: string[]): Promise<string> {
+  return (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
 }

@@ -5,7 +5,11 @@ interface Outcome {
   skipped: number;
   /** What failed, by file: the tests, or the file itself where it could not be loaded. */
   readonly failures: Map<string, string[]>;
+  /** By file, in milliseconds. */
+  readonly durations: Map<string, number>;
 }
+
+const SLOWEST = 10;
 
 /** More than this is no accident. */
 const ACCIDENTS = 3;
@@ -14,7 +18,7 @@ const ACCIDENTS = 3;
 export async function run(args: readonly string[]): Promise<number> {
   const started = performance.now();
   const all = process.env["PLUMBLINE_REQUIRE_ALL"] === "1";
-  const { passed: atOnce, skipped, failures } = await suites(args);
+  const { passed: atOnce, skipped, failures, durations } = await suites(args);
   const mayBeAccidents = failures.size > 0 && failures.size <= ACCIDENTS && !failures.has("");
   const passed = atOnce + (all && mayBeAccidents ? await again(failures) : 0);
   let failed = [...failures.values()].flat().length;
@@ -23,6 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
     console.error(`${skipped} skipped, which PLUMBLINE_REQUIRE_ALL counts as failed`);
     failed += skipped;
   }
+  console.log(slowest(durations));
   console.log(`\nTests took ${Math.round((performance.now() - started) / 1000)} s.`);
   console.log(`${passed} passed, ${failed} failed${!all && skipped > 0 ? `, ${skipped} skipped` : ""}`);
   return failed === 0 && passed > 0 ? 0 : 1;
@@ -47,7 +52,7 @@ async function again(failures: Map<string, string[]>): Promise<number> {
 
 async function suites(files: readonly string[]): Promise<Outcome> {
   const vitest = await startVitest("test", [...files], { run: true, watch: false });
-  const outcome: Outcome = { passed: 0, skipped: 0, failures: new Map() };
+  const outcome: Outcome = { passed: 0, skipped: 0, failures: new Map(), durations: new Map() };
   for (const module of vitest.state.getTestModules()) count(module, outcome);
   const unhandled = vitest.state.getUnhandledErrors().map(String);
   if (unhandled.length > 0) outcome.failures.set("", unhandled);
@@ -55,7 +60,14 @@ async function suites(files: readonly string[]): Promise<Outcome> {
   return outcome;
 }
 
+/** One line each, where the time goes. */
+function slowest(durations: ReadonlyMap<string, number>): string {
+  const files = [...durations].toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
+  return ["\nThe slowest files:", ...files.map(([file, ms]) => `${(ms / 1000).toFixed(0).padStart(6)} s  ${file}`)].join("\n");
+}
+
 function count(module: TestModule, outcome: Outcome): void {
+  outcome.durations.set(module.relativeModuleId, module.diagnostic().duration);
   const failed: string[] = [];
   // A module that could not be loaded has no tests to count, but it has failed.
   if (module.errors().length > 0) failed.push(module.relativeModuleId);

@@ -3,7 +3,8 @@ import { median } from "../measure.ts";
 export const RANGES = { 4: "10.0.0.0/16", 6: "fc00::/64" } as const;
 /** Of the smaller range. */
 const ADDRESSES = 65_536;
-const BATCHES = 15;
+/** How many batches a figure is the median of. */
+const [, , batches = ""] = process.argv;
 
 export interface Report {
   /** What one more Service takes, with a tenth and with nine tenths of the /16 given. */
@@ -43,5 +44,5 @@ function usPerService(contender: Contender, first: number, more: number): number
     return us;
   };
   batch();
-  return median(Array.from({ length: BATCHES }, batch));
+  return median(Array.from({ length: Number(batches) }, batch));
 }

@@ -33,8 +33,8 @@ export async function goProber(): Promise<string> {
   return program;
 }
 
-/** Has it connect so many times. */
+/** Runs it to its end; it dies with us. */
 export async function runProber(program: string, args: readonly string[]): Promise<Spent> {
-  const { stdout } = await run(program, args);
+  const { stdout } = await run("setpriv", ["--pdeathsig", "KILL", "--", program, ...args]);
   return JSON.parse(stdout) as Spent;
 }

@@ -11,7 +11,7 @@ import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
 import { LiteralWriter } from "./literal.ts";
 import { SimulatedTime } from "./simulated-time.ts";
-import { CHECKS, HOURS, seeded, targetOf, World } from "./world.ts";
+import { seeded, World } from "./world.ts";
 
 type Check = PodNetworkConnectivityCheck;
 
@@ -28,21 +28,22 @@ export interface Simulated {
 }
 
 const MINUTE = 60_000;
-const [, , seed = "1"] = process.argv;
-const random = seeded(Number(seed));
+const [seed = 0, checks = 0, hours = 0] = process.argv.slice(2).map(Number);
+const random = seeded(seed);
 Math.random = random;
 const time = new SimulatedTime(new Date("2026-11-16T08:00:00Z"));
 
+/** Breakages begin when the objects have been there for a second. */
+const world = new World({ start: time.now + 1_000, checks, hours }, random);
 const api = new ApiModel<Check>();
 api.latencyMs = 5;
-const keys = Array.from({ length: CHECKS }, (_, check) => `shop/check-${check}`);
+const keys = Array.from({ length: checks }, (_, check) => `shop/check-${check}`);
 for (const [check, key] of keys.entries()) {
   const metadata = { ...parseKey(key), generation: 1 };
-  api.add({ metadata, spec: { sourcePod: "p1", targetEndpoint: targetOf(check) } });
+  api.add({ metadata, spec: { sourcePod: "p1", targetEndpoint: world.targetOf(check) } });
 }
 await time.pass(1_000);
 
-const world = new World(time.now, random);
 const literal = new LiteralWriter();
 const turnedAt = new Map<string, number>();
 const delaysMs: number[] = [];
@@ -92,10 +93,10 @@ const source = new CheckSource({
 const [stop, stopWriting] = [new AbortController(), new AbortController()];
 const sourceEnded = source.run(stop.signal);
 const writerEnded = writer.run(stopWriting.signal);
-await time.pass(HOURS * 60 * MINUTE);
+await time.pass(hours * 60 * MINUTE);
 const [requests, writesOfThePeer] = [api.take(), literal.writes];
 
-// Nothing is tried any more. What the API is behind with comes in its turn, and is no part of the ten hours.
+// Nothing is tried any more. What the API is behind with comes in its turn, and is not counted.
 stop.abort();
 await time.pass(20 * MINUTE);
 await sourceEnded;

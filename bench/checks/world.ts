@@ -4,13 +4,17 @@ import type { Target } from "../../src/connectivity/probe/target.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-export const CHECKS = 5_000;
-export const HOURS = 10;
+/** The parts of the checks that try the same target, that an incident hits, and that fail every few minutes all day. */
+const SHARED = { first: 0.2, part: 0.02, target: "10.200.0.1:443" };
+const INCIDENT = { first: 0.4, part: 0.1 };
+const RESTLESS = { first: 0.6, part: 0.001 };
 
-/** Of the checks: those that try the same target, those that an incident hits, those that fail every few minutes all day. */
-const SHARED = { first: 1_000, count: 100, target: "10.200.0.1:443" };
-const INCIDENT = { first: 2_000, count: 500 };
-const RESTLESS = { first: 3_000, count: 5 };
+interface WorldOptions {
+  /** Breakages are counted from here. */
+  readonly start: number;
+  readonly checks: number;
+  readonly hours: number;
+}
 
 interface Breakage {
   readonly from: number;
@@ -18,24 +22,27 @@ interface Breakage {
   readonly why: string;
 }
 
-/** Who is reached when: one check in five fails for a moment once or twice, one target is down for a while, and one incident hits 500. */
+/** Who is reached when: one check in five fails for a moment once or twice, one target is down for a while, and one incident hits a tenth. */
 export class World {
   readonly #random: () => number;
+  readonly #checks: number;
   readonly #broken = new Map<string, Breakage[]>();
 
-  /** The times of breakages count from `start`. */
-  constructor(start: number, random: () => number) {
+  constructor({ start, checks, hours }: WorldOptions, random: () => number) {
     this.#random = random;
-    for (let flaps = 0; flaps < CHECKS / 5; flaps++) {
-      const from = random() * HOURS * HOUR;
-      this.#break(targetOf(Math.floor(random() * CHECKS)), start + from, (0.5 + 2 * random()) * MINUTE, "Connection timed out");
+    this.#checks = checks;
+    for (let flaps = 0; flaps < checks / 5; flaps++) {
+      const from = random() * hours * HOUR;
+      this.#break(this.targetOf(Math.floor(random() * checks)), start + from, (0.5 + 2 * random()) * MINUTE, "Connection timed out");
     }
-    this.#break(SHARED.target, start + 2 * HOUR, 10 * MINUTE, "Connection refused");
-    this.#break(SHARED.target, start + 2 * HOUR + 10 * MINUTE, 35 * MINUTE, "Connection timed out");
-    for (let n = 0; n < INCIDENT.count; n++) this.#break(targetOf(INCIDENT.first + n), start + 6 * HOUR, 12 * MINUTE, "No route to host");
-    for (let n = 0; n < RESTLESS.count; n++) {
-      for (let at = 0; at < HOURS * HOUR; at += 5 * MINUTE)
-        this.#break(targetOf(RESTLESS.first + n), start + at, 1.5 * MINUTE, "Connection refused");
+    const down = start + 0.2 * hours * HOUR;
+    this.#break(SHARED.target, down, 10 * MINUTE, "Connection refused");
+    this.#break(SHARED.target, down + 10 * MINUTE, 35 * MINUTE, "Connection timed out");
+    for (let n = 0; n < INCIDENT.part * checks; n++)
+      this.#break(this.targetOf(INCIDENT.first * checks + n), start + 0.6 * hours * HOUR, 12 * MINUTE, "No route to host");
+    for (let n = 0; n < RESTLESS.part * checks; n++) {
+      for (let at = 0; at < hours * HOUR; at += 5 * MINUTE)
+        this.#break(this.targetOf(RESTLESS.first * checks + n), start + at, 1.5 * MINUTE, "Connection refused");
     }
   }
 
@@ -51,17 +58,18 @@ export class World {
     return { seq, at, target: text, reachable: !why, actions: address ? [connect] : [lookup, connect] };
   }
 
+  /** One in four is a name. */
+  targetOf(check: number): string {
+    const [first, last] = [SHARED.first * this.#checks, (SHARED.first + SHARED.part) * this.#checks];
+    if (check >= first && check < last) return SHARED.target;
+    return check % 4 === 0 ? `service-${check}.shop.svc:8080` : `10.100.${check >> 8}.${check & 255}:8080`;
+  }
+
   #break(target: string, from: number, ms: number, why: string): void {
     const broken = this.#broken.get(target) ?? [];
     broken.push({ from, to: from + ms, why });
     this.#broken.set(target, broken);
   }
-}
-
-/** One in four is a name. */
-export function targetOf(check: number): string {
-  if (check >= SHARED.first && check < SHARED.first + SHARED.count) return SHARED.target;
-  return check % 4 === 0 ? `service-${check}.shop.svc:8080` : `10.100.${check >> 8}.${check & 255}:8080`;
 }
 
 /** The same numbers for the same seed: mulberry32. */

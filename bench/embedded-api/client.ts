@@ -8,21 +8,19 @@ export interface Report {
   msPerStatusPatch: number;
 }
 
-/** Until Node has compiled what is run all the time. */
-const WARM_UP = 500;
-const REQUESTS = 500;
-
-const [where = "", namespace = "", name = ""] = process.argv.slice(2);
+const [where = "", namespace = "", name = "", count = ""] = process.argv.slice(2);
+const requests = Number(count);
 const access = where.startsWith("unix:") ? fixedAccess(where) : await accessFromKubeconfig({ path: where });
 const objects = new KubeClient(access).resource(RouterNodeConfigurationStatus);
 const { signal } = new AbortController();
 
 /** The mean of many, one request after the other. */
 async function msPer(request: (n: number) => Promise<unknown>): Promise<number> {
-  for (let n = 0; n < WARM_UP; n++) await request(n);
+  // As many first, until Node has compiled what is run all the time.
+  for (let n = 0; n < requests; n++) await request(n);
   const start = performance.now();
-  for (let n = 0; n < REQUESTS; n++) await request(n);
-  return (performance.now() - start) / REQUESTS;
+  for (let n = 0; n < requests; n++) await request(n);
+  return (performance.now() - start) / requests;
 }
 
 let last: string | undefined;

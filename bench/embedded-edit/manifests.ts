@@ -1,16 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const FILES = 1_000;
-const PER_FILE = 10;
-export const OBJECTS = FILES * PER_FILE;
+export const PER_FILE = 10;
 
 export function pathOf(directory: string, file: number): string {
   return join(directory, `tenants-${file}.yaml`);
 }
 
-export function writeManifests(directory: string): void {
-  for (let file = 0; file < FILES; file++) writeManifest(directory, file, vniOf(file * PER_FILE));
+export function writeManifests(directory: string, files: number): void {
+  for (let file = 0; file < files; file++) writeManifest(directory, file, vniOf(file * PER_FILE));
 }
 
 /** `vni` is that of the file's first object. It always has seven digits: a file that became shorter might be half written. */

@@ -3,20 +3,20 @@ import { keyOf } from "../../src/api/kind.ts";
 import type { L3VNI } from "../../src/api/openpe/l3vni.ts";
 import { readManifests } from "../../src/embedded/files/manifests/manifests.ts";
 import { same } from "../../src/embedded/objects/json.ts";
-import { FILES, pathOf } from "./manifests.ts";
+import { pathOf } from "./manifests.ts";
 
 export interface Reread {
   /** Of the objects that are others than they were. */
   vnis: number[];
 }
 
-const [directory = ""] = process.argv.slice(2);
+const [directory = "", files = ""] = process.argv.slice(2);
 const held = new Map<string, L3VNI>();
 
 /** Reads everything, as a program does that only knows that something in the directory has changed. */
 function reread(): Reread {
   const vnis: number[] = [];
-  for (let file = 0; file < FILES; file++) {
+  for (let file = 0; file < Number(files); file++) {
     for (const { manifests } of readManifests(readFileSync(pathOf(directory, file)), { json: false })) {
       for (const manifest of manifests) {
         const object = manifest.object as L3VNI;

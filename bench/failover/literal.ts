@@ -6,22 +6,31 @@ import type { VolumeReplication as Replication } from "../../src/failover/extern
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
 const { signal } = new AbortController();
-const [WAIT_MS, REST_MS] = [5_000, 20_000];
+
+/** When the next pass is due: while something is waited for, and otherwise. */
+export interface PollIntervals {
+  readonly waitMs: number;
+  readonly restMs: number;
+}
+
+export const SPEC_INTERVALS: PollIntervals = { waitMs: 5_000, restMs: 20_000 };
 
 /**
  * The flow of the spec to the letter, for StatefulSets and VolumeReplications: a pass reads each object, writes what differs, one after the other,
- * and goes by what it has read; the next one is due in 5 s while something is waited for, and in 20 s otherwise. It keeps no memory of anything, and
+ * and goes by what it has read; the next one is due in 5 s while something is waited for, and in 20 s otherwise, unless told to poll faster. It keeps no memory of anything, and
  * has no gates but the spec's.
  */
 export class LiteralPolling {
   readonly #client: KubeClient;
   readonly #namespace: string;
   readonly #policy: string;
+  readonly #intervals: PollIntervals;
 
-  constructor(client: KubeClient, namespace: string, policy: string) {
+  constructor(client: KubeClient, namespace: string, policy: string, intervals: PollIntervals) {
     this.#client = client;
     this.#namespace = namespace;
     this.#policy = policy;
+    this.#intervals = intervals;
   }
 
   /** From the moment that the policy has changed until the status says Complete. */
@@ -42,13 +51,13 @@ export class LiteralPolling {
     for (const name of toSecondary ? named("StatefulSet") : []) statefulSets.push(await this.#scaledDown(name));
     if (!statefulSets.every(isScaledDown)) {
       await this.#tell(status, statefulSets, []);
-      return WAIT_MS;
+      return this.#intervals.waitMs;
     }
     const volumes: Replication[] = [];
     for (const name of named("VolumeReplication")) volumes.push(await this.#set(name, spec.desiredState));
     const complete = volumes.every(({ status }) => status?.state?.toLowerCase() === spec.desiredState);
     await this.#tell(status, statefulSets, volumes);
-    return complete ? undefined : toSecondary ? REST_MS : WAIT_MS;
+    return complete ? undefined : toSecondary ? this.#intervals.restMs : this.#intervals.waitMs;
   }
 
   /** As it was read. */

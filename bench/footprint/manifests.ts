@@ -2,21 +2,15 @@ import { basename, join } from "node:path";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { LAB_MANIFESTS } from "../../src/cli/lab/router-lab.ts";
 
-/** Of each kind: an L3VNI and an L2VNI with a gateway in every VRF. */
-export const VRFS = 50;
-
-/** Each with a pod on the node. */
-export const SERVICES = 1_000;
-
 const POOL = "many";
 const LAB_FILES = ["underlay.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
 
-/** The lab's Underlay and a hundred VNIs, and a thousand services that the node announces to its own router, as manifests in a directory. */
-export async function writeManifests(directory: string, node: string): Promise<void> {
+/** The lab's Underlay and two VNIs for each VRF, and services that the node announces to its own router, as manifests in a directory. */
+export async function writeManifests(directory: string, counts: { node: string; vrfs: number; services: number }): Promise<void> {
   await mkdir(directory);
   for (const file of LAB_FILES) await cp(join(LAB_MANIFESTS, file), join(directory, basename(file)));
-  const vnis = Array.from({ length: VRFS }, (_, n) => [l3vni(n + 1), l2vni(n + 1)]).flat();
-  const services = Array.from({ length: SERVICES }, (_, n) => [service(n + 1), endpoints(n + 1, node)]).flat();
+  const vnis = Array.from({ length: counts.vrfs }, (_, n) => [l3vni(n + 1), l2vni(n + 1)]).flat();
+  const services = Array.from({ length: counts.services }, (_, n) => [service(n + 1), endpoints(n + 1, counts.node)]).flat();
   await writeDocuments(join(directory, "vnis.yaml"), vnis);
   await writeDocuments(join(directory, "services.yaml"), [...pool(), ...services]);
 }

@@ -1,8 +1,5 @@
 import type { Attempt } from "../../src/connectivity/attempt.ts";
 
-/** So many checks go on only when their last attempt is on the disk. */
-export const CHECKS = 250;
-
 export interface Measured {
   msPerThousand: number;
 }
@@ -12,17 +9,17 @@ export interface Acknowledged {
   seqs: readonly number[];
 }
 
-const UIDS = Array.from({ length: CHECKS }, (_, check) => `00000000-0000-4000-8000-${String(check).padStart(12, "0")}`);
-export const uidOf = (check: number) => UIDS[check] ?? "";
+export const uidOf = (check: number) => `00000000-0000-4000-8000-${String(check).padStart(12, "0")}`;
 
 export type Append = (check: number, attempt: Attempt) => Promise<unknown>;
 
-/** Appends until there are so many entries, and says what was acknowledged of each check so far. */
+/** Appends for many checks, of which each goes on only when its last attempt is on the disk, and keeps what was acknowledged of each. */
 export class Load {
-  readonly seqs: number[] = Array.from({ length: CHECKS }, () => 0);
+  readonly seqs: number[];
   readonly #append: Append;
 
-  constructor(append: Append) {
+  constructor(checks: number, append: Append) {
+    this.seqs = Array.from({ length: checks }, () => 0);
     this.#append = append;
   }
 

@@ -1,18 +1,19 @@
 import { begin } from "../../src/connectivity/history/history.ts";
 import { Journal } from "../../src/connectivity/journal/journal.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { CHECKS, Load, uidOf } from "./load.ts";
+import { Load, uidOf } from "./load.ts";
 
-const [directory = "", entries = ""] = process.argv.slice(2);
+const [directory = "", ...counts] = process.argv.slice(2);
+const [checks = 0, entries = 0] = counts.map(Number);
 const { journal } = await Journal.open(directory, { log: createLog() });
-await Promise.all(Array.from({ length: CHECKS }, (_, check) => journal.snapshot(uidOf(check), begin(0))));
+await Promise.all(Array.from({ length: checks }, (_, check) => journal.snapshot(uidOf(check), begin(0))));
 
-const load = new Load(async (check, attempt) => {
+const load = new Load(checks, async (check, attempt) => {
   if (!(await journal.append(uidOf(check), attempt))) throw new Error("The disk cannot be used");
 });
-await load.run(CHECKS);
-process.send?.(await load.run(Number(entries)));
-await load.run(CHECKS * 20);
+await load.run(checks);
+process.send?.(await load.run(entries));
+await load.run(checks * 20);
 process.send?.({ seqs: load.seqs });
 // It is killed while it goes on.
-for (;;) await load.run(CHECKS);
+for (;;) await load.run(checks);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { namespaceOf, numberOf, ROUND, SERVICES, teamOf } from "./services.ts";
+import { namespaceOf, numberOf, ROUND, teamOf } from "./services.ts";
 
 /** A bench and its contestants share a machine, and so a clock. */
 export const wallClock = () => performance.timeOrigin + performance.now();
@@ -36,14 +36,18 @@ const PATIENCE_MS = 20_000;
 /** Follows a contestant from its start to the last change of a round. It keeps one byte per Service, not to be measured itself. */
 export class Observer {
   readonly #round: string;
-  readonly #seen = new Uint8Array(SERVICES);
+  readonly #services: number;
+  readonly #seen: Uint8Array;
   readonly #written: Promise<Written>;
   #listed = 0;
-  #due = SERVICES;
+  #due: number;
   #lastSeen = 0;
 
-  constructor(round: string) {
+  constructor(round: string, services: number) {
     this.#round = round;
+    this.#services = services;
+    this.#seen = new Uint8Array(services);
+    this.#due = services;
     this.#written = new Promise((resolve) => process.once("message", resolve));
   }
 
@@ -51,7 +55,7 @@ export class Observer {
   added({ metadata }: Seen): void {
     // The server brings one of its own.
     if (metadata?.annotations?.[ROUND] === undefined) return;
-    if (++this.#listed === SERVICES) process.send?.({ listedMs: performance.now() } satisfies Listed);
+    if (++this.#listed === this.#services) process.send?.({ listedMs: performance.now() } satisfies Listed);
   }
 
   /** For the contestant's handler: an object was changed. */
@@ -75,7 +79,7 @@ export class Observer {
 
   #lost(byTeam: (team: string) => Iterable<Seen>): number {
     let lost = 0;
-    for (let n = 0; n < SERVICES; n++) {
+    for (let n = 0; n < this.#services; n++) {
       const found = byTeam(teamOf(n, Number(this.#round)));
       const itself = ({ metadata }: Seen) => metadata?.namespace === namespaceOf(n) && numberOf(metadata.name) === n;
       if (this.#seen[n] !== 1 || ![...found].some((object) => itself(object) && this.#isFinal(object))) lost += 1;

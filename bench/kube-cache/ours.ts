@@ -5,10 +5,10 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { Observer } from "./observer.ts";
 import { TEAM } from "./services.ts";
 
-const [path = "", round = ""] = process.argv.slice(2);
+const [path = "", round = "", services = ""] = process.argv.slice(2);
 const client = new KubeClient(await accessFromKubeconfig({ path }));
 
-const observer = new Observer(round);
+const observer = new Observer(round, Number(services));
 const cache = new Cache(client, Service, {
   indexes: {
     namespace: ({ metadata }) => [metadata.namespace ?? ""],

@@ -2,12 +2,12 @@ import { CoreV1Api, KubeConfig, makeInformer, type V1Service } from "@kubernetes
 import { Observer } from "./observer.ts";
 import { TEAM } from "./services.ts";
 
-const [path = "", round = ""] = process.argv.slice(2);
+const [path = "", round = "", services = ""] = process.argv.slice(2);
 const config = new KubeConfig();
 config.loadFromFile(path);
 const core = config.makeApiClient(CoreV1Api);
 
-const observer = new Observer(round);
+const observer = new Observer(round, Number(services));
 const informer = makeInformer<V1Service>(config, "/api/v1/services", () => core.listServiceForAllNamespaces());
 
 // The informer itself knows only namespaces; an index by label is its user's to keep.

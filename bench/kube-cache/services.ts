@@ -3,7 +3,6 @@ import { Service } from "../../src/api/core/service.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { inParallel } from "../in-parallel.ts";
 
-export const SERVICES = 10_000;
 const NAMESPACES = 50;
 const TEAMS = 100;
 /** Enough to keep the server busy. */
@@ -19,17 +18,17 @@ export const namespaceOf = (n: number) => `tenant-${n % NAMESPACES}`;
 /** Every round moves every Service to another team, so that an index has work to do. */
 export const teamOf = (n: number, round: number) => `team-${(n + round) % TEAMS}`;
 
-export async function createServices(client: KubeClient, signal: AbortSignal): Promise<void> {
+export async function createServices(client: KubeClient, count: number, signal: AbortSignal): Promise<void> {
   const namespaces = client.resource(Namespace);
   await inParallel(WRITERS, NAMESPACES, (n) => namespaces.create({ metadata: { name: namespaceOf(n) } }, { signal }));
   const services = client.resource(Service);
-  await inParallel(WRITERS, SERVICES, (n) => services.create(service(n), { signal, fieldManager: "helm" }));
+  await inParallel(WRITERS, count, (n) => services.create(service(n), { signal, fieldManager: "helm" }));
 }
 
 /** One change to each Service. */
-export async function changeServices(client: KubeClient, round: number, signal: AbortSignal): Promise<void> {
+export async function changeServices(client: KubeClient, count: number, round: number, signal: AbortSignal): Promise<void> {
   const services = client.resource(Service);
-  await inParallel(WRITERS, SERVICES, (n) => {
+  await inParallel(WRITERS, count, (n) => {
     const patch = { metadata: { labels: { [TEAM]: teamOf(n, round) }, annotations: { [ROUND]: String(round) } } };
     return services.patch({ namespace: namespaceOf(n), name: nameOf(n) }, patch, { signal, fieldManager: "team-mover" });
   });

@@ -13,28 +13,27 @@ interface TraceEvent {
   };
 }
 
-const FRAMES = 60;
 const STEP_PX = 30;
 /** There and back again, a row per frame. */
-const SCROLL = `(selector) => new Promise((done) => {
+const SCROLL = `(selector, frames) => new Promise((done) => {
   const element = document.querySelector(selector);
   let frame = 0;
   requestAnimationFrame(function step() {
-    element.scrollTop += frame < ${FRAMES / 2} ? ${STEP_PX} : -${STEP_PX};
-    if (++frame < ${FRAMES}) requestAnimationFrame(step);
+    element.scrollTop += frame < frames / 2 ? ${STEP_PX} : -${STEP_PX};
+    if (++frame < frames) requestAnimationFrame(step);
     else requestAnimationFrame(() => setTimeout(done));
   });
 })`;
 
 /** The longest task of the page's main thread while it is scrolled, in milliseconds of its processor time: what else the machine does is not counted. */
-export async function longestTask(browser: Browser, address: string, selector: string): Promise<number> {
+export async function longestTask(browser: Browser, address: string, selector: string, frames: number): Promise<number> {
   // So low that ten rows do not fit and are scrolled too.
   const context = await browser.newContext({ viewport: { width: 1440, height: 340 } });
   try {
     const page = await context.newPage();
     await page.goto(address);
     await page.locator(selector).first().waitFor();
-    const scroll = `(${SCROLL})(${JSON.stringify(selector)})`;
+    const scroll = `(${SCROLL})(${JSON.stringify(selector)}, ${frames})`;
     // Once for what is compiled at first use.
     await page.evaluate(scroll);
     await browser.startTracing(page, { categories: ["toplevel", "disabled-by-default-devtools.timeline", "__metadata"] });

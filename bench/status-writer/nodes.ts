@@ -4,7 +4,6 @@ import type { Picture } from "../../src/kube/status/plan.ts";
 
 type Report = Exclude<Picture<RouterNodeConfigurationStatus>["status"], (...args: never) => unknown>;
 
-export const NODES = 1_000;
 export const nameOf = (n: number) => `node-${n}`;
 
 /** What the agent on one node says, made anew each time as a reconcile makes it. */

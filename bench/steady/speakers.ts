@@ -17,7 +17,6 @@ import { serviceL2Status } from "../../src/loadbalancer/report/service-l2-status
 
 export const METALLB = "metallb-system";
 export const TENANT = "tenant";
-export const NODES = Array.from({ length: 500 }, (_, n) => `node-${String(n).padStart(3, "0")}`);
 export const SERVICES = ["web", "shop", "mail"];
 const PEERS = ["tor-a", "tor-b"];
 /** One that holds nothing back: no write is missing because it still waits for its turn. */
@@ -30,10 +29,10 @@ export interface Told {
 }
 
 /** What the speakers of all nodes say, made anew each time as a reconcile makes it. `uids` are those of the Services. */
-export function* reports(uids: ReadonlyMap<string, string>): Iterable<Told> {
+export function* reports(nodes: readonly string[], uids: ReadonlyMap<string, string>): Iterable<Told> {
   const told = <T extends KubeObject>(kind: Kind<T>, key: string, picture: Picture<T>) => ({ kind, key, picture }) as unknown as Told;
   const services = SERVICES.map((name) => ({ name, namespace: TENANT, uid: uids.get(name) ?? "" }));
-  for (const node of NODES) {
+  for (const node of nodes) {
     const component = { type: "speaker", node } as const;
     const resources = PEERS.map((name) => ({ kind: "BGPPeer", name, generation: 1, state: "Applied" as const }));
     yield told(
@@ -51,7 +50,7 @@ export function* reports(uids: ReadonlyMap<string, string>): Iterable<Told> {
       yield told(ServiceBGPStatus, `${TENANT}/${service.name}-${node}`, serviceBgpStatus(service, node, reach));
   }
   for (const service of services) {
-    const [node = "", ...others] = NODES;
+    const [node = "", ...others] = nodes;
     const elected = { node, addresses: [parseAddress("198.18.0.1")], candidates: [node, ...others] };
     const holding = { is: "holding", since: new Date("2026-01-01T00:00:00Z"), interfaces: ["eth0"] } as const;
     yield told(
@@ -64,11 +63,13 @@ export function* reports(uids: ReadonlyMap<string, string>): Iterable<Told> {
 
 /** All speakers in one process: one writer for each kind. */
 export class Speakers {
+  readonly #nodes: readonly string[];
   readonly #writers = new Map<string, StatusWriter<KubeObject>>();
   readonly #stop = new AbortController();
   readonly #ended: Promise<unknown>;
 
-  constructor(client: KubeClient) {
+  constructor(client: KubeClient, nodes: readonly string[]) {
+    this.#nodes = nodes;
     const budget = new WriteBudget({ transition: UNLIMITED, refresh: UNLIMITED });
     const log = createLog({ level: "error" });
     for (const kind of [ConfigurationState, BGPSessionStatus, ServiceBGPStatus, ServiceL2Status] as unknown as Kind[]) {
@@ -81,7 +82,7 @@ export class Speakers {
 
   /** One reconcile of every speaker. */
   pass(uids: ReadonlyMap<string, string>): void {
-    for (const { kind, key, picture } of reports(uids)) this.#writers.get(kind.kind)?.set(key, picture);
+    for (const { kind, key, picture } of reports(this.#nodes, uids)) this.#writers.get(kind.kind)?.set(key, picture);
   }
 
   async end(): Promise<void> {

@@ -89,6 +89,7 @@ async function build(binary: string, progress: Progress): Promise<void> {
   try {
     await goBuild(go, building, env, (built) => progress.detail(`${built} of ${packages} packages`));
     await rename(building, binary);
+    progress.done("The control plane is built");
   } finally {
     await rm(building, { force: true });
   }

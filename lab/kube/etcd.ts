@@ -1,18 +1,19 @@
 import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { removeWhenGone, type Child } from "../child.ts";
 import { LabError } from "../error.ts";
+import { holderId } from "../holder.ts";
+import { MEMORY_ROOT } from "../leftovers.ts";
 import { startPart } from "./api-server.ts";
 import type { KubeBinaries } from "./binary.ts";
 
 const READY_WITHIN_MS = 30_000;
 
-/** A directory in memory where the machine has one, removed with the process that asked for it. */
+/** A directory in memory where the machine has one, removed with the process that asked for it. Its name tells which one that is. */
 export async function memoryDirectory(name: string): Promise<{ path: string; remove(): Promise<void> }> {
-  const path = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), `plumbline-${name}-`));
+  const path = await mkdtemp(join(MEMORY_ROOT, `plumbline-${name}-${holderId()}-`));
   return { path, remove: removeWhenGone(path) };
 }
 

@@ -130,7 +130,7 @@ async function boot(
   };
   const script = join(import.meta.dirname, "inside.sh");
   const command = own ? [script] : umlCommand(image, script, env);
-  const child = new Child("machine", "unshare", [...frame, ...command], { logFile: console, env: { ...env, TMPDIR: memoryPath() } });
+  const child = new Child("machine", "unshare", [...frame, ...command], { logFile: console, env: { ...env, TMPDIR: directory } });
   const machine = new Machine({ address: network.inside, port: CONTROL_PORT, token });
   try {
     const died = new AbortController();
@@ -166,6 +166,8 @@ function umlCommand({ program, seccomp }: Image, script: string, env: Readonly<R
     "rootflags=/",
     "ro",
     `mem=${MEMORY_GB}G`,
+    // Its pid file and console socket; in the home directory otherwise, where nobody removes them.
+    `uml_dir=${env["LAB_DIRECTORY"]}/uml`,
     ...(seccomp ? ["seccomp=on"] : []),
     // Node uses io_uring, whose shared pages User-Mode Linux 7.2 frees while they are in use: "Bad page map", then a panic.
     "sysctl.kernel.io_uring_disabled=2",
@@ -183,7 +185,7 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-/** Where User-Mode Linux keeps its memory, in a file. */
+/** Where the lab's directory is, in which User-Mode Linux keeps its memory in a file. */
 function memoryPath(): string {
   return existsSync("/dev/shm") ? "/dev/shm" : "/tmp";
 }

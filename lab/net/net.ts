@@ -3,36 +3,37 @@ import type { StartedMachine } from "../machine/start.ts";
 import { startPlainFrr } from "./frr.ts";
 import { LabHost } from "./lab-host.ts";
 import {
-  ACCESS_BRIDGE,
-  ACCESS_CLIENT,
-  ACCESS_LENGTH,
-  ACCESS_LINK,
-  accessAddress,
-  accessPort,
-  CLIENT_ADDRESS,
-  CLIENT_GATEWAY,
-  CLIENT_LENGTH,
-  CLIENT_NETWORK,
+  CLIENTS,
   hostAddress,
+  hostNames,
+  LEAF_BRIDGE,
+  type Link,
+  MACHINE,
   managementHost,
-  NODES,
+  MANAGEMENT_LINK,
+  type NodeName,
   SEGMENTS,
-  TOR_ADDRESS,
-  underlayAddress,
+  type Topology,
+  type Tor,
   UNDERLAY_LENGTH,
+  withoutTenant,
 } from "./topology.ts";
 import { SPEAKER_WATCH, speakerAddress, speakerConfig } from "./speaker.ts";
-import { TENANT_VNI, tenantLinks, tenantOnClient, tenantOnTor } from "./tenant.ts";
+import { TENANT_VNI, tenantOnClient, tenantOnTor } from "./tenant.ts";
 import { torConfig } from "./tor.ts";
 
-/** The hosts of the lab, by name: tor, the nodes, client. */
-export type Net = ReadonlyMap<string, LabHost>;
+/** The lab's hosts, by name, and how they are connected. */
+export interface Net {
+  readonly topology: Topology;
+  readonly hosts: ReadonlyMap<string, LabHost>;
+}
 
 export interface NetOptions {
+  readonly topology: Topology;
   readonly started: StartedMachine;
   /** Directories that every host sees as they are outside. */
   readonly keep: readonly string[];
-  /** Whether the nodes get routers, which take over eth1; otherwise the nodes themselves stand in the fabric. */
+  /** Whether the nodes get routers, which take over the NICs towards the ToRs; otherwise the nodes themselves stand in the fabric. */
   readonly routers: boolean;
   /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
   readonly speakers: boolean;
@@ -40,95 +41,102 @@ export interface NetOptions {
   readonly signal: AbortSignal;
 }
 
-/** Hosts, links and addresses, and the tor's FRR. Nodes have no router yet: that is their agents' work. */
-export async function startNet({ started, keep, routers, speakers, progress, signal }: NetOptions): Promise<Net> {
+/** Hosts, links and addresses, and the ToRs' FRR. Nodes have no router yet: that is their agents' work. */
+export async function startNet({ topology: asked, started, keep, routers, speakers, progress, signal }: NetOptions): Promise<Net> {
   const { machine, network } = started;
-  const net = new Map<string, LabHost>();
-  for (const name of ["tor", ...NODES, "client"]) {
+  const topology = routers ? asked : withoutTenant(asked);
+  const hosts = new Map<string, LabHost>();
+  for (const name of hostNames(topology)) {
     progress.step(`Making ${name}`);
-    net.set(name, await LabHost.start(machine, name, keep, signal));
+    hosts.set(name, await LabHost.start(machine, name, keep, signal));
   }
+  const net = { topology, hosts };
   const at = (name: string) => hostOf(net, name);
 
   progress.step("Linking them");
-  const tor = at("tor").access.pid;
-  const links = NODES.flatMap((node) => [
-    `link add mgmt-${node} up type veth peer name eth0 netns ${at(node).access.pid}`,
-    `link set mgmt-${node} master mgmt`,
-    // The machine is at neither end, so the pair passes through it and on to the tor.
-    `link add ${node} type veth peer name eth1 netns ${at(node).access.pid}`,
-    `link set ${node} netns ${tor}`,
-    `link add ${accessPort(node)} type veth peer name ${ACCESS_LINK} netns ${at(node).access.pid}`,
-    `link set ${accessPort(node)} netns ${tor}`,
-  ]);
-  const client = at("client").access.pid;
-  const toClient = [
-    `link add client type veth peer name eth0 netns ${client}`,
-    `link set client netns ${tor}`,
-    `link add client-lan type veth peer name ${ACCESS_LINK} netns ${client}`,
-    `link set client-lan netns ${tor}`,
-  ];
-  const inTenant = routers ? tenantLinks({ tor, client }) : [];
-  await machine.do(["ip", "-batch", "-"], { input: [...links, ...toClient, ...inTenant, ""].join("\n") });
-
-  await at("tor").ip([
-    "link add leaf up type bridge",
-    ...NODES.map((node) => `link set ${node} master leaf up`),
-    `address add ${TOR_ADDRESS}/${UNDERLAY_LENGTH} dev leaf`,
-    "link set client up",
-    `address add ${CLIENT_GATEWAY}/${CLIENT_LENGTH} dev client`,
-    `link add ${ACCESS_BRIDGE} up type bridge`,
-    ...NODES.map((node) => `link set ${accessPort(node)} master ${ACCESS_BRIDGE} up`),
-    `link set client-lan master ${ACCESS_BRIDGE} up`,
-    ...(routers ? tenantOnTor() : []),
-  ]);
-  // By ports too, so that one client's connections spread over the nodes.
-  await at("tor").do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.fib_multipath_hash_policy=1"]);
-  await at("client").ip([
-    `address add ${CLIENT_ADDRESS}/${CLIENT_LENGTH} dev eth0`,
-    "link set eth0 up",
-    `route add default via ${CLIENT_GATEWAY}`,
-    `address add ${ACCESS_CLIENT}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
-    `link set ${ACCESS_LINK} up`,
-    ...(routers ? tenantOnClient() : []),
-  ]);
-  for (const node of NODES) {
+  const pairs = topology.links.flatMap((link) => pairLines(link, (host) => at(host).access.pid));
+  await machine.do(["ip", "-batch", "-"], { input: `${pairs.join("\n")}\n` });
+  for (const tor of topology.tors) await setUpTor(at(tor.name), tor, topology, routers ? tenantOnTor(tor) : []);
+  for (const client of CLIENTS) await setUpClient(at(client), topology);
+  if (routers) await at("client").ip(tenantOnClient(topology));
+  for (const node of topology.nodes) {
     await at(node).ip([
-      `address add ${network.address(managementHost(node))}/24 dev eth0`,
-      "link set eth0 up",
-      `address add ${underlayAddress(node)}/${UNDERLAY_LENGTH} dev eth1`,
-      "link set eth1 up",
-      `address add ${accessAddress(node)}/${ACCESS_LENGTH} dev ${ACCESS_LINK}`,
-      `link set ${ACCESS_LINK} up`,
-      ...(routers ? [] : [`route add ${CLIENT_NETWORK} via ${TOR_ADDRESS}`]),
-      ...SEGMENTS.flatMap(({ name, bridge }) => [
-        `netns add ${name}`,
-        `link add ${bridge} up type bridge`,
-        `link add to-${name} up master ${bridge} type veth peer name eth0 netns ${name}`,
-      ]),
+      `address add ${network.address(managementHost(node))}/24 dev ${MANAGEMENT_LINK}`,
+      ...endLines(node, topology),
+      ...(routers ? [] : topology.tors.map(({ clientNetwork, address }) => `route add ${clientNetwork} via ${address}`)),
     ]);
-    for (const segment of SEGMENTS) {
-      const lines = [
-        `address add ${hostAddress(segment, node)}/${segment.length} dev eth0`,
-        "link set lo up",
-        "link set eth0 up",
-        `route add default via ${segment.gateway}`,
-      ];
-      await at(node).do(["ip", "-n", segment.name, "-batch", "-"], { input: `${lines.join("\n")}\n` });
-    }
+    await addSegments(at(node), node);
   }
 
-  progress.step("Starting the tor's FRR");
-  await startPlainFrr(at("tor"), { config: torConfig({ routers }), bfd: !routers });
-  if (routers) await at("tor").do(TENANT_VNI);
+  progress.step("Starting the ToRs' FRR");
+  for (const tor of topology.tors) {
+    await startPlainFrr(at(tor.name), { config: torConfig(tor, topology, { routers }), bfd: !routers });
+    if (routers) await at(tor.name).do(TENANT_VNI);
+  }
   if (speakers) await startSpeakers(net, progress);
   return net;
+}
+
+/** Lines of `ip` in the machine. It is at neither end of most pairs, so that they pass through it. */
+function pairLines({ ends: [end, port] }: Link, pidOf: (host: string) => number): string[] {
+  const rest = port.host === MACHINE ? `master ${port.bridge} up` : `netns ${pidOf(port.host)}`;
+  return [`link add ${port.device} type veth peer name ${end.device} netns ${pidOf(end.host)}`, `link set ${port.device} ${rest}`];
+}
+
+/** Lines of `ip` on a host: its end of every link. */
+function endLines(host: string, { links }: Topology): string[] {
+  const ends = links.flatMap(({ ends }) => ends).filter((end) => end.host === host);
+  return ends.flatMap(({ device, address, bridge, vrf }) => {
+    const master = bridge ?? vrf;
+    return [
+      `link set ${device} ${master === undefined ? "" : `master ${master} `}up`,
+      ...(address === undefined ? [] : [`address add ${address} dev ${device}`]),
+    ];
+  });
+}
+
+async function setUpTor(host: LabHost, { name, address }: Tor, topology: Topology, tenant: readonly string[]): Promise<void> {
+  const bridges = new Set(topology.links.flatMap(({ ends }) => ends.flatMap((end) => (end.host === name ? (end.bridge ?? []) : []))));
+  await host.ip([
+    ...[...bridges].map((bridge) => `link add ${bridge} up type bridge`),
+    `address add ${address}/${UNDERLAY_LENGTH} dev ${LEAF_BRIDGE}`,
+    ...tenant,
+    ...endLines(name, topology),
+  ]);
+  // By ports too, so that one client's connections spread over the nodes.
+  await host.do(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.fib_multipath_hash_policy=1"]);
+}
+
+async function setUpClient(host: LabHost, topology: Topology): Promise<void> {
+  const gateways = topology.tors.map(({ clientGateway }) => `nexthop via ${clientGateway}`);
+  // A ToR whose port is down gets no more packets.
+  await host.do(["sysctl", "-qw", "net.ipv4.conf.all.ignore_routes_with_linkdown=1", "net.ipv4.fib_multipath_hash_policy=1"]);
+  await host.ip([...endLines(host.name, topology), ...(host.name === "client" ? [`route add default ${gateways.join(" ")}`] : [])]);
+}
+
+async function addSegments(host: LabHost, node: NodeName): Promise<void> {
+  await host.ip(
+    SEGMENTS.flatMap(({ name, bridge }) => [
+      `netns add ${name}`,
+      `link add ${bridge} up type bridge`,
+      `link add to-${name} up master ${bridge} type veth peer name eth0 netns ${name}`,
+    ]),
+  );
+  for (const segment of SEGMENTS) {
+    const lines = [
+      `address add ${hostAddress(segment, node)}/${segment.length} dev eth0`,
+      "link set lo up",
+      "link set eth0 up",
+      `route add default via ${segment.gateway}`,
+    ];
+    await host.do(["ip", "-n", segment.name, "-batch", "-"], { input: `${lines.join("\n")}\n` });
+  }
 }
 
 async function startSpeakers(net: Net, progress: Progress): Promise<void> {
   const at = (name: string) => hostOf(net, name);
   progress.step("Starting the nodes' BGP speakers");
-  for (const node of NODES) {
+  for (const node of net.topology.nodes) {
     await at(node).ip([`address add ${speakerAddress(node)}/32 dev lo`]);
     await startPlainFrr(at(node), { name: "speaker", config: speakerConfig(node) });
     at(node).start(["sh", "-c", SPEAKER_WATCH]);
@@ -136,7 +144,7 @@ async function startSpeakers(net: Net, progress: Progress): Promise<void> {
 }
 
 export function hostOf(net: Net, name: string): LabHost {
-  const host = net.get(name);
+  const host = net.hosts.get(name);
   if (!host) throw new TypeError(`the lab has no ${name}`);
   return host;
 }

@@ -8,7 +8,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import type { Log } from "../../src/kube/log.ts";
 import type { RemoteProcess } from "../machine/machine.ts";
 import { hostOf, type Net } from "../net/net.ts";
-import { NODES, type NodeName } from "../net/topology.ts";
+import type { NodeName } from "../net/topology.ts";
 import { plugIn, podAddress } from "./pod-network.ts";
 
 const PROGRAM = join(import.meta.dirname, "answer.ts");
@@ -60,11 +60,11 @@ export class Kubelet {
 
   async #enter(pod: Pod, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? "";
-    const node = NODES.find((name) => name === pod.spec.nodeName);
+    const { client, net } = this.#options;
+    const node = net.topology.nodes.find((name) => name === pod.spec.nodeName);
     if (!node || this.#running.has(uid) || this.#pods.get(keyOf(pod))?.metadata.uid !== uid) return;
     const running: Running = { node, number: this.#free(node), namespace: `pod-${uid.slice(0, 13)}` };
     this.#running.set(uid, running);
-    const { client, net } = this.#options;
     await plugIn(net, node, running.namespace, running.number);
     const ports = pod.spec.containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => String(containerPort)));
     running.process = await this.#answer(hostOf(net, node).start(answering(running.namespace, pod.metadata.name, ports)), ports.length);

@@ -1,7 +1,7 @@
 import { SERVICE_NETWORK } from "../kube/api-server.ts";
 import type { StartedMachine } from "../machine/start.ts";
 import { hostOf, type Net } from "../net/net.ts";
-import { managementHost, NODES, type NodeName, numberOf } from "../net/topology.ts";
+import { managementHost, type NodeName, numberOf } from "../net/topology.ts";
 
 const BRIDGE = "pods";
 /** Of all pods. */
@@ -14,12 +14,12 @@ export function podAddress(node: NodeName, number: number): string {
 
 /** A bridge for pods on each node, and the way to the other nodes' pods: what a network plugin does. */
 export async function startPodNetwork(net: Net, network: StartedMachine["network"]): Promise<void> {
-  for (const node of NODES) {
+  for (const node of net.topology.nodes) {
     const host = hostOf(net, node);
     await host.ip([
       `link add ${BRIDGE} up type bridge`,
       `address add ${podAddress(node, 1)}/24 dev ${BRIDGE}`,
-      ...podRoutes(node, network),
+      ...podRoutes(node, net.topology.nodes, network),
       // kube-proxy translates what leaves, and without any route nothing does.
       `route add ${SERVICE_NETWORK} dev ${BRIDGE}`,
     ]);
@@ -29,8 +29,8 @@ export async function startPodNetwork(net: Net, network: StartedMachine["network
 }
 
 /** Lines of `ip`: a node's way to the pods of the others. */
-export function podRoutes(node: NodeName, network: StartedMachine["network"]): string[] {
-  const others = NODES.filter((other) => other !== node);
+export function podRoutes(node: NodeName, nodes: readonly NodeName[], network: StartedMachine["network"]): string[] {
+  const others = nodes.filter((other) => other !== node);
   return others.map((other) => `route add ${podAddress(other, 0)}/24 via ${network.address(managementHost(other))}`);
 }
 

@@ -146,10 +146,12 @@ async function reachableNodes(
   signal: AbortSignal,
 ): Promise<{ nodes: ReachableNode[]; missing: Missing[] }> {
   const { background, hostIn } = await import("./lab/running.ts");
-  const { NODES } = await import("../../lab/net/topology.ts");
   const lab = await background.find();
   if (lab && lab.url === server) {
-    const nodes = NODES.map((name) => ({ name, run: (command: readonly string[]) => hostIn(lab, name).run(command, { signal }) }));
+    const nodes = lab.topology.nodes.map((name) => ({
+      name,
+      run: (command: readonly string[]) => hostIn(lab, name).run(command, { signal }),
+    }));
     return { nodes, missing: [] };
   }
   if (nodeState || server.startsWith("unix:")) {

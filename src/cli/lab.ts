@@ -1,17 +1,21 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { NODES, type NodeName } from "../../lab/net/topology.ts";
+import { removeLeftovers } from "../../lab/leftovers.ts";
+import { DEFAULT_TOPOLOGY, MAX_NODES, type NodeName, nodeNames } from "../../lab/net/topology.ts";
 import { SITES, type SiteName } from "../../lab/sites/names.ts";
 import { CliError, EXIT } from "./exit.ts";
 import type { DrillOptions } from "./lab/drill.ts";
 import { FAULTS } from "./lab/faults.ts";
 import type { Fault } from "./lab/faults/fault.ts";
 import { kubeCommand } from "./lab/kube.ts";
+import { linkCommand, topologyCommand } from "./lab/link.ts";
 import { background, hostIn, runningLab } from "./lab/running.ts";
 import { SITE_FAULTS, type SiteFault } from "./lab/site-faults.ts";
 import { siteClient, siteLines, sitesInBackground, sitesTable } from "./lab/running-sites.ts";
 import { labClient, labLines, statusTable } from "./lab/status.ts";
+import { nodesOption, torsOption } from "./lab/topology-options.ts";
 import { localPageOption, type PageAddress } from "./page/page-address.ts";
 import { printItems } from "./printing/items.ts";
+import { removeStaleUps } from "./up/running.ts";
 
 interface UpOptions {
   foreground?: boolean;
@@ -19,6 +23,8 @@ interface UpOptions {
   kube?: boolean;
   kernel?: string;
   sites?: 2;
+  nodes?: number;
+  tors?: 1 | 2;
   pageAddress?: PageAddress;
 }
 
@@ -31,7 +37,7 @@ export function configure(lab: Command): void {
   );
   lab
     .command("up")
-    .description("Start a tor, three nodes and a client with real FRR and real agents, and print the kubeconfig of their API.")
+    .description("Start a ToR, three nodes and two clients with real FRR and real agents, and print the kubeconfig of their API.")
     .option("--foreground", "stay in front until Ctrl-C, with a live table")
     .option(
       "--kube",
@@ -39,13 +45,18 @@ export function configure(lab: Command): void {
     )
     .option("--kernel <which>", "own, uml, or the path of a User-Mode Linux; the best one by default")
     .addOption(
-      new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2").argParser(
-        twoSites,
-      ),
+      new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2")
+        .argParser(twoSites)
+        .conflicts(["nodes", "tors"]),
     )
+    .addOption(nodesOption())
+    .addOption(torsOption())
     .addOption(localPageOption())
     .addOption(new Option("--held").hideHelp())
-    .addHelpText("after", "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --sites 2\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --tors 2 --nodes 4\n  plumbline lab up --sites 2\n",
+    )
     .action(up);
   lab
     .command("down")
@@ -60,11 +71,13 @@ export function configure(lab: Command): void {
     .action(status);
   lab
     .command("exec")
-    .description("Run a command on a host of the lab: tor, node1, node2, node3, client.")
+    .description("Run a command on a host of the lab, such as tor, node1 or client.")
     .argument("<host>", "where")
     .argument("<command...>", "what, after --")
     .addHelpText("after", "\nExample:\n  plumbline lab exec tor -- vtysh -c 'show bgp l2vpn evpn summary'\n")
     .action(exec);
+  lab.addCommand(topologyCommand());
+  lab.addCommand(linkCommand());
   const faults = listed(FAULTS);
   lab
     .command("break")
@@ -106,7 +119,7 @@ function faultName(): Argument {
 }
 
 function nodeOption(): Option {
-  return new Option("--node <name>", "on which node").choices(NODES).argParser(aNode).default("node1");
+  return new Option("--node <name>", "on which node").choices(DEFAULT_TOPOLOGY.nodes).argParser(aNode).default("node1");
 }
 
 function siteOption(): Option {
@@ -120,20 +133,30 @@ function listed(faults: Readonly<Record<string, { about: string }>>): string {
 }
 
 async function up(options: UpOptions): Promise<void> {
+  if (!options.held) await clean();
   if (options.sites) {
     const sites = await import("./lab/sites.ts");
     return (options.held ? sites.holdSitesForOthers : options.foreground ? sites.holdSitesInFront : sites.bringUpSites)();
   }
   // Only who holds the lab needs what it is made of.
   const { bringUp, holdForOthers, holdInFront } = await import("./lab/up.ts");
-  await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)(options);
+  const { nodes, tors, ...others } = options;
+  const topology = { ...(nodes !== undefined && { nodes }), ...(tors !== undefined && { tors }) };
+  await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)({ ...others, topology });
 }
 
 async function down(): Promise<void> {
   const [running, sites] = [await background.find(), await sitesInBackground.find()];
   if (running) await background.stop(running);
   if (sites) await sitesInBackground.stop(sites);
+  await clean();
   say(running || sites ? "The lab is down." : "No lab is running.");
+}
+
+/** Standard output is for what was asked: scripts read the kubeconfig there. */
+async function clean(): Promise<void> {
+  const removed = await removeLeftovers([background, sitesInBackground, { removeStale: removeStaleUps }]);
+  if (removed !== undefined) process.stderr.write(`${removed}\n`);
 }
 
 async function status(options: { output?: string }): Promise<void> {
@@ -168,10 +191,12 @@ async function breakOrMend(named: NamedFault, { node, site }: Where, how: "break
   const { name, fault } = named;
   const lab = await runningLab();
   if (how === "mend" && !fault.mend) return say(`${name} is mended by Plumbline itself; look at: plumbline lab status`);
+  const { nodes } = lab.topology;
+  if (!nodes.includes(node)) throw new CliError(`The lab has no ${node}; it has ${nodes.join(", ")}`, EXIT.misuse);
   const client = await labClient(lab);
   try {
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
-    const ground = { node, client, host: (name: string) => hostIn(lab, name), signal };
+    const ground = { node, nodes, client, host: (name: string) => hostIn(lab, name), signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
     if (how === "mend") return say(`${node}: ${name} is mended.`);
     say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${name} --node ${node}` : "Plumbline mends it."}`);
@@ -225,8 +250,8 @@ function aSite(name: string): SiteName {
 }
 
 function aNode(name: string): NodeName {
-  const node = NODES.find((node) => node === name);
-  if (!node) throw new InvalidArgumentError(`It is one of ${NODES.join(", ")}.`);
+  const node = nodeNames(MAX_NODES).find((node) => node === name);
+  if (!node) throw new InvalidArgumentError(`It is one of ${nodeNames(MAX_NODES).join(", ")}.`);
   return node;
 }
 

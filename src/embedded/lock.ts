@@ -94,9 +94,14 @@ function sign(file: number, holder: LockHolder): void {
   }
 }
 
-/** The file stays: whoever removed it might remove the next one's. */
+/**
+ * The file stays: whoever removed it might remove the next one's. Closing alone is not enough: a child that another thread has just
+ * forked has the file open until it runs its program, and the lock would stay with that.
+ */
 function release(file: number): void {
   ftruncateSync(file);
+  // Without flock(1) closing still releases it, only a moment later.
+  spawnSync("flock", ["-u", "3"], { stdio: ["ignore", "ignore", "ignore", file] });
   closeSync(file);
 }
 

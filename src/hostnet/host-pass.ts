@@ -99,12 +99,19 @@ export class HostPass implements AsyncDisposable {
     return this.#carryOut(() => planRemoval(links, this.have));
   }
 
-  /** Lets the kernel tell everyone once more of addresses that links have; nothing changes. One that has gone meanwhile ends it. */
-  async announce(place: Place, addresses: readonly { readonly link: string; readonly address: string }[]): Promise<void> {
+  /**
+   * Lets the kernel tell everyone once more of addresses that links have. `ip addr` has no words for that which would not also add them, so one that
+   * someone removed since the links were read is left out: it is drift, and a pass that plans to put it back also reports it. Returns those that were announced.
+   */
+  async announce<A extends { readonly link: string; readonly address: string }>(place: Place, addresses: readonly A[]): Promise<A[]> {
+    const now = await this.#readLinks(place);
+    const there = addresses.filter(({ link, address }) => now.get(link)?.addresses.some(({ text }) => text === address));
+    if (there.length === 0) return [];
     await this.#batches[place].run(
-      addresses.map(({ link, address }) => ["addr", "replace", address, "dev", link, ...(address.includes(":") ? ["nodad"] : [])]),
+      there.map(({ link, address }) => ["addr", "replace", address, "dev", link, ...(address.includes(":") ? ["nodad"] : [])]),
       [],
     );
+    return there;
   }
 
   /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */

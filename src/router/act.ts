@@ -13,7 +13,7 @@ import type { Live, Step } from "./step.ts";
 import { traverse } from "./tree.ts";
 
 /** What one pass did for one resource, or for what belongs to none. */
-interface Change {
+export interface Change {
   readonly owner: string;
   readonly links: number;
   readonly lines: number;
@@ -36,10 +36,11 @@ export interface Done {
 
 /**
  * Brings the node into the form of the plan, one resource after the other. What is refused costs its own resource only, the Underlay excepted. `lastGood` is
- * what is live now, and is kept true step by step: whoever stops half-way knows how far it came.
+ * what is live now, and is kept true step by step: whoever stops half-way knows how far it came. What is done is added to `changes`, which has it
+ * also when this throws.
  */
-export async function act(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground): Promise<Done> {
-  return await new Pass(plan, lastGood, ground).run();
+export async function act(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground, changes: Change[] = []): Promise<Done> {
+  return await new Pass(plan, lastGood, ground, changes).run();
 }
 
 /** Dependants first: the VXLAN devices go before what they stand on, FRR's default instance goes last. */
@@ -54,7 +55,7 @@ class Pass {
   readonly #holdings: Holdings;
   readonly #failures: Failure[] = [];
   readonly #broken = new Set<string>();
-  readonly #changes: Change[] = [];
+  readonly #changes: Change[];
   /** The links that the plan asks for. */
   readonly #planned: ReadonlySet<string>;
   /** Let go by one step while another, still to come, may want them. */
@@ -62,7 +63,8 @@ class Pass {
   /** FRR was emptied in this pass, so that nothing of it is there as it was applied. */
   #rebuilt = false;
 
-  constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground) {
+  constructor(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground, changes: Change[]) {
+    this.#changes = changes;
     this.#plan = plan;
     this.#lastGood = lastGood;
     this.#ground = ground;

@@ -227,7 +227,8 @@ class RouterAgent {
         about: "status",
         text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR was restarted; ${restored}` },
       });
-    } else if (done && this.#passes > 1) tidings.push(...repairs(done, node));
+    }
+    if (done && this.#passes > 1) tidings.push(...repairs(done, node, { frrRestarted: restarted }));
     for (const tiding of tidings) this.#record(view, tiding);
     for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
     if (error !== undefined && outcome.unavailable !== this.#unavailable) log.warn({ error }, "the router cannot be configured");

@@ -12,7 +12,7 @@ import { ovsAnswers } from "../hostnet/ovs.ts";
 import { routeTo } from "../hostnet/route-to.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import { act, type Done } from "./act.ts";
+import { act, type Change, type Done } from "./act.ts";
 import { isThere, replaceFile } from "../resilience/atomic-file.ts";
 import { StateError } from "../resilience/checked-file.ts";
 import { type Difference, differences } from "./planning/differences.ts";
@@ -65,7 +65,7 @@ export interface PassHooks {
 
 export interface PassResult {
   readonly outcome: Outcome;
-  /** Missing where the router could not be spoken to. */
+  /** Missing where the router could not be spoken to. Its changes include those of earlier passes that failed or were aborted. */
   readonly done?: Done;
   /** Why not. */
   readonly error?: unknown;
@@ -90,6 +90,8 @@ export class NodeRouter {
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
   readonly #missed = new MissedAddresses();
+  /** What passes changed that then failed or were aborted: a repair must be reported, although the next pass has nothing left to repair. */
+  #unreported: Change[] = [];
   #links: readonly LinkReport[] = [];
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
@@ -126,6 +128,7 @@ export class NodeRouter {
       this.#planned = planned;
 
       const done = await this.#carryOut(planned, state, kernel, hooks, signal);
+      this.#unreported = [];
       if (!done.stopped) this.#refusals = refusalsAfter(this.#refusals, planned, done, state.lastGood);
       const stateLost = this.#stateLost;
       this.#stateLost = undefined;
@@ -157,6 +160,7 @@ export class NodeRouter {
     // It was asked when the interface was moved for the first time; now it is away anyway.
     const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
     const { changes, failures } = await this.#carryOut(lastPlan(state.lastGood), state, kernel, hooks, signal);
+    this.#unreported = [];
     if (changes.length > 0) this.#options.log.warn({ changes, failures }, "the API server is away; what was live last is set up again");
   }
 
@@ -174,7 +178,8 @@ export class NodeRouter {
     const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
     try {
       const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
-      const done = await act(planned, state.lastGood, ground);
+      this.#unreported = summed(this.#unreported);
+      const done = await act(planned, state.lastGood, ground, this.#unreported);
       await this.#announceMissed(kernel, signal);
       return done;
     } finally {
@@ -194,8 +199,8 @@ export class NodeRouter {
   async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
     const missed = this.#missed.due(kernel.have.router.values(), await this.#options.frr.addresses(signal));
     if (missed.length === 0) return;
-    this.#options.log.warn({ missed }, "addresses that FRR missed are announced again");
-    await kernel.announce("router", missed);
+    const announced = await kernel.announce("router", missed);
+    if (announced.length > 0) this.#options.log.warn({ announced }, "addresses that FRR missed were announced again");
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */
@@ -254,6 +259,19 @@ export class NodeRouter {
 function fragmentsOf({ underlay, steps, stopped }: RouterPlan, { lastGood }: RouterState): Fragment[] {
   if (stopped) return [...lastGood.values()].map(({ form }) => form.fragment);
   return [...(underlay ? [underlay] : []), ...steps].map(({ form }) => form.fragment);
+}
+
+/** One entry per owner, so that passes which fail for hours do not collect more and more. */
+function summed(changes: readonly Change[]): Change[] {
+  const groups = Map.groupBy(changes, ({ owner, drift }) => `${owner} ${drift}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first ? [{ ...first, links: sum(group, "links"), lines: sum(group, "lines") }] : [];
+  });
+}
+
+function sum(changes: readonly Change[], what: "links" | "lines"): number {
+  return changes.reduce((total, change) => total + change[what], 0);
 }
 
 /** Without what a pass did, what is live is what was live. */

@@ -73,3 +73,18 @@ test("what was put back is told of, what was asked for is not", () => {
     'status: Node n1: FRR had lines that no resource asks for; removed "ip route 198.51.100.0/24 blackhole"',
   ]);
 });
+
+test("a link that was put back is told of also when FRR was restarted, its lines are not", () => {
+  const done: Done = {
+    failures: [],
+    live: new Map(),
+    changes: [
+      { owner: "L2VNI/red", links: 1, lines: 4, drift: true },
+      { owner: "L2VNI/blue", links: 0, lines: 4, drift: true },
+    ],
+    foreign: ["ip route 198.51.100.0/24 blackhole"],
+  };
+  expect(repairs(done, "n1", { frrRestarted: true }).map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
+    "L2VNI/red: Node n1: what was applied had been changed by someone else; put back with 1 link change",
+  ]);
+});

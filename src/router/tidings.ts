@@ -51,8 +51,10 @@ export function failuresAndRecoveries(before: ReadonlyMap<string, Failing>, outc
   return tidings;
 }
 
-/** What someone else had changed and was put back. */
-export function repairs({ changes, foreign }: Done, node: string): Tiding[] {
+/** What someone else had changed and was put back. After a restart of FRR its lines are missing by nature, links are not. */
+export function repairs(done: Done, node: string, { frrRestarted = false } = {}): Tiding[] {
+  const changes = frrRestarted ? done.changes.flatMap((change) => (change.links > 0 ? { ...change, lines: 0 } : [])) : done.changes;
+  const foreign = frrRestarted ? [] : done.foreign;
   const text = (message: string): EventText => ({ type: "Warning", reason: "DriftRepaired", message: `Node ${node}: ${message}` });
   const tidings = changes
     .filter(({ drift }) => drift)

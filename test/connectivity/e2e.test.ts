@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { NODES } from "../../lab/net/topology.ts";
 import { present } from "../../src/connectivity/history/reduce.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
 import { ChecksLab, type Moment } from "../support/checks-lab.ts";
+import { NODES } from "../support/nodes.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });

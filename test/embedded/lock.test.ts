@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
@@ -58,6 +58,22 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
+/** The number under which this process has the file open. */
+function descriptorOf(file: string): number {
+  const found = readdirSync("/proc/self/fd").find((fd) => linkOf(`/proc/self/fd/${fd}`) === file);
+  if (found === undefined) throw new Error(`${file} is not open`);
+  return Number(found);
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // The descriptor that read the directory is closed again.
+    return undefined;
+  }
+}
+
 function refusal(act: () => unknown): Pick<LockError, "code" | "message" | "holder"> {
   try {
     act();
@@ -109,6 +125,16 @@ describe("a lock that someone holds", () => {
     first.process.stdin?.write("release\n");
     expect(await first.says()).toBe("released");
     takeLock(path, "next").release();
+  });
+
+  test("is free once released, although a child that another thread forked still has the file open", () => {
+    const lock = takeLock(path, "one");
+    // Between fork and exec a child has every file of the process open, close-on-exec or not. This one stays there.
+    const child = spawn("sleep", ["60"], { stdio: ["ignore", "ignore", "ignore", descriptorOf(path)] });
+    holders.push(child);
+    lock.release();
+    takeLock(path, "two").release();
+    expect(child.exitCode).toBe(null);
   });
 
   test("is had by one of many who want it at once", async () => {

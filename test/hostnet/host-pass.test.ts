@@ -314,6 +314,18 @@ test("addresses are told once more to whoever listens, and stay as they are", as
   expect(addresses()).toEqual(before);
 });
 
+test("an address that someone removed since the links were read is not added by telling of it", async () => {
+  await using pass = await HostPass.open(places, signal);
+  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "192.0.2.2/24"] })]);
+  ip(router, "addr del 192.0.2.2/24 dev b1");
+  await pass.announce("router", [
+    { link: "b1", address: "192.0.2.1/24" },
+    { link: "b1", address: "192.0.2.2/24" },
+  ]);
+  const [b1] = shown(router, "addr show dev b1") as { addr_info: { family: string; local: string }[] }[];
+  expect(b1?.addr_info.filter(({ family }) => family === "inet").map(({ local }) => local)).toEqual(["192.0.2.1"]);
+});
+
 /** Adds a namespace, with the number of one that is gone where one is given: the kernel gives it away once it is done with that one. */
 async function addedAs(name: string, number: number): Promise<number> {
   for (let tries = 0; ; tries++) {

@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
-import { join } from "node:path";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cacheDirectory } from "../../lab/cached-build.ts";
 import { memoryDirectory } from "../../lab/kube/etcd.ts";
 import { Machine } from "../../lab/machine/machine.ts";
 import { startMachine, type StartedMachine } from "../../lab/machine/start.ts";
@@ -63,12 +64,16 @@ describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
   });
 
   test("nothing is left when its starter is killed", async () => {
-    const holder = spawn(process.execPath, [HOLDER, kernel], { stdio: ["ignore", "pipe", "inherit"] });
+    const home = await mkdtemp(join(tmpdir(), "plumbline-home-"));
+    const env = { ...process.env, HOME: home, XDG_CACHE_HOME: dirname(cacheDirectory()) };
+    const holder = spawn(process.execPath, [HOLDER, kernel], { stdio: ["ignore", "pipe", "inherit"], env });
     const [line] = (await once(createInterface({ input: holder.stdout }), "line")) as [string];
     const { directory: kept, link } = JSON.parse(line) as { directory: string; link: string };
     expect(Object.keys(networkInterfaces())).toContain(link);
     holder.kill("SIGKILL");
     while (existsSync(kept) || Object.keys(networkInterfaces()).includes(link)) await sleep(50);
+    expect(await readdir(home)).toEqual([]);
+    await rm(home, { recursive: true });
   });
 });
 

@@ -8,6 +8,7 @@ import { plumbline } from "../support/command-line.ts";
 
 const EVENTUALLY = { timeout: 240_000, interval: 500 };
 const ADDRESS = "10.202.0.1";
+const TORS = ["tor", "tor2"];
 
 let runtime: string;
 let kubeconfig: string;
@@ -17,8 +18,8 @@ const request = () => exec("client", "curl", "--silent", "--max-time", "2", `htt
 
 beforeAll(async () => {
   runtime = await mkdtemp(join(tmpdir(), "plumbline-lab-test-"));
-  const up = await lab("up", "--kube");
-  expect(up).toMatchObject({ code: 0 });
+  const up = await lab("up", "--kube", "--tors", "2");
+  if (up.code !== 0) throw new Error(up.stderr);
   kubeconfig = up.stdout.trim();
 });
 afterAll(async () => {
@@ -38,11 +39,14 @@ test("a request crosses client, ToR, EVPN fabric, node, kube-proxy and reaches a
   const { stdout } = await plumbline(["get", "pods", "-n", "default", "-o", "json", "--kubeconfig", kubeconfig]);
   const { items } = JSON.parse(stdout) as { items: { metadata: { name: string }; spec: { nodeName: string } }[] };
   expect(items.find(({ metadata }) => metadata.name === pod)?.spec.nodeName).toMatch(/^node[23]$/);
-  // The VTEP of node1, over the bridge of the VNI.
-  expect(await exec("tor", "ip", "route", "show", "vrf", "blue", ADDRESS)).toContain("via 100.65.0.0 dev br-blue");
+  for (const tor of TORS) {
+    // The VTEP of node1, over the bridge of the VNI.
+    const route = () => exec(tor, "ip", "route", "show", "vrf", "blue", ADDRESS);
+    await expect.poll(route, EVENTUALLY).toContain("via 100.65.0.0 dev br-blue");
+  }
 
-  await exec("tor", "ip", "link", "set", "vni200", "down");
+  for (const tor of TORS) await exec(tor, "ip", "link", "set", "vni200", "down");
   expect(await request()).toBe("");
-  await exec("tor", "ip", "link", "set", "vni200", "up");
+  for (const tor of TORS) await exec(tor, "ip", "link", "set", "vni200", "up");
   await expect.poll(request, EVENTUALLY).toBe(`${pod}\n`);
 });

@@ -12,6 +12,7 @@ import { SERVICE_RESOURCE_FAULTS } from "../../src/cli/lab/faults/service-resour
 import { LAB_MANIFESTS } from "../../src/cli/lab/router-lab.ts";
 import { EXPLAINED_KINDS } from "../../src/explain/explainers.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
+import { NODES } from "../support/nodes.ts";
 import { type CommandLineServer, SERVERS } from "../support/servers.ts";
 
 const FAULTS = Object.entries({ ...ROUTER_RESOURCE_FAULTS, ...SERVICE_RESOURCE_FAULTS, ...CHECK_RESOURCE_FAULTS, ...POLICY_FAULTS });
@@ -30,7 +31,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
 
   test.each(FAULTS)("%s passes admission, and mending restores every object", async (_name, fault) => {
     const { signal } = new AbortController();
-    const ground: FaultGround = { node: "node2", client: server.client, host: noHost, signal };
+    const ground: FaultGround = { node: "node2", nodes: NODES, client: server.client, host: noHost, signal };
     const before = await objects(server);
     await fault.break(ground);
     expect(await objects(server)).not.toEqual(before);

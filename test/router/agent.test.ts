@@ -167,9 +167,15 @@ describe("drift", () => {
     await eventually(async () => expect(await events()).toContain("DriftRepaired"));
   });
 
-  test("an address that a person flushes comes back", async () => {
+  test("an address that a person flushes comes back, and it is said", async () => {
+    const repairs = async () => {
+      const { items } = await node.client.resource(Event).list({ namespace: NAMESPACE, signal });
+      return items.filter(({ reason }) => reason === "DriftRepaired").reduce((sum, { count = 1 }) => sum + count, 0);
+    };
+    const before = await repairs();
     await node.router("addr", "flush", "dev", "pt-ns", "scope", "global");
     await eventually(async () => expect(await node.router("addr", "show", "dev", "pt-ns")).toContain("192.169.20.1/24"));
+    await eventually(async () => expect(await repairs()).toBeGreaterThan(before));
   });
 
   test("daemons that are killed come back with their configuration", async () => {

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
-import { NODES, type NodeName } from "../../lab/net/topology.ts";
+import type { NodeName } from "../../lab/net/topology.ts";
 import { FAULTS } from "../../src/cli/lab/faults.ts";
 import { type Expectation, type Fault, WITHIN_MS } from "../../src/cli/lab/faults/fault.ts";
 import { CHANGES } from "./changes.ts";
+import { NODES } from "../support/nodes.ts";
 
 /** So long it lasts; a minute where nobody asked for more. */
 export const MINUTES = Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 1));

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { NODES } from "../../lab/net/topology.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { keyOf } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
@@ -13,6 +12,7 @@ import { ServiceLab } from "../support/service-lab.ts";
 import { CHANGES } from "./changes.ts";
 import { BREAKABLE, type Move } from "./course.ts";
 import { growthOf, type Resident } from "./flat.ts";
+import { NODES } from "../support/nodes.ts";
 
 const LOOK_EVERY_MS = 200;
 /** A busy machine is slow, and nothing here is about time. */
@@ -90,6 +90,7 @@ export class SoakLab {
     const change = move.change === undefined ? undefined : CHANGES[move.change];
     const ground: FaultGround = {
       node: move.node,
+      nodes: NODES,
       client: this.#lab.lab.api.client,
       host: (name) => this.#lab.host(name),
       signal: this.#stop.signal,

@@ -10,6 +10,7 @@ import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { plumbline } from "./command-line.ts";
+import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 100;
@@ -85,7 +86,7 @@ export class ChecksLab {
   async fault(name: string, node: NodeName, how: "break" | "mend"): Promise<Moment> {
     const fault = FAULTS[name];
     if (!fault?.mend) throw new TypeError(`there is no fault ${name} that can be mended`);
-    const ground = { node, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#stop.signal };
+    const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#stop.signal };
     const from = Date.now();
     await (how === "break" ? fault.break(ground) : fault.mend(ground));
     return { from, by: Date.now() };

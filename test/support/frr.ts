@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sweepWhenGone } from "../../lab/child.ts";
 import { frr10 } from "../../lab/frr/frr10.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { FrrInstance, type FrrInstanceOptions } from "../../src/frr/instance.ts";
 import { createLog } from "../../src/kube/log.ts";
+import { REMOVE_NAMESPACE } from "./namespaces.ts";
 
 export type FrrRelease = "8.4" | "10";
 
@@ -37,14 +39,13 @@ export async function frrInNamespace({ version, ...more }: { version: FrrRelease
     log: createLog({ level: "silent" }),
     ...more,
   };
+  const instance = new FrrInstance(options);
+  const remove = removeFrrWhenGone(netns, instance, stateDirectory);
   await run("ip", "netns", "add", netns);
   await run("ip", "-n", netns, "link", "set", "lo", "up");
-  const instance = new FrrInstance(options);
-  const sweep = sweepWhenGone(netns, instance.runDirectory, stateDirectory);
   const stop = async () => {
     await instance.stop();
-    await sweep();
-    await rm(stateDirectory, { recursive: true, force: true });
+    await remove();
   };
   try {
     await instance.start(AbortSignal.timeout(60_000));
@@ -65,20 +66,9 @@ export async function run(command: string, ...args: string[]): Promise<string> {
   return output;
 }
 
-/** The daemons outlive their starter on purpose, so the end of our pipe has to tell someone. */
-export function sweepWhenGone(netns: string, runDirectory: string, stateDirectory: string): () => Promise<void> {
-  const script = `trap "" INT TERM HUP; cat >/dev/null
-for file in "$2"/*.pid; do [ -e "$file" ] && kill -9 "$(cat "$file")"; done
-ip netns del "$1"; rm -rf "$2" "$3"`;
-  const sweeper = spawn("sh", ["-c", script, "sweeper", netns, runDirectory, stateDirectory], {
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-  });
-  sweeper.unref();
-  return async () => {
-    sweeper.ref();
-    const gone = once(sweeper, "exit");
-    sweeper.stdin.end();
-    await gone;
-  };
+/** Removes an FRR and its namespace once this process is gone: the daemons outlive their starter on purpose. */
+export function removeFrrWhenGone(netns: string, { name, runDirectory }: FrrInstance, directory: string): () => Promise<void> {
+  // Instances of the same name share what FRR keeps by name: the last one removes it.
+  const script = `${REMOVE_NAMESPACE}\nremove_namespace "$1"; rm -rf "$2" "$3"; rmdir "$4"`;
+  return sweepWhenGone(script, netns, runDirectory, directory, `/run/frr/${name}`);
 }

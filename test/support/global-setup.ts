@@ -1,5 +1,7 @@
 import type { TestProject } from "vitest/node";
+import { frr10 } from "../../lab/frr/frr10.ts";
 import { helmBinary } from "../../lab/helm/binary.ts";
+import { selectKernel } from "../../lab/kernel/select.ts";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { memoryDirectory, startEtcd } from "../../lab/kube/etcd.ts";
 import { progressOn } from "../../lab/progress.ts";
@@ -12,9 +14,11 @@ declare module "vitest" {
 
 /** One etcd for all suites; each suite has an API server of its own on it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // What is built once is built here, so that suites do not wait for each other.
+  await selectKernel({ needs: ["vrf", "nftables"], progress: progressOn(process.stderr) });
   const binaries = await kubeBinaries(progressOn(process.stderr));
-  // Here, so that suites do not build it side by side.
   await helmBinary(progressOn(process.stderr));
+  await frr10(progressOn(process.stderr));
   const directory = await memoryDirectory("test");
   const etcd = await startEtcd(binaries, directory.path);
   project.provide("lab", { directory: directory.path, etcd: etcd.url });

@@ -1,6 +1,7 @@
 import type { RemoteProcess } from "../../lab/machine/machine.ts";
-import { ACCESS_LINK, NODES } from "../../lab/net/topology.ts";
+import { ACCESS_LINK } from "../../lab/net/topology.ts";
 import type { RouterLab } from "../../src/cli/lab/router-lab.ts";
+import { NODES } from "./nodes.ts";
 
 /** Answers to one question come together; the next question is a second later. */
 const SAME_QUESTION_MS = 400;

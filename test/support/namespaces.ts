@@ -1,6 +1,18 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
+import { sweepWhenGone } from "../../lab/child.ts";
+
+/** Shell: kills whatever runs in a network namespace and deletes it. What was just being started may enter it a moment later, hence the pause. */
+export const REMOVE_NAMESPACE = `remove_namespace() {
+  sleep 0.1
+  for attempt in $(seq 100); do
+    pids=$(ip netns pids "$1")
+    [ -n "$pids" ] || break
+    kill -9 $pids
+    sleep 0.05
+  done
+  ip netns del "$1"
+}`;
 
 export interface TestNamespaces {
   readonly names: readonly string[];
@@ -10,29 +22,12 @@ export interface TestNamespaces {
 /** Network namespaces of one suite, their loopbacks up. They are gone when the suite has ended, however it ends. */
 export function createNamespaces(count: number): TestNamespaces {
   const names = Array.from({ length: count }, () => `plt${randomBytes(4).toString("hex")}`);
-  // It reads to the end of our pipe, which comes even when we are killed.
-  const sweeper = spawn(
-    "sh",
-    ["-c", 'trap "" INT TERM HUP; cat >/dev/null; for name; do ip netns del "$name"; done', "sweeper", ...names],
-    {
-      stdio: ["pipe", "ignore", "ignore"],
-      detached: true,
-    },
-  );
-  sweeper.unref();
+  const remove = sweepWhenGone(`${REMOVE_NAMESPACE}\nfor name; do remove_namespace "$name"; done`, ...names);
   for (const name of names) {
     execFileSync("ip", ["netns", "add", name]);
     execFileSync("ip", ["-n", name, "link", "set", "lo", "up"]);
   }
-  return {
-    names,
-    async remove() {
-      sweeper.ref();
-      const gone = once(sweeper, "exit");
-      sweeper.stdin.end();
-      await gone;
-    },
-  };
+  return { names, remove };
 }
 
 /** Runs lines of `ip` in a namespace; the first that fails throws. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../../lab/machine/machine.ts";
 import type { LabHost } from "../../lab/net/lab-host.ts";
-import { hostAddress, NODES, type NodeName, type Segment } from "../../lab/net/topology.ts";
+import { hostAddress, type NodeName, type Segment } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
@@ -16,6 +16,7 @@ import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab
 import { Traffic } from "../../src/cli/lab/traffic.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
+import { NODES } from "./nodes.ts";
 
 /** For `expect.poll`: long, because a busy machine is slow, and User-Mode Linux on it slower. */
 export const EVENTUALLY = { timeout: 240_000, interval: 200 };
@@ -26,7 +27,7 @@ const SETTLE_MS = 600;
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
 
-/** The lab as a suite uses it: real FRR, real agents, the real kernel; configuration comes and goes through the API. */
+/** The lab as a suite uses it: real API server, FRR, agents with the chart's identities, and kernel. Configuration comes and goes through the API. */
 export class TestLab {
   readonly #lab: RouterLab;
   readonly #signal = new AbortController().signal;
@@ -35,9 +36,9 @@ export class TestLab {
     this.#lab = lab;
   }
 
-  static async start({ kube = false } = {}): Promise<TestLab> {
+  static async start(): Promise<TestLab> {
     const log = createLog({ level: "error" });
-    return new TestLab(await startRouterLab({ kube, speakers: true, log, progress: silent, signal: new AbortController().signal }));
+    return new TestLab(await startRouterLab({ kube: true, speakers: true, log, progress: silent, signal: new AbortController().signal }));
   }
 
   stop(): Promise<void> {
@@ -204,7 +205,7 @@ export class TestLab {
   async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const ground = { node, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
+    const ground = { node, nodes: NODES, client: this.#lab.api.client, host: (host: string) => this.host(host), signal: this.#signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
   }
 }

@@ -14,7 +14,7 @@ import { fixedAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { run, sweepWhenGone } from "./frr.ts";
+import { run, removeFrrWhenGone } from "./frr.ts";
 
 const NAMESPACE = "openperouter-system";
 const { signal } = new AbortController();
@@ -43,7 +43,7 @@ export class RouterNode {
     this.#embedded = embedded;
     this.client = new KubeClient(fixedAccess(`unix:${embedded.socket}`));
     this.frr = frrOf(this.place, createLog({ level: "silent" }));
-    this.#sweep = sweepWhenGone(this.place.routerNetns, this.place.frrRunDirectory, directory);
+    this.#sweep = removeFrrWhenGone(this.place.routerNetns, this.frr, directory);
   }
 
   static async create(): Promise<RouterNode> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Document, parseAllDocuments } from "yaml";
 import type { LabHost } from "../../lab/net/lab-host.ts";
-import { ACCESS_LINK, NODES, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
+import { ACCESS_LINK, type NodeName, underlayAddress } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import type { Attempt } from "../../lab/services/connect.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -21,6 +21,7 @@ import { labManifests, type RouterLab, startRouterLab } from "../../src/cli/lab/
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { HeldAddresses } from "./held-addresses.ts";
+import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 50;
@@ -67,7 +68,7 @@ export class ServiceLab {
       await startRouterLab({
         kube: true,
         kernel: "own",
-        manifests: ({ routers }) => labManifests({ kube: true, routers, checks }),
+        manifests: (lab) => labManifests({ kube: true, checks, ...lab }),
         ...(checks ? WITH_CHECKS : { silenceMs: SILENCE_MS }),
         log,
         progress: silent,
@@ -207,7 +208,7 @@ export class ServiceLab {
   async fault(name: string, node: NodeName, how: "break" | "mend" = "break"): Promise<void> {
     const fault: Fault | undefined = FAULTS[name];
     if (!fault) throw new TypeError(`there is no fault ${name}`);
-    const ground = { node, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
+    const ground = { node, nodes: NODES, client: this.lab.api.client, host: (host: string) => this.host(host), signal: this.signal };
     await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
   }
 

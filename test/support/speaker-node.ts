@@ -12,7 +12,7 @@ import { fixedAccess, type ClusterAccess } from "../../src/kube/client/access.ts
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { run, sweepWhenGone } from "./frr.ts";
+import { run, removeFrrWhenGone } from "./frr.ts";
 
 const { signal } = new AbortController();
 
@@ -43,7 +43,7 @@ export class SpeakerNode {
     this.loadbalancer = { ...LOAD_BALANCER, lbFrrRunDirectory: `/run/frr/${id}`, sessionPollInterval: 200 };
     this.frr = loadBalancerFrr(this.place, this.loadbalancer, createLog({ level: "silent" }));
     this.#access = access;
-    this.#sweep = sweepWhenGone(id, this.loadbalancer.lbFrrRunDirectory, directory);
+    this.#sweep = removeFrrWhenGone(id, this.frr, directory);
   }
 
   /** `address` is that of its `eth0`, which ends in the namespace `segment` as `<netns>`. */

@@ -32,10 +32,10 @@ export const Underlay = defineKind({
   plural: "underlays",
   scope: "Namespaced",
   categories: ["plumbline", "openperouter"],
-  doc: "How the router on the selected nodes stands in the fabric: its interface, AS number, neighbors and VTEP. Everything else on a node stands on it. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
+  doc: "How the router on the selected nodes stands in the fabric: its interfaces, AS number, neighbors and VTEP. Everything else on a node stands on it. What became of it on each node is in the RouterNodeConfigurationStatus of that node.",
   columns: [
     { name: "ASN", path: ".spec.asn", type: "integer", doc: "The router's AS number." },
-    { name: "NICs", path: ".spec.nics", type: "string", doc: "The interface towards the fabric." },
+    { name: "NICs", path: ".spec.nics", type: "string", doc: "The interfaces towards the fabric." },
     { name: "VTEP CIDR", path: ".spec.evpn.vtepcidr", type: "string", doc: "Where VTEP addresses come from.", wide: true },
     { name: "Router ID CIDR", path: ".spec.routeridcidr", type: "string", doc: "Where router ids come from.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
@@ -50,7 +50,7 @@ export const Underlay = defineKind({
       neighbors: s.optional(s.list(neighbor, { doc: "The router's BGP neighbors, at least one.", minItems: 1, maxItems: 128 })),
       nics: s.optional(
         s.list(interfaceName("An interface of the node."), {
-          doc: "The node's interface towards the fabric, one. It is moved into the router's namespace with its addresses and routes.",
+          doc: "The node's interfaces towards the fabric. Each is moved into the router's namespace with its addresses and routes.",
           maxItems: 16,
         }),
       ),

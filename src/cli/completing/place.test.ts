@@ -51,6 +51,8 @@ test("what can be broken in the lab, and where, is offered with what it does", (
   expect(textsAt("lab", "break", "")).toEqual(expect.arrayContaining(["link-down", "peer-unreachable", "volume-refuses"]));
   expect(textsAt("lab", "mend", "peer-unreachable", "--site", "")).toEqual(["east", "west"]);
   expect(textsAt("lab", "break", "link-down", "--node", "")).toEqual(["node1", "node2", "node3"]);
+  expect(textsAt("lab", "link", "")).toEqual(expect.arrayContaining(["node1-tor", "client2-lan"]));
+  expect(textsAt("lab", "up", "--tors", "")).toEqual(["1", "2"]);
   const { place } = readLine(whole, ["lab", "break", ""]);
   expect(place.is === "one of" && place.candidates).toContainEqual({
     text: "peer-unreachable",

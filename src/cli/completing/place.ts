@@ -1,4 +1,5 @@
 import type { Command, Option } from "commander";
+import { DEFAULT_TOPOLOGY } from "../../../lab/net/topology.ts";
 import { FAULTS } from "../lab/faults.ts";
 import { SITE_FAULTS } from "../lab/site-faults.ts";
 
@@ -62,6 +63,7 @@ function placeOf(command: Command, open: Option | undefined, positional: readonl
   if (argument.argChoices) return { is: "one of", candidates: argument.argChoices.map((text) => ({ text })) };
   if (argument.name() === "kind" || argument.name() === "kinds") return { is: "kind" };
   if (argument.name() === "policy") return { is: "name", kind: "failoverpolicies", taken: [] };
+  if (argument.name() === "link") return { is: "one of", candidates: DEFAULT_TOPOLOGY.links.map(({ name: text }) => ({ text })) };
   if (argument.name() === "fault") return { is: "one of", candidates: faults() };
   const [kind = "", ...taken] = positional;
   return argument.name() === "names" ? { is: "name", kind, taken } : { is: "other" };

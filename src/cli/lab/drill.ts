@@ -95,7 +95,7 @@ async function drillIn({ tell, signal: given, ...part }: Part): Promise<Exercise
   flows.aim(lab.services.list());
   const sight = new Sight(client);
   await sight.open(signal);
-  const exercise = new Exercise({ sight, flows, ground: { client, host, signal } });
+  const exercise = new Exercise({ sight, flows, ground: { nodes: lab.net.topology.nodes, client, host, signal } });
   for (const text of await exercise.settle(AT_REST_WITHIN_MS)) tell(`At rest: ${text}`);
   const exercised: Exercised[] = [];
   for (const faults of rounds) {

@@ -5,7 +5,6 @@ import { startProxy } from "../../../lab/kube/proxy.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
 import { keepReturnRoutes } from "../../../lab/net/return-routes.ts";
-import { NODES } from "../../../lab/net/topology.ts";
 import { Kubelet } from "../../../lab/pods/kubelet.ts";
 import { POD_NETWORK, startPodNetwork } from "../../../lab/pods/pod-network.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -37,7 +36,7 @@ export async function startKubeNodes({
   await startPodNetwork(net, network);
   const kubeconfig = join(directory, "kube-proxy.kubeconfig");
   await cp(await plane.server.kubeconfig("proxy"), kubeconfig);
-  const proxies = NODES.map((node) =>
+  const proxies = net.topology.nodes.map((node) =>
     startProxy(hostOf(net, node), {
       binaries: plane.binaries,
       kubeconfig,
@@ -45,7 +44,7 @@ export async function startKubeNodes({
       logFile: join(directory, `kube-proxy-${node}.log`),
     }),
   );
-  const processes = [...proxies, ...(routers ? NODES.map((node) => keepReturnRoutes(hostOf(net, node))) : [])];
+  const processes = [...proxies, ...(routers ? net.topology.nodes.map((node) => keepReturnRoutes(hostOf(net, node), net.topology)) : [])];
   new Kubelet({ client, net, log }).start(stop.signal);
   return async () => {
     stop.abort();

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { Background } from "../../../lab/background.ts";
 import { type ControlPlane, startControlPlane } from "../../../lab/kube/control-plane.ts";
+import { removeLeftovers } from "../../../lab/leftovers.ts";
 import { progressOn } from "../../../lab/progress.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { printItems } from "../printing/items.ts";
@@ -35,6 +36,7 @@ export function kubeCommand(): Command {
     .action(async () => {
       const running = await background.find();
       if (running) await background.stop(running);
+      await clean();
       say(running ? "The control plane is down." : "No control plane is running.");
     });
 
@@ -62,7 +64,14 @@ export function kubeCommand(): Command {
   return kube;
 }
 
+/** Standard output is for what was asked: scripts read the kubeconfig there. */
+async function clean(): Promise<void> {
+  const removed = await removeLeftovers([background]);
+  if (removed !== undefined) process.stderr.write(`${removed}\n`);
+}
+
 async function bringUp(kwok: boolean): Promise<void> {
+  await clean();
   let running = await background.find();
   if (!running) {
     const [node = ""] = process.argv;
@@ -80,6 +89,7 @@ async function holdInFront(kwok: boolean): Promise<void> {
   const other = await background.find();
   if (other)
     throw new CliError(`A control plane already runs at ${other.url} (pid ${other.pid}); end it with: plumbline lab kube down`, EXIT.no);
+  await clean();
   const progress = process.stdout.isTTY ? progressOn(process.stdout) : { step: say, detail: () => undefined, done: () => undefined };
   const plane = await startControlPlane({ kwok, progress });
   const forget = await background.record(described(plane));

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Machine, RemoteProcess } from "../../../lab/machine/machine.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
-import { NODES } from "../../../lab/net/topology.ts";
 import type { AnnouncedService, AnnouncedServices } from "./announced-services.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../../lab/names/name-server.ts");
@@ -35,7 +34,7 @@ export async function startNameServer(options: {
   const tell = () => server.input(`${JSON.stringify({ "dns.lab": address, ...namesOf(services.list()) })}\n`);
   services.subscribe(tell);
   tell();
-  for (const node of NODES) await hostOf(net, node).do(["sh", "-ec", USE_NAME_SERVER, "sh", address]);
+  for (const node of net.topology.nodes) await hostOf(net, node).do(["sh", "-ec", USE_NAME_SERVER, "sh", address]);
   return () => server.kill();
 }
 

@@ -5,7 +5,8 @@ import type { Feature } from "../../../lab/kernel/select.ts";
 import { type Kernel, startMachine } from "../../../lab/machine/start.ts";
 import type { LabHost } from "../../../lab/net/lab-host.ts";
 import { hostOf, type Net, startNet } from "../../../lab/net/net.ts";
-import { managementHost, NODES, type NodeName, numberOf } from "../../../lab/net/topology.ts";
+import { writeTopologyManifests } from "../../../lab/net/topology-manifests.ts";
+import { DEFAULT_TOPOLOGY, managementHost, type NodeName, numberOf, type Topology } from "../../../lab/net/topology.ts";
 import type { Progress } from "../../../lab/progress.ts";
 import { Node } from "../../api/core/node.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -22,12 +23,14 @@ import { startNameServer } from "./name-server.ts";
 import { STAND_IN_PORTS, StandIns } from "./stand-ins.ts";
 
 export interface RouterLabOptions {
+  /** Three nodes and one ToR without. */
+  readonly topology?: Topology;
   /** The real API server instead of the embedded one. */
   readonly kube?: boolean;
   /** `own`, `uml`, or the path of a User-Mode Linux. Without it one that has what the lab needs. On one without VRF the nodes have no routers. */
   readonly kernel?: string | undefined;
   /** What is configured from the start; nothing without. Files, and directories for what is in them. */
-  readonly manifests?: (lab: { routers: boolean }) => readonly string[];
+  readonly manifests?: (lab: { routers: boolean; directory: string }) => readonly string[] | Promise<readonly string[]>;
   /** Whether each node gets a BGP speaker that is not ours, at the other end of a HostSession. */
   readonly speakers?: boolean;
   /** Whether something answers for services where there are no pods. */
@@ -71,19 +74,35 @@ export interface RouterLab {
 export const LAB_MANIFESTS = join(import.meta.dirname, "../../../lab/manifests");
 const KUBE_MANIFESTS = join(import.meta.dirname, "../../../lab/kube/manifests");
 
-/** What belongs into a lab of this form, of the manifests that it comes with. */
-export function labManifests({ kube, routers, checks = false }: { kube: boolean; routers: boolean; checks?: boolean }): string[] {
-  if (!kube) return [LAB_MANIFESTS];
+interface LabManifestsOptions {
+  readonly kube: boolean;
+  readonly routers: boolean;
+  readonly checks?: boolean;
+  readonly topology?: Topology;
+  /** The lab's own, for what depends on the topology. */
+  readonly directory: string;
+}
+
+/** What belongs into a lab of this form. A later path replaces what an earlier one has under the same name. */
+export async function labManifests(options: LabManifestsOptions): Promise<string[]> {
+  const { kube, routers, checks = false, topology = DEFAULT_TOPOLOGY } = options;
+  const directory = join(options.directory, "topology-manifests");
+  const generated = await writeTopologyManifests(directory, topology, { kube, routers });
+  if (!kube) return [LAB_MANIFESTS, directory];
   const router = ["underlay.yaml", "red.yaml", "blue.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];
   const meshes = ["connectivity/to-nodes.yaml", "connectivity/to-services.yaml", "connectivity/to-names.yaml"];
   const files = ["loadbalancer/pools.yaml", "loadbalancer/services.yaml", ...(routers ? router : []), ...(checks ? meshes : [])];
   const own = ["pods.yaml", routers ? "tenant.yaml" : "peer.yaml"];
-  return [...files.map((file) => join(LAB_MANIFESTS, file)), ...own.map((file) => join(KUBE_MANIFESTS, file))];
+  return [
+    ...files.filter((file) => !generated.includes(file)).map((file) => join(LAB_MANIFESTS, file)),
+    ...own.map((file) => join(KUBE_MANIFESTS, file)),
+    ...generated.map((file) => join(directory, file)),
+  ];
 }
 
-/** A tor, three nodes with their agents, a client, the API and the controller. All of it is gone with this process, however that ends. */
+/** ToRs, nodes with their agents, clients, the API and the controller. All of it is gone with this process, however that ends. */
 export async function startRouterLab(options: RouterLabOptions): Promise<RouterLab> {
-  const { log, progress, signal } = options;
+  const { topology = DEFAULT_TOPOLOGY, log, progress, signal } = options;
   await using started = new AsyncDisposableStack();
   const memory = await memoryDirectory("lab");
   started.defer(() => memory.remove());
@@ -95,17 +114,18 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
 
   const { network, kernel } = machine;
   const routers = !kernel.missing.includes("vrf");
-  const manifests = options.manifests?.({ routers }) ?? [];
+  const manifests = (await options.manifests?.({ routers, directory })) ?? [];
   const place = { directory, address: network.outside, progress, signal };
   const api = await (options.kube ? startKubeApi(place) : startEmbeddedApi({ ...place, manifests, log }));
   started.defer(() => api.stop());
-  for (const node of NODES) await createNode(api.client, node, network.address(managementHost(node)), signal);
+  for (const node of topology.nodes) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
   if (api.plane) await applyManifests(api.client, manifests, signal);
   const controller = await runController(api.controller, options);
   started.defer(() => controller.stop());
 
   const net = await startNet({
+    topology,
     started: machine,
     keep: [directory, cacheDirectory()],
     routers,
@@ -132,7 +152,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   progress.step("Starting the agents");
   const program = await builtProgram(directory);
   const agents = new Map<string, Agent>();
-  for (const node of options.agentsOn ?? NODES) {
+  for (const node of options.agentsOn ?? topology.nodes) {
     const agent = new Agent({
       host: hostOf(net, node),
       program,

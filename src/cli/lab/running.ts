@@ -1,6 +1,7 @@
 import { Background } from "../../../lab/background.ts";
 import type { Kernel } from "../../../lab/machine/start.ts";
 import { LabHost, type LabHostAccess } from "../../../lab/net/lab-host.ts";
+import type { Topology } from "../../../lab/net/topology.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { RouterLab } from "./router-lab.ts";
 
@@ -14,6 +15,7 @@ export interface RunningLab {
   readonly directory: string;
   /** A line that says where the page is. */
   readonly page?: string | undefined;
+  readonly topology: Topology;
   readonly hosts: readonly LabHostAccess[];
 }
 
@@ -33,7 +35,8 @@ export async function described({ api, kernel, routers, directory, net, page }: 
     kubeconfig: api.kubeconfig,
     directory,
     page: await page,
-    hosts: [...net.values()].map(({ access }) => access),
+    topology: net.topology,
+    hosts: [...net.hosts.values()].map(({ access }) => access),
   };
 }
 

@@ -4,7 +4,7 @@ import type { RemoteProcess } from "../../../lab/machine/machine.ts";
 import type { StartedMachine } from "../../../lab/machine/start.ts";
 import { hostOf, type Net } from "../../../lab/net/net.ts";
 import { keepReturnRoutes } from "../../../lab/net/return-routes.ts";
-import { NODES, type NodeName } from "../../../lab/net/topology.ts";
+import type { NodeName, Topology } from "../../../lab/net/topology.ts";
 import { podRoutes } from "../../../lab/pods/pod-network.ts";
 import type { StoodIn } from "../../../lab/services/stand-in.ts";
 import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
@@ -36,7 +36,7 @@ export class StandIns {
   readonly #log: Log;
 
   constructor({ client, services, net, network, log }: StandInsOptions) {
-    this.#nodes = NODES.map((node) => new StandIn(node, hostOf(net, node), podRoutes(node, network)));
+    this.#nodes = net.topology.nodes.map((node) => new StandIn(node, hostOf(net, node), net.topology, network));
     this.#services = services;
     this.#slices = new Cache(client, EndpointSlice);
     this.#log = log;
@@ -64,25 +64,27 @@ export class StandIns {
 class StandIn {
   readonly name: NodeName;
   readonly #host: LabHost;
-  readonly #routes: readonly string[];
+  readonly #topology: Topology;
+  readonly #network: StartedMachine["network"];
   readonly #processes: RemoteProcess[] = [];
   readonly #onLoopback = new Set<string>();
   #told = "[]";
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(name: NodeName, host: LabHost, routes: readonly string[]) {
+  constructor(name: NodeName, host: LabHost, topology: Topology, network: StartedMachine["network"]) {
     this.name = name;
     this.#host = host;
-    this.#routes = routes;
+    this.#topology = topology;
+    this.#network = network;
   }
 
   async prepare(): Promise<void> {
     // An address on the loopback is not for the segment to hear of; and a node with pods forwards, so that it can also refuse to.
     await this.#host.do(["sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.eth0.forwarding=1"]);
-    await this.#host.ip(this.#routes);
+    await this.#host.ip(podRoutes(this.name, this.#topology.nodes, this.#network));
     this.#processes.push(
       this.#host.start([process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, this.name]),
-      keepReturnRoutes(this.#host),
+      keepReturnRoutes(this.#host, this.#topology),
     );
   }
 

@@ -1,5 +1,5 @@
 import { lackText } from "../../../lab/machine/start.ts";
-import { NODES } from "../../../lab/net/topology.ts";
+import type { NodeName } from "../../../lab/net/topology.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { accessFromKubeconfig } from "../../kube/client/access.ts";
@@ -42,7 +42,7 @@ export async function labLines(lab: RunningLab, signal: AbortSignal): Promise<La
   const client = await labClient(lab);
   try {
     const [nodes, services, checks] = await Promise.all([
-      lab.routers ? routerLines(client, signal) : speakerLines(client, signal),
+      (lab.routers ? routerLines : speakerLines)(client, lab.topology.nodes, signal),
       servicesOf(client, signal),
       client.resource(PodNetworkConnectivityCheck).list({ signal }),
     ]);
@@ -52,20 +52,20 @@ export async function labLines(lab: RunningLab, signal: AbortSignal): Promise<La
   }
 }
 
-async function routerLines(client: KubeClient, signal: AbortSignal): Promise<NodeLine[]> {
+async function routerLines(client: KubeClient, nodes: readonly NodeName[], signal: AbortSignal): Promise<NodeLine[]> {
   const { items } = await client.resource(RouterNodeConfigurationStatus).list({ namespace: ROUTER_NAMESPACE, signal });
-  return NODES.map((node) => {
+  return nodes.map((node) => {
     const found = items.find(({ metadata }) => metadata.name === node);
     const sessions = (found?.status?.sessions ?? []).map(({ neighbor, state }) => `${neighbor} ${state}`).join(", ");
     return { node, conditions: found ? conditionsText(found) : "no status yet", sessions };
   });
 }
 
-async function speakerLines(client: KubeClient, signal: AbortSignal): Promise<NodeLine[]> {
+async function speakerLines(client: KubeClient, nodes: readonly NodeName[], signal: AbortSignal): Promise<NodeLine[]> {
   const where = { namespace: METALLB_NAMESPACE, signal };
   const states = (await client.resource(ConfigurationState).list(where)).items;
   const sessions = (await client.resource(BGPSessionStatus).list({ signal })).items;
-  return NODES.map((node) => {
+  return nodes.map((node) => {
     const result = states.find(({ metadata }) => metadata.name === `speaker-${node}`)?.status?.result;
     const ofNode = sessions.filter(({ status }) => status?.node === node);
     return {

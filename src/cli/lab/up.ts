@@ -1,5 +1,5 @@
 import { lackText } from "../../../lab/machine/start.ts";
-import { hostAddress, type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
+import { hostAddress, hostNames, type NodeName, SEGMENTS, type Topology } from "../../../lab/net/topology.ts";
 import { progressOn } from "../../../lab/progress.ts";
 import { createLog } from "../../kube/log.ts";
 import { CliError, EXIT } from "../exit.ts";
@@ -9,6 +9,7 @@ import { recordUp } from "../up/running.ts";
 import { type LiveView, lineView, screenView } from "../up/view.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described, kernelTitle } from "./running.ts";
+import { type AskedTopology, refuseOther, topologyFlags, topologyFor } from "./topology-options.ts";
 import { statusView } from "./status-view.ts";
 import { Reached } from "./reached.ts";
 import { Connections } from "./connections.ts";
@@ -20,6 +21,7 @@ export interface LabUpOptions {
   readonly kube?: boolean;
   readonly kernel?: string;
   readonly pageAddress?: PageAddress;
+  readonly topology: AskedTopology;
 }
 
 const TRAFFIC_EVERY_MS = 500;
@@ -29,11 +31,13 @@ const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */
-export async function bringUp({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
+export async function bringUp({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   let running = await background.find();
-  if (!running) {
+  if (running) refuseOther(running.topology, topology);
+  else {
     const [node = ""] = process.argv;
-    const flags = [...(kube ? ["--kube"] : []), ...(kernel === undefined ? [] : ["--kernel", kernel]), ...pageFlags(pageAddress)];
+    const kernelFlags = kernel === undefined ? [] : ["--kernel", kernel];
+    const flags = [...(kube ? ["--kube"] : []), ...kernelFlags, ...pageFlags(pageAddress), ...topologyFlags(topology)];
     running = await background.start(
       [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
       progressOn(process.stderr),
@@ -45,46 +49,52 @@ export async function bringUp({ kube = false, kernel, pageAddress }: LabUpOption
 }
 
 /** Holds the lab until told to end, with a live view of it. */
-export async function holdInFront({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
+export async function holdInFront({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
-  await hold({ kube, kernel, page: pageAddress, log, progress: progressOn(process.stdout) }, async (lab, stopped) => {
-    const page = await lab.page;
-    const traffic = lab.routers ? startTraffic(lab) : [];
-    const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
-    const news = new ServiceNews(connections);
-    const ended = new AbortController();
-    const reached = new Reached(lab.api.client);
-    reached.start(ended.signal);
-    const head: string[] = [];
-    const fill = () => {
-      connections.aim(targetsOf(lab.services.list()));
-      head.splice(0, head.length, ...headOf(lab, traffic, page), ...serviceLines(lab.services.list(), connections), ...reached.lines());
-      for (const line of onTerminal ? [] : [...news.of(lab.services.list()), ...reached.news()]) view?.tell(line);
-    };
-    fill();
-    const tick = setInterval(fill, HEAD_EVERY_MS);
-    const { embedded, client } = lab.api;
-    view = embedded ? (onTerminal ? screenView(embedded, head) : lineView(embedded, head)) : statusView(client, head);
-    await stopped;
-    ended.abort();
-    clearInterval(tick);
-    view.close();
-    view = undefined;
-  });
+  await hold(
+    { kube, kernel, page: pageAddress, topology: topologyFor(topology), log, progress: progressOn(process.stdout) },
+    async (lab, stopped) => {
+      const page = await lab.page;
+      const traffic = lab.routers ? startTraffic(lab) : [];
+      const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
+      const news = new ServiceNews(connections);
+      const ended = new AbortController();
+      const reached = new Reached(lab.api.client);
+      reached.start(ended.signal);
+      const head: string[] = [];
+      const fill = () => {
+        connections.aim(targetsOf(lab.services.list()));
+        head.splice(0, head.length, ...headOf(lab, traffic, page), ...serviceLines(lab.services.list(), connections), ...reached.lines());
+        for (const line of onTerminal ? [] : [...news.of(lab.services.list()), ...reached.news()]) view?.tell(line);
+      };
+      fill();
+      const tick = setInterval(fill, HEAD_EVERY_MS);
+      const { embedded, client } = lab.api;
+      view = embedded ? (onTerminal ? screenView(embedded, head) : lineView(embedded, head)) : statusView(client, head);
+      await stopped;
+      ended.abort();
+      clearInterval(tick);
+      view.close();
+      view = undefined;
+    },
+  );
 }
 
 /** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
-export async function holdForOthers({ kube = false, kernel, pageAddress }: LabUpOptions): Promise<void> {
+export async function holdForOthers({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   const progress = { step: say, detail: () => undefined, done: () => undefined };
-  await hold({ kube, kernel, page: pageAddress, log: createLog({ level: "warn" }), progress }, (_lab, stopped) => {
-    say("up");
-    return stopped;
-  });
+  await hold(
+    { kube, kernel, page: pageAddress, topology: topologyFor(topology), log: createLog({ level: "warn" }), progress },
+    (_lab, stopped) => {
+      say("up");
+      return stopped;
+    },
+  );
 }
 
-type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean };
+type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean; topology: Topology };
 
 async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
   const other = await background.find();
@@ -96,7 +106,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   try {
     lab = await startRouterLab({
       ...options,
-      manifests: ({ routers }) => labManifests({ kube: options.kube, routers, checks: true }),
+      manifests: (lab) => labManifests({ kube: options.kube, topology: options.topology, checks: true, ...lab }),
       standIns: true,
       checkInterval: CHECK_INTERVAL,
       signal: abort.signal,
@@ -114,7 +124,7 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   if (!abort.signal.aborted) throw new CliError(`The lab's machine ended by itself:\n${await lab.gone}`, EXIT.unknown);
 }
 
-/** Between the hosts of every two neighbouring nodes, and between the two segments of the first two. */
+/** Between the hosts of the first three nodes, and between the two segments of the first two. */
 function startTraffic(lab: RouterLab): Traffic[] {
   const [shop, stock] = SEGMENTS;
   if (!shop || !stock) return [];
@@ -126,12 +136,14 @@ function startTraffic(lab: RouterLab): Traffic[] {
       to: hostAddress(segment, to),
       everyMs: TRAFFIC_EVERY_MS,
     });
-  return [over("node1", "node2", shop), over("node2", "node3", shop), over("node1", "node2", stock)];
+  const [first, second, third] = lab.net.topology.nodes;
+  if (!first || !second) return [];
+  return [over(first, second, shop), ...(third ? [over(second, third, shop)] : []), over(first, second, stock)];
 }
 
-function headOf({ api, kernel, routers }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
+function headOf({ api, kernel, routers, net }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
   return [
-    `The lab runs on ${kernelTitle(kernel)}: tor, node1, node2, node3, client.`,
+    `The lab runs on ${kernelTitle(kernel)}: ${hostNames(net.topology).join(", ")}.`,
     ...kernel.missing.map((feature) => `That kernel ${lackText(feature)}.`),
     ...(routers ? [] : ["Without routers the nodes' load balancers peer with the ToR."]),
     ...(page === undefined ? [] : [page]),

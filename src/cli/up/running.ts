@@ -22,6 +22,16 @@ export async function runningUps(): Promise<RunningUp[]> {
   return found.filter((up) => up !== undefined).sort((a, b) => (a.directory < b.directory ? -1 : 1));
 }
 
+/** Removes the records of those that were killed. Returns where they were, where any was removed. */
+export async function removeStaleUps(): Promise<string | undefined> {
+  const directory = recordDirectory();
+  if (!isOurs(directory)) return undefined;
+  const before = recordsIn(directory).length;
+  const running = await runningUps();
+  removeIfEmpty(directory);
+  return running.length < before ? directory : undefined;
+}
+
 function recordsIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith(".json"))
@@ -40,12 +50,16 @@ export function recordUp(up: Omit<RunningUp, "pid">): () => void {
   writeFileSync(file, JSON.stringify({ pid: process.pid, ...up }), { mode: 0o600 });
   return () => {
     rmSync(file, { force: true });
-    try {
-      rmdirSync(directory);
-    } catch {
-      // Others of this user are still there.
-    }
+    removeIfEmpty(directory);
   };
+}
+
+function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Others of this user are still there.
+  }
 }
 
 /** In /tmp anyone can be first to make a directory of this name. */

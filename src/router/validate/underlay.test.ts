@@ -73,7 +73,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
   [
     "vtepInterface elsewhere",
     { evpn: { vtepInterface: "eth0" } },
-    ["spec.evpn.vtepInterface: Interface eth0 is not in the router's namespace; only the interface in nics is moved there (for now)"],
+    ["spec.evpn.vtepInterface: Interface eth0 is not in the router's namespace; only interfaces in nics are moved there (for now)"],
   ],
   [
     "vtepInterface without address",
@@ -86,8 +86,13 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     ['spec.nics[0]: Interface name "eth/1" must start with a letter and have only letters, digits, ".", "_" and "-" in it'],
   ],
   ["U6 nic empty", { nics: [""] }, ["spec.nics[0]: Interface name is empty"]],
-  ["U7 two nics", { nics: ["eth1", "eth2"] }, ["spec.nics: nics has 2 interfaces; the router takes one"]],
-  ["no nic", { nics: [] }, ["spec.nics: nics is empty; the router needs one interface"]],
+  ["U7 one nic twice", { nics: ["eth1", "eth1"] }, ["spec.nics[1]: Interface eth1 is listed more than once"]],
+  [
+    "U7 two of three nics",
+    { nics: ["eth1", "eth2", ""] },
+    ["spec.nics[1]: Interface eth2 not present on node (for now)", "spec.nics[2]: Interface name is empty"],
+  ],
+  ["no nic", { nics: [] }, ["spec.nics: nics is empty; the router needs at least one interface"]],
   ["nic missing", { nics: ["eth2"] }, ["spec.nics[0]: Interface eth2 not present on node (for now)"]],
   ["U8 no neighbor", { neighbors: [] }, ["spec.neighbors: neighbors is empty; the router needs at least one"]],
   [
@@ -125,6 +130,18 @@ test("the interface that the node itself lives on is not taken, unless the Under
     "spec.nics[0]: Interface eth0 carries the Node address 192.0.2.1; moving it into the router would cut the node off. Annotate the Underlay with plumbline.dev/allow-node-interface to allow it";
   expect(said({ nics: ["eth0"] })).toEqual([words]);
   expect(said({ nics: ["eth0"] }, {}, { [ALLOW_NODE_INTERFACE]: "" })).toEqual([]);
+});
+
+test("several interfaces are taken, each one guarded", () => {
+  const host = [
+    { name: "eth0", addresses: ["192.0.2.1/24"] },
+    { name: "eth1", addresses: ["192.168.11.4/24"] },
+    { name: "eth2", addresses: ["192.168.12.4/24"] },
+  ];
+  expect(said({ nics: ["eth1", "eth2"] }, { interfaces: { host, router: [] } })).toEqual([]);
+  expect(said({ nics: ["eth1", "eth0"] }, { interfaces: { host, router: [] } })).toEqual([
+    expect.stringContaining("spec.nics[1]: Interface eth0 carries the Node address 192.0.2.1"),
+  ]);
 });
 
 test("an interface that was moved into the router is there", () => {

@@ -54,11 +54,21 @@ export function routerId({ routeridcidr }: Spec, index: number): Reading<Address
   return id ? { value: id } : { complaint: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
 }
 
-function nicComplaints({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, { interfaces, guarded }: Ground): Complaint[] {
-  const [nic] = nics;
-  if (nic === undefined) return [{ field: "spec.nics", message: "nics is empty; the router needs one interface" }];
-  if (nics.length > 1) return [{ field: "spec.nics", message: `nics has ${nics.length} interfaces; the router takes one` }];
-  const field = "spec.nics[0]";
+function nicComplaints({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, ground: Ground): Complaint[] {
+  if (nics.length === 0) return [{ field: "spec.nics", message: "nics is empty; the router needs at least one interface" }];
+  return nics.flatMap((nic, nth) => {
+    const field = `spec.nics[${nth}]`;
+    if (nics.indexOf(nic) < nth) return [{ field, message: `Interface ${nic} is listed more than once` }];
+    return oneNicComplaints(field, nic, annotations, ground);
+  });
+}
+
+function oneNicComplaints(
+  field: string,
+  nic: string,
+  annotations: Readonly<Record<string, string>>,
+  { interfaces, guarded }: Ground,
+): Complaint[] {
   const complaints = nameComplaints(field, "Interface", nic);
   if (complaints.length > 0) return complaints;
   if (named(interfaces.router, nic)) return [];
@@ -112,7 +122,7 @@ function vtepOfInterface(name: string, nics: readonly string[], { host, router }
   const there = named(router, name) ?? onHost;
   if (!there) return { complaint: `Interface ${name} not present on node` };
   if (there === onHost && !nics.includes(name)) {
-    return { complaint: `Interface ${name} is not in the router's namespace; only the interface in nics is moved there` };
+    return { complaint: `Interface ${name} is not in the router's namespace; only interfaces in nics are moved there` };
   }
   const address = there.addresses
     .map((text) => parseInterfaceAddress(text).address)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { ACCESS_LINK, NODES } from "../../../lab/net/topology.ts";
+import { ACCESS_LINK } from "../../../lab/net/topology.ts";
 import { Secret } from "../../../src/api/core/secret.ts";
 import { BGPPeer } from "../../../src/api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../../../src/api/metallb/bgp-session-status.ts";
@@ -9,6 +9,7 @@ import { ServiceBGPStatus } from "../../../src/api/metallb/service-bgp-status.ts
 import { ServiceL2Status } from "../../../src/api/metallb/service-l2-status.ts";
 import { METALLB_NAMESPACE } from "../../../src/cli/lab/api.ts";
 import type { ServiceLab } from "../../support/service-lab.ts";
+import { NODES } from "../../support/nodes.ts";
 
 const VALID = ["controller Valid", ...NODES.map((node) => `speaker-${node} Valid`)];
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { NODES } from "../../../lab/net/topology.ts";
 import type { Place, ServiceLab } from "../../support/service-lab.ts";
 import { type Beat, type SaidOnWire, WireTap } from "../../support/wire-tap.ts";
+import { NODES } from "../../support/nodes.ts";
 
 /** Whoever was away itself for longer gives the others another chance. */
 const AWAY_MS = 2_000;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { NODES } from "../../../lab/net/topology.ts";
 import type { Attempt } from "../../../lab/services/connect.ts";
 import { Deployment } from "../../../src/api/core/deployment.ts";
 import { Service } from "../../../src/api/core/service.ts";
 import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
 import type { ServiceLab } from "../../support/service-lab.ts";
+import { NODES } from "../../support/nodes.ts";
 
 /** Three times as long as an agent may be silent here, and longer than an address lives that nobody refreshes. */
 const OUTAGE_MS = 45_000;

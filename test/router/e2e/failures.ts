@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { NODES, SEGMENTS } from "../../../lab/net/topology.ts";
+import { SEGMENTS } from "../../../lab/net/topology.ts";
 import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
 import type { Traffic } from "../../../src/cli/lab/traffic.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
+import { NODES } from "../../support/nodes.ts";
 
 const [shop, stock] = SEGMENTS as unknown as [(typeof SEGMENTS)[number], (typeof SEGMENTS)[number]];
 

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { speakerAddress } from "../../../lab/net/speaker.ts";
-import { hostAddress, NODES, type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
+import { hostAddress, type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
+import { NODES } from "../../support/nodes.ts";
 
 const [shop, stock] = SEGMENTS as unknown as [(typeof SEGMENTS)[number], (typeof SEGMENTS)[number]];
 

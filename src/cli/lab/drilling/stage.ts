@@ -36,7 +36,7 @@ export function startDrillLab({ routers, kube, ...options }: StageOptions): Prom
     ...options,
     kube,
     ...(!routers && { kernel: "own" }),
-    manifests: () => (routers ? labManifests({ kube, routers, checks: true }) : withoutRouters({ kube })),
+    manifests: ({ directory }) => (routers ? labManifests({ kube, routers, checks: true, directory }) : withoutRouters({ kube })),
     standIns: true,
     checkInterval: CHECK_INTERVAL,
     heartbeat: HEARTBEAT,

@@ -1,5 +1,4 @@
 import { Machine } from "../../../../lab/machine/machine.ts";
-import { NODES } from "../../../../lab/net/topology.ts";
 import { Service } from "../../../api/core/service.ts";
 import { CliError, EXIT } from "../../exit.ts";
 import { failingChecks, silentNode } from "./expectations.ts";
@@ -48,10 +47,10 @@ export const CONNECTIVITY_FAULTS: Readonly<Record<string, Fault>> = {
     domain: "connectivity",
     break: async (ground) => {
       const address = await clusterIP(ground);
-      for (const node of NODES) await routeRule(ground, node, `ip rule add pref ${SERVICE_RULE} to ${address} unreachable`);
+      for (const node of ground.nodes) await routeRule(ground, node, `ip rule add pref ${SERVICE_RULE} to ${address} unreachable`);
     },
-    mend: async ({ host }) => {
-      for (const node of NODES) await host(node).do(["ip", "rule", "del", "pref", String(SERVICE_RULE)]);
+    mend: async ({ nodes, host }) => {
+      for (const node of nodes) await host(node).do(["ip", "rule", "del", "pref", String(SERVICE_RULE)]);
     },
     expect: () => failingChecks("[^ ]+-to-web-service-80-", "^(Service|Target/service)/default/web "),
   },

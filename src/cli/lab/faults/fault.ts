@@ -6,6 +6,8 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 /** What a fault is done to. */
 export interface FaultGround {
   readonly node: NodeName;
+  /** All of them. */
+  readonly nodes: readonly NodeName[];
   readonly host: (name: string) => LabHost;
   readonly client: KubeClient;
   readonly signal: AbortSignal;

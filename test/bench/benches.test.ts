@@ -1,0 +1,65 @@
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Measure } from "../../bench/measure.ts";
+import { plumbline } from "../support/command-line.ts";
+
+const files = await readdir(join(import.meta.dirname, "../../bench"));
+const names = files.flatMap((file) => /^([\w-]+)\.bench\.ts$/.exec(file)?.[1] ?? []);
+
+describe.concurrent("with tiny counts", () => {
+  test.for(names)("%s gives finite figures, and nothing is wrong", async (name, { expect }) => {
+    const measures = await tiny(name);
+    expect(measures.length).toBeGreaterThan(0);
+    expect(measures.filter(({ bench, ratio }) => bench !== name || !Number.isFinite(ratio))).toEqual([]);
+    expect(measures.filter(({ kind, ratio, goal }) => kind === "correctness" && ratio < goal)).toEqual([]);
+  });
+
+  test("controller also measures MetalLB's controller where its binary is given", async ({ expect }) => {
+    const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-test-"));
+    try {
+      const binary = join(directory, "controller");
+      await writeFile(binary, `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, "fixtures/metallb-controller.ts")}"\n`);
+      await chmod(binary, 0o755);
+      const measures = await tiny("controller", { PLUMBLINE_BENCH_METALLB: binary });
+      expect(measures.at(-1)).toMatchObject({ what: expect.stringContaining("MetalLB's controller") as string, runs: 1 });
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});
+
+describe("the command line", () => {
+  test("an unknown bench is named, with those that there are", async () => {
+    const { code, stdout, stderr } = await plumbline(["bench", "allocator", "unknown"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`bench: unknown bench unknown. Benches: ${names.toSorted().join(", ")}.`);
+  });
+
+  test("an unknown option is named", async () => {
+    const { code, stderr } = await plumbline(["bench", "--fast", "allocator"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("bench: unknown option --fast.");
+  });
+
+  test("tiny counts are never written to the page", async () => {
+    const { code, stderr } = await plumbline(["bench", "--tiny", "--write", "allocator"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("bench: --write needs full counts");
+  });
+
+  test("--help lists the options and the benches", async () => {
+    const { code, stdout } = await plumbline(["bench", "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("npm run bench -- [OPTIONS] [NAME...]");
+    expect(stdout.split("Benches:\n")[1]?.trim().split(/\s+/)).toEqual(names.toSorted());
+  });
+});
+
+async function tiny(name: string, env: Record<string, string> = {}): Promise<Measure[]> {
+  const { code, stdout, stderr } = await plumbline(["bench", "--tiny", name], env);
+  if (code !== 0) throw new Error(`exit code ${code}: ${stdout}${stderr}`);
+  const lines = stdout.split("\n").filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line) as Measure);
+}

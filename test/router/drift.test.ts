@@ -1,0 +1,125 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createLog } from "../../src/kube/log.ts";
+import { GroundInMemory } from "../../src/router/acting/ground-in-memory.ts";
+import { type ClusterView, NodeRouter, type PassResult } from "../../src/router/node-router.ts";
+import { createNamespaces, type TestNamespaces } from "../support/namespaces.ts";
+
+// The kernel is real, FRR is not: a test decides what zebra knows, and what happens while it is asked.
+
+const { signal } = new AbortController();
+const GATEWAY = "192.169.20.1/24";
+
+let namespaces: TestNamespaces;
+let directory: string;
+let router: NodeRouter;
+/** Runs once, when a pass asks zebra for its addresses: the links were read before. */
+let meanwhile: (() => Map<string, Set<string>>) | undefined;
+
+beforeEach(async () => {
+  namespaces = createNamespaces(2);
+  directory = await mkdtemp(join(tmpdir(), "plumbline-drift-"));
+  const [host = "", netns = ""] = namespaces.names;
+  ip("-n", host, "link", "add", "eth1", "type", "veth", "peer", "name", "tor");
+  const ground = new GroundInMemory();
+  router = new NodeRouter({
+    places: { host, router: netns },
+    stateDirectory: directory,
+    bootFile: join(directory, "frr.conf"),
+    apiServer: "unix:/nobody",
+    frr: {
+      open: () => Promise.resolve(ground.daemons),
+      running: () => Promise.resolve([]),
+      addresses() {
+        const [now, nothing] = [meanwhile, new Map<string, Set<string>>()];
+        meanwhile = undefined;
+        return Promise.resolve().then(() => now?.() ?? nothing);
+      },
+    },
+    log: createLog({ level: "silent" }),
+  });
+  await pass();
+});
+
+afterEach(async () => {
+  meanwhile = undefined;
+  await namespaces.remove();
+  await rm(directory, { recursive: true });
+});
+
+function ip(...args: string[]): string {
+  return execFileSync("ip", args, { encoding: "utf8" });
+}
+
+function addresses(): string {
+  return ip("-n", router.places.router, "addr", "show", "dev", "pt-ns");
+}
+
+function flush(): void {
+  ip("-n", router.places.router, "addr", "flush", "dev", "pt-ns");
+}
+
+const metadata = (name: string) => ({ name, namespace: "openperouter-system", uid: name, generation: 1 });
+
+const view = {
+  node: { metadata: { name: "n1" }, spec: {} },
+  index: () => Promise.resolve(0),
+  objects: {
+    underlays: [
+      {
+        metadata: metadata("fabric"),
+        spec: { asn: 64514, nics: ["eth1"], routeridcidr: "10.0.0.0/24", neighbors: [{ asn: 64512, address: "192.168.11.2" }] },
+      },
+    ],
+    l2vnis: [],
+    l3vnis: [],
+    passthroughs: [
+      { metadata: metadata("pt"), spec: { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24" } } } },
+    ],
+    rawConfigs: [],
+  },
+  secret: () => undefined,
+} as unknown as ClusterView;
+
+function pass(): Promise<PassResult> {
+  const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined, onNewNamespace: () => undefined };
+  return router.pass(view, hooks, signal);
+}
+
+const REPAIR = { owner: "L3Passthrough/pt", links: 1, lines: 0, drift: true };
+
+test("an address that is flushed while a pass runs is put back by the next pass, which reports the drift", async () => {
+  meanwhile = () => {
+    flush();
+    return new Map([["pt-ns", new Set()]]);
+  };
+  expect((await pass()).done?.changes).toEqual([]);
+  expect((await pass()).done?.changes).toEqual([REPAIR]);
+  expect(addresses()).toContain(GATEWAY);
+});
+
+test("a repair is reported by the next pass when FRR fails after it in the same pass", async () => {
+  flush();
+  meanwhile = () => {
+    throw new Error("zebra is gone");
+  };
+  expect(await pass()).toMatchObject({ outcome: { unavailable: "zebra is gone" } });
+  expect(addresses()).toContain(GATEWAY);
+  expect((await pass()).done?.changes).toEqual([REPAIR]);
+  expect((await pass()).done?.changes).toEqual([]);
+});
+
+test("a repair is reported by the next pass when this one is aborted after it", async () => {
+  flush();
+  const timeout = new AbortController();
+  meanwhile = () => {
+    timeout.abort(new Error("too late"));
+    throw new Error("too late");
+  };
+  const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined, onNewNamespace: () => undefined };
+  await expect(router.pass(view, hooks, timeout.signal)).rejects.toThrow("too late");
+  expect((await pass()).done?.changes).toEqual([REPAIR]);
+});
