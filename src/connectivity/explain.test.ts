@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import type { Condition, ConditionStatus } from "../api/kind.ts";
 import { needsOf, saidOf, type Seen, unwell } from "../api/specimen-sight.ts";
 import { edges } from "./explain.ts";
@@ -63,6 +64,64 @@ test("a source that does not reach some is told of in one cause, which needs the
   expect(new Set(needsOf(said, "Path/node/n1 to some"))).toEqual(new Set(["Agent/n2", "Agent/n3"]));
 });
 
+const WEB = "10.96.0.80:80";
+const WEB_NAME = "web.shop.svc.cluster.local:80";
+
+/** Of Service shop/web. */
+function endpointsOn(...nodes: string[]): EndpointSlice {
+  const endpoints = nodes.map((nodeName, nth) => ({ addresses: [`10.244.${nth}.2`], nodeName, conditions: { ready: true } }));
+  return { metadata: { name: "web-x", namespace: "shop", labels: { [serviceNameLabel]: "web" } }, addressType: "IPv4", endpoints };
+}
+
+/** Checks of Service shop/web at its address and by its name, from each of these nodes. */
+function toWeb(fails: (from: string, endpoint: string) => boolean, from = ["n1", "n3", "n4"]): PodNetworkConnectivityCheck[] {
+  return from.flatMap((node) =>
+    [WEB, WEB_NAME].map((endpoint) =>
+      check(node, endpoint, fails(node, endpoint) ? failing(endpoint, ago(5)) : well(endpoint), {
+        "plumbline.dev/node": node,
+        "plumbline.dev/target": endpoint === WEB ? "service/shop/web" : "host",
+      }),
+    ),
+  );
+}
+
+const TO_N2 = "Target/10.0.0.2:8081";
+
+test.each([
+  ["at its address", WEB, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80"],
+  ["by its name", WEB_NAME, "PodNetworkConnectivityCheck/shop/n1-to-web-shop-svc-cluster-local-80"],
+])("a Service that one source does not reach %s needs the node of an endpoint that nobody reaches", (_how, endpoint, name) => {
+  const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from === "n1" && to === endpoint)];
+  const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
+  expect(needsOf(said("n2", "n3"), name)).toEqual([TO_N2]);
+  expect(needsOf(said("n3", "n4"), name)).toEqual([]);
+});
+
+test("a Service that nobody reaches at its address needs the node of an endpoint that nobody reaches either", () => {
+  const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((_from, to) => to === WEB)];
+  const said = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
+  expect(needsOf(said("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
+  expect(needsOf(said("n3"), "Target/service/shop/web")).toEqual([]);
+});
+
+test("a Service that some sources do not reach needs the node of an endpoint that nobody reaches", () => {
+  const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from !== "n4" && to === WEB)];
+  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(needsOf(said, `Path/some to ${WEB}`)).toEqual([TO_N2]);
+});
+
+test("a Service does not need a node where something else is reached", () => {
+  const agents = mesh((_from, to) => to === "n2");
+  const pod = check("n1", "10.244.0.2:8080", well("10.244.0.2:8080"), {
+    "plumbline.dev/node": "n1",
+    "plumbline.dev/target": "endpoint/shop/web",
+    "plumbline.dev/target-node": "n2",
+  });
+  const checks = [...agents, pod, ...toWeb((from, to) => from === "n1" && to === WEB)];
+  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
+});
+
 /** A check of a name that could not be looked up. */
 function lookup(from: string, host: string, why = "No such name"): PodNetworkConnectivityCheck {
   const message = `Failed to resolve ${host}; ${why}`;
@@ -72,6 +131,13 @@ function lookup(from: string, host: string, why = "No such name"): PodNetworkCon
     conditions: [{ type: "Reachable", status: "False", reason: "DNSError", message, lastTransitionTime: ago(5) }],
   });
 }
+
+test("a Service whose name one source cannot look up does not need the nodes of its endpoints", () => {
+  const fromA = [lookup("a", "web.shop.svc.cluster.local"), check("a", "db.shop:80", well("db.shop:80"))];
+  const checks = [...mesh((_from, to) => to === "n2"), ...toWeb(() => false), ...fromA];
+  const said = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
+  expect(needsOf(said, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
+});
 
 test("names that nobody can look up are one cause", () => {
   const checks = ["a", "b"].flatMap((from) => ["web.shop", "db.shop"].map((host) => lookup(from, host)));

@@ -5,8 +5,9 @@ import { explainer, type Explainer, type Need, type Remedy, type Sight, type Sta
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentOn, silentAgent } from "../kube/members/agent-standing.ts";
 import { reachableOf } from "./activity.ts";
-import { blameFor } from "./explaining/blames.ts";
+import { blamesIn } from "./explaining/blames.ts";
 import { whatOf } from "./explaining/culprits.ts";
+import { needsBehind } from "./explaining/unreached-nodes.ts";
 import { meshMark, retiredMark, sourceNodeMark, targetNodeMark } from "./marks.ts";
 
 type Check = PodNetworkConnectivityCheck;
@@ -44,11 +45,13 @@ interface Reasons {
 }
 
 function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, sight: Sight): Reasons {
-  const blamed = blameFor(keyOf(check), sight);
+  const { blames, said: sayings, unreached } = blamesIn(sight);
+  const blamed = blames.get(keyOf(check));
+  const own = sayings.get(keyOf(check));
   const node = check.metadata.annotations?.[targetNodeMark];
-  const alone: Need[] = node === undefined ? [] : [{ thing: agentOn(node) }];
+  const alone: Need[] = node === undefined ? needsBehind(own ? [own] : [], unreached, sight) : [{ thing: agentOn(node) }];
   const needs = blamed ? [{ thing: blamed.culprit.thing }] : alone;
-  const about = blamed?.speaks ? [...whatOf(blamed.culprit, blamed.blame, sight)] : [];
+  const about = blamed?.speaks ? [...whatOf({ ...blamed, unreached }, sight)] : [];
   return { word: { health: "Down", reason, message, since, needs, remedy: ownRemedy(check) }, about };
 }
 

@@ -1,18 +1,21 @@
 import { Node } from "../../api/core/node.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import type { Sight } from "../../api/standing.ts";
+import type { Sight, Thing } from "../../api/standing.ts";
 import { lastResultOf } from "../activity.ts";
 import { type Blame, blame } from "../blame/blame.ts";
-import { type Culprit, culpritOf } from "./culprits.ts";
+import { type Culprit, culpritOf, nodeOf } from "./culprits.ts";
 import { retiredMark } from "../marks.ts";
 import { placesIn } from "../reading/places.ts";
-import { saidBy } from "../reading/said.ts";
+import { type Said, saidBy } from "../reading/said.ts";
+import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 
 interface Picture {
   readonly checks: readonly PodNetworkConnectivityCheck[];
   readonly nodes: readonly Node[];
   /** By the check. */
+  readonly said: ReadonlyMap<string, Said>;
   readonly blames: ReadonlyMap<string, Blamed>;
+  readonly unreached: UnreachedNodes;
 }
 
 /** What a check fails because of. One of those that it explains speaks for all. */
@@ -24,28 +27,31 @@ interface Blamed {
 
 let latest: Picture | undefined;
 
-/** What the failures that a check is one of have in common. Failing checks ask for the same one after the other: it is worked out once. */
-export function blameFor(check: string, sight: Sight): Blamed | undefined {
+/** What a failing check and the others fail because of. Failing checks ask for the same one after the other: it is worked out once. */
+export function blamesIn(sight: Sight): Picture {
   const [checks, nodes] = [sight.all(PodNetworkConnectivityCheck), sight.all(Node)];
-  if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes))
-    latest = { checks, nodes, blames: blames(checks, nodes) };
-  return latest.blames.get(check);
+  if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = pictureOf(checks, nodes);
+  return latest;
 }
 
 function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {
   return some.length === others.length && some.every((one, nth) => one === others[nth]);
 }
 
-function blames(checks: Picture["checks"], nodes: Picture["nodes"]): Map<string, Blamed> {
+function pictureOf(checks: Picture["checks"], nodes: Picture["nodes"]): Picture {
   const places = placesIn(nodes);
   const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredMark] === undefined);
   // As of its last result: that it is old somebody else tells.
   const said = wanted.map((check) => saidBy(check, places, lastResultOf(check) ?? 0));
-  const found = new Map<string, Blamed>();
+  const blames = new Map<string, Blamed>();
+  const unreached = new Map<string, Thing>();
   for (const one of blame(said)) {
     const culprit = culpritOf(one);
-    const explained = one.failing.filter(({ check }) => !found.has(check));
-    if (culprit) for (const [nth, { check }] of explained.entries()) found.set(check, { blame: one, culprit, speaks: nth === 0 });
+    const explained = one.failing.filter(({ check }) => !blames.has(check));
+    if (!culprit) continue;
+    for (const [nth, { check }] of explained.entries()) blames.set(check, { blame: one, culprit, speaks: nth === 0 });
+    const node = one.cause && nodeOf(one.cause, one.failing);
+    if (node !== undefined && culprit.thing.kind !== "Source" && !isReached(node, said)) unreached.set(node, culprit.thing);
   }
-  return found;
+  return { checks, nodes, said: new Map(said.map((one) => [one.check, one])), blames, unreached };
 }

@@ -1,4 +1,4 @@
-import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
+import { serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import { Service } from "../../api/core/service.ts";
 import type { Index, Need, Remedy, Sight, Standing, Thing } from "../../api/standing.ts";
 import { metaTime } from "../../api/time.ts";
@@ -6,6 +6,7 @@ import { agentOn } from "../../kube/members/agent-standing.ts";
 import type { Blame } from "../blame/blame.ts";
 import { type Cause, type Scope, serviceOf } from "../blame/cause.ts";
 import { distinct } from "../blame/words.ts";
+import { needsBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
 import type { Said } from "../reading/said.ts";
 
 /** What checks fail because of. Nothing where a check is alone with its failure. */
@@ -21,12 +22,23 @@ export function culpritOf({ cause, failing }: Blame): Culprit | undefined {
   return named && { thing: { kind: named.kind, name: named.name }, reason: named.reason, remedy: named.remedy };
 }
 
+/** What a check fails because of, and where else nothing is reached. */
+interface Blamed {
+  readonly blame: Blame;
+  readonly culprit: Culprit;
+  readonly unreached: UnreachedNodes;
+}
+
 /** What is to be said of it, and of what it needs in turn. */
-export function* whatOf({ thing, ...word }: Culprit, { cause, failing, sentence }: Blame, sight: Sight): Iterable<Standing> {
+export function* whatOf(
+  { culprit: { thing, ...word }, blame: { cause, failing, sentence }, unreached }: Blamed,
+  sight: Sight,
+): Iterable<Standing> {
   const since = failing.reduce((earliest, said) => Math.min(earliest, said.since), Infinity);
   const node = cause ? nodeOf(cause, failing) : undefined;
   const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
   const service = cause ? addressed(failing, sight) : [];
+  const behind = cause && thing.kind !== "Target" ? [] : needsBehind(failing, unreached, sight);
   yield* service;
   yield {
     thing,
@@ -34,7 +46,7 @@ export function* whatOf({ thing, ...word }: Culprit, { cause, failing, sentence 
     health: "Down",
     message: sentence,
     ...(Number.isFinite(since) && { since: metaTime(new Date(since)) }),
-    needs: [...nodes.map((one): Need => ({ thing: agentOn(one) })), ...service.map((one): Need => ({ thing: one.thing }))],
+    needs: [...nodes.map((one): Need => ({ thing: agentOn(one) })), ...service.map((one): Need => ({ thing: one.thing })), ...behind],
     ...word,
   };
   if (node === undefined || thing.name !== `node/${node}`) return;
@@ -142,7 +154,7 @@ function mixed(failing: readonly Said[]): Named | undefined {
 }
 
 /** The node that all of it is about: where the sources are, or the targets. */
-function nodeOf({ scope, names: [name] }: Cause, failing: readonly Said[]): string | undefined {
+export function nodeOf({ scope, names: [name] }: Cause, failing: readonly Said[]): string | undefined {
   if (/(^|-)node$/.test(scope) && scope !== "node-to-node") return name;
   const [only, ...others] = targetNodes(failing);
   return ["target", "host"].includes(scope) && others.length === 0 ? only : undefined;
@@ -155,13 +167,6 @@ function targetNodes(failing: readonly Said[]): string[] {
 const byAddress: Index<Service> = {
   kind: Service,
   of: ({ status }) => (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []),
-};
-const slicesOfService: Index<EndpointSlice> = {
-  kind: EndpointSlice,
-  of: ({ metadata: { namespace = "", labels } }) => {
-    const name = labels?.[serviceNameLabel];
-    return name === undefined ? [] : [`${namespace}/${name}`];
-  },
 };
 
 /** The Service that is behind the target, where that could explain it: no endpoint is ready, or the address is one that is announced. */

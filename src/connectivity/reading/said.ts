@@ -82,14 +82,15 @@ function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectiv
   const { host, port, text, address } = parsed;
   const form = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
   const node = annotations[targetNodeMark] ?? places.nodeAt(host);
-  const what = annotations[targetMark] ?? serviceNamed(host) ?? "host";
+  const service = serviceNamed(host);
+  const what = annotations[targetMark] ?? (service === undefined ? "host" : `service/${service}`);
   return { endpoint: text, host, port: String(port), form, what, ...at(node, places) };
 }
 
-/** `web.shop.svc`, as services are called within a cluster. */
-function serviceNamed(host: string): string | undefined {
+/** `shop/web` for `web.shop.svc`, as Services are called within a cluster. */
+export function serviceNamed(host: string): string | undefined {
   const [, name, namespace] = /^([^.]+)\.([^.]+)\.svc(?:\.|$)/.exec(host) ?? [];
-  return name === undefined ? undefined : `service/${namespace}/${name}`;
+  return name === undefined ? undefined : `${namespace}/${name}`;
 }
 
 function at(node: string | undefined, { zoneOf }: Places): { node?: string; zone?: string } {
