@@ -79,10 +79,10 @@ function pairLines({ ends: [end, port] }: Link, pidOf: (host: string) => number)
 /** Lines of `ip` on a host: its end of every link. */
 function endLines(host: string, { links }: Topology): string[] {
   const ends = links.flatMap(({ ends }) => ends).filter((end) => end.host === host);
-  return ends.flatMap(({ device, address, bridge }) => [
-    ...(address === undefined ? [] : [`address add ${address} dev ${device}`]),
-    `link set ${device} ${bridge === undefined ? "" : `master ${bridge} `}up`,
-  ]);
+  return ends.flatMap(({ device, address, bridge }) => {
+    const up = `link set ${device} ${bridge === undefined ? "" : `master ${bridge} `}up`;
+    return address === undefined ? [up] : [`address add ${address} dev ${device}`, up];
+  });
 }
 
 async function setUpTor(host: LabHost, { name, address }: Tor, topology: Topology): Promise<void> {
