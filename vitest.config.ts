@@ -9,6 +9,7 @@ const ROUTER_LABS = [
   "test/hostnet/vrf.test.ts",
   "test/loadbalancer/e2e-vrf.test.ts",
   "test/lab/router-lab.test.ts",
+  "test/lab/two-tors.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
 ];
