@@ -103,6 +103,7 @@ export function configure(lab: Command): void {
     .description(
       "Break everything once, one after the other, in a lab of its own: what is said of each fault, how soon, whether it is explained, and whether mending clears it. Exit 1 when something was not as it should.",
     )
+    .option("--kube", "on a real API server instead of the embedded one, with kube-proxy and pods")
     .addOption(new Option("--only <fault...>", "these alone").argParser(faultNames))
     .addOption(new Option("--pairs <count>", "instead, so many pairs of faults at the same time").argParser(aCount))
     .addOption(new Option("--seed <number>", "which pairs").argParser(aCount).default(1))

@@ -17,7 +17,7 @@ function those(are: (judgement: Judgement) => boolean): string[] {
 
 beforeAll(async () => {
   const { signal } = new AbortController();
-  exercised = await drillAll({ signal, progress: silent, tell: (line) => process.stdout.write(`${line}\n`) }, {});
+  exercised = await drillAll({ signal, progress: silent, tell: (line) => process.stdout.write(`${line}\n`) }, { kube: true });
 });
 
 test("of at least fifty faults in every domain", () => {

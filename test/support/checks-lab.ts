@@ -4,6 +4,7 @@ import type { LabHost } from "../../lab/net/lab-host.ts";
 import type { NodeName } from "../../lab/net/topology.ts";
 import { silent } from "../../lab/progress.ts";
 import { type OutageEntry, PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
+import { Service } from "../../src/api/core/service.ts";
 import { FAULTS } from "../../src/cli/lab/faults.ts";
 import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab/router-lab.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
@@ -13,7 +14,8 @@ import { NODES } from "./nodes.ts";
 
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 100;
-const MANIFESTS = ["loadbalancer/services.yaml", "loadbalancer/endpoints.yaml", "connectivity"];
+const MANIFESTS = ["loadbalancer/services.yaml", "../kube/manifests/pods.yaml", "connectivity"];
+const SERVICES = ["web", "wiki"];
 
 /** From just before until just after something was done, in milliseconds of the clock on the wall. */
 export interface Moment {
@@ -21,7 +23,7 @@ export interface Moment {
   readonly by: number;
 }
 
-/** The lab as `npm start` has it, with what connectivity checks need and nothing else. */
+/** The lab of `plumbline lab up --kube`, with what connectivity checks need and nothing else. */
 export class ChecksLab {
   readonly #lab: RouterLab;
   readonly #checks: Cache<PodNetworkConnectivityCheck>;
@@ -34,14 +36,20 @@ export class ChecksLab {
   }
 
   static async start(checkInterval: string): Promise<ChecksLab> {
+    const { signal } = new AbortController();
     const lab = await startRouterLab({
+      kube: true,
       manifests: () => MANIFESTS.map((path) => join(LAB_MANIFESTS, path)),
-      standIns: true,
       checkInterval,
       log: createLog({ level: "error" }),
       progress: silent,
-      signal: new AbortController().signal,
+      signal,
     });
+    // Otherwise kube-proxy picks a pod of any node for each attempt, and a Service check fails now and then while one node cannot be reached.
+    for (const name of SERVICES) {
+      const where = { name, namespace: "default" };
+      await lab.api.client.resource(Service).patch(where, { spec: { internalTrafficPolicy: "Local" } }, { signal });
+    }
     return new ChecksLab(lab);
   }
 

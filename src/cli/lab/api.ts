@@ -1,7 +1,7 @@
 import { cp, mkdir, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type ControlPlane, startControlPlane } from "../../../lab/kube/control-plane.ts";
-import { accessAs, installIdentities, kubeconfigOf } from "../../../lab/kube/identities.ts";
+import { accessAs, allowPeerSecret, installIdentities, kubeconfigOf } from "../../../lab/kube/identities.ts";
 import { installCrds } from "../../../lab/kube/install-crds.ts";
 import type { Progress } from "../../../lab/progress.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
@@ -87,6 +87,7 @@ export async function startKubeApi({ directory, address, progress, signal }: Omi
     progress.step("Installing Plumbline's kinds");
     await installCrds(client, CUSTOM_KINDS, signal);
     await installIdentities(client, signal);
+    await allowPeerSecret(client, "default", signal);
     // The server's own directory is hidden from the lab's hosts.
     const kubeconfig = join(directory, "kubeconfig");
     await cp(plane.kubeconfig, kubeconfig);

@@ -10,12 +10,14 @@ import { Exercise, type Exercised, type Placed } from "./drilling/exercise.ts";
 import { Flows } from "./drilling/flows.ts";
 import { isGood } from "./drilling/outcome.ts";
 import { pairsOf } from "./drilling/pairs.ts";
-import { complaintsOf, drillDocument, headLine, outcomeLine, scoreLine } from "./drilling/report.ts";
+import { apiLine, complaintsOf, drillDocument, headLine, outcomeLine, scoreLine } from "./drilling/report.ts";
 import { Sight } from "./drilling/sight.ts";
 import { startDrillLab } from "./drilling/stage.ts";
 import { FAULTS } from "./faults.ts";
 
 export interface DrillOptions {
+  /** On a real API server instead of the embedded one. */
+  readonly kube?: boolean;
   readonly only?: readonly string[];
   readonly pairs?: number;
   readonly seed?: number;
@@ -33,10 +35,11 @@ export async function drill(options: DrillOptions): Promise<void> {
   void untilStopped().then(() => stop.abort());
   const tell = options.output === "json" ? () => undefined : say;
   const exercised = await drillAll({ signal: stop.signal, tell, progress: progressOn(process.stderr) }, options);
-  const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement }));
+  const kube = options.kube ?? false;
+  const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement, api: kube ? "kube-apiserver" : "embedded" }));
   if (options.output === "json") printItems("Drill", items);
   else say(`\n${scoreLine(exercised)}`);
-  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, aboutOf, leftOut()));
+  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, { kube, about: aboutOf, others: leftOut() }));
   if (!exercised.every(({ judgement }) => isGood(judgement))) process.exitCode = EXIT.no;
 }
 
@@ -47,19 +50,20 @@ interface Ground {
 }
 
 /** Where routers need User-Mode Linux, which has one slow processor, all that is not about them is broken at the same time in a second lab beside it. */
-export async function drillAll(ground: Ground, { only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
+export async function drillAll(ground: Ground, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
   const singles = placed(only);
   const rounds: readonly Placed[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
-  const [aboutRouters, others] = (await missingHere()).includes("vrf") ? apart(rounds) : [rounds, []];
+  const [aboutRouters, others] = (await needsTwoLabs(kube)) ? apart(rounds) : [rounds, []];
   const failed = new AbortController();
   const signal = AbortSignal.any([ground.signal, failed.signal]);
+  ground.tell(apiLine(kube));
   ground.tell(headLine());
   const labs = [
     { routers: true, rounds: aboutRouters },
     { routers: false, rounds: others },
   ].filter(({ rounds }) => rounds.length > 0);
   const drills = labs.map((part) =>
-    drillIn({ ...ground, signal, ...part }).catch((error: unknown) => {
+    drillIn({ ...ground, signal, kube, ...part }).catch((error: unknown) => {
       failed.abort(error);
       throw error;
     }),
@@ -69,12 +73,18 @@ export async function drillAll(ground: Ground, { only, pairs, seed = 1 }: DrillO
   return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
 }
 
-async function drillIn({ tell, signal: given, ...part }: Ground & { routers: boolean; rounds: readonly Placed[][] }): Promise<Exercised[]> {
-  const { routers, rounds, progress } = part;
+interface Part extends Ground {
+  readonly kube: boolean;
+  readonly routers: boolean;
+  readonly rounds: readonly Placed[][];
+}
+
+async function drillIn({ tell, signal: given, ...part }: Part): Promise<Exercised[]> {
+  const { kube, routers, rounds, progress } = part;
   await using ending = new AsyncDisposableStack();
   const ended = new AbortController();
   const signal = AbortSignal.any([given, ended.signal]);
-  const lab = await startDrillLab({ routers, log: createLog({ level: "error" }), progress, signal: given });
+  const lab = await startDrillLab({ kube, routers, log: createLog({ level: "error" }), progress, signal: given });
   ending.defer(() => lab.stop());
   const { client } = lab.api;
   const host = (name: string) => lab.host(name);
@@ -95,6 +105,12 @@ async function drillIn({ tell, signal: given, ...part }: Ground & { routers: boo
     }
   }
   return exercised;
+}
+
+/** Routers need VRF, which this machine's kernel may lack. The lab without routers runs on this kernel, where kube-proxy needs nftables. */
+async function needsTwoLabs(kube: boolean): Promise<boolean> {
+  const missing = await missingHere();
+  return missing.includes("vrf") && !(kube && missing.includes("nftables"));
 }
 
 function apart(rounds: readonly Placed[][]): [Placed[][], Placed[][]] {

@@ -49,7 +49,16 @@ test("the score counts what matters", () => {
 });
 
 test("the document has a row for each fault and names what was left out", () => {
-  const text = drillDocument([good], (fault) => `what ${fault} does`, ["agent-killed"]);
+  const text = drillDocument([good], { kube: false, about: (fault) => `what ${fault} does`, others: ["agent-killed"] });
   expect(text).toContain("| `link-down` | what link-down does | 0.6 s | 1.3 s | honest | 4.2 s | flowed | Status node2: Ready=False\\|x |");
   expect(text).toContain("`agent-killed` (what agent-killed does)");
+});
+
+test("the document names the command and the API that it comes from", () => {
+  expect(drillDocument([good], { kube: false, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --write docs/drill.md` found it on the embedded API,",
+  );
+  expect(drillDocument([good], { kube: true, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --kube --write docs/drill.md` found it on a real API server,",
+  );
 });

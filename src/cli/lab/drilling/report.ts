@@ -4,6 +4,17 @@ import { type Judgement, type Outcome, scoreOf } from "./outcome.ts";
 const COLUMNS = ["FAULT", "DOMAIN", "TOLD", "CAUSE", "HEALTH", "CLEARED", "TRAFFIC"];
 const WIDTHS = [26, 14, 9, 9, 9, 9, 0];
 
+/** Says which API the drill runs on. */
+export function apiLine(kube: boolean): string {
+  return `On ${apiText(kube)}.`;
+}
+
+function apiText(kube: boolean): string {
+  return kube
+    ? "a real API server, with kube-proxy, pods and the identities of the chart"
+    : "the embedded API, where a stand-in on each node answers for the pods and for kube-proxy";
+}
+
 export function headLine(): string {
   return line(COLUMNS);
 }
@@ -37,12 +48,19 @@ export function scoreLine(exercised: readonly Exercised[]): string {
   ].join(", ");
 }
 
-/** `others` are the faults that were left out. */
-export function drillDocument(exercised: readonly Exercised[], about: (fault: string) => string, others: readonly string[]): string {
+interface DocumentOptions {
+  readonly kube: boolean;
+  readonly about: (fault: string) => string;
+  /** The faults that were left out. */
+  readonly others: readonly string[];
+}
+
+export function drillDocument(exercised: readonly Exercised[], { kube, about, others }: DocumentOptions): string {
+  const command = `\`plumbline lab drill${kube ? " --kube" : ""} --write docs/drill.md\``;
   return [
     "# The drill",
     "",
-    "What Plumbline says when things break: every fault that the [lab](lab.md) knows, one after the other, as `plumbline lab drill --write docs/drill.md` found it.",
+    `What Plumbline says when things break: every fault that the [lab](lab.md) knows, one after the other, as ${command} found it on ${apiText(kube)}.`,
     "",
     scoreLine(exercised),
     "",

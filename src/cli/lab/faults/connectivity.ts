@@ -14,8 +14,8 @@ const CUT_SERVICE = "web";
 const LIED_ABOUT = "wiki.default.svc.cluster.local";
 
 /**
- * The lookup of the node's own addresses, which comes first of all, has to come after rules that are about them. User-Mode Linux has no nftables for
- * IP, so a firewall is a rule of the routes on every kernel.
+ * The lookup of the node's own addresses, which comes first of all, has to come after rules that are about them. Not every kernel of the lab has
+ * nftables for IP, so a firewall is an `ip rule` on all of them.
  */
 const MAKE_ROOM = "ip rule show pref 100 | grep -q local || { ip rule add pref 100 lookup local; ip rule del pref 0; }";
 

@@ -8,6 +8,8 @@ import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
 import { applied, type Made } from "./resources.ts";
 
 const NAMESPACE = "default";
+/** The one Secret that the controller may read there, by deploy/failover/peer.yaml. */
+const PEER_SECRET = "failover-other-site";
 /** Where nobody listens. */
 const NOWHERE = `apiVersion: v1
 kind: Config
@@ -83,11 +85,11 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     "failover",
     [
       deployment("peerless", 0),
-      policy("policy-peer-missing", { ...managed("Deployment", "peerless"), peer: { kubeconfigSecret: { name: "drill-nowhere" } } }),
+      policy("policy-peer-missing", { ...managed("Deployment", "peerless"), peer: { kubeconfigSecret: { name: PEER_SECRET } } }),
     ],
     inError(
       "policy-peer-missing",
-      `FailoverPolicy/${NAMESPACE}/policy-peer-missing|Secret/${NAMESPACE}/drill-nowhere|Site/[^ ]*`,
+      `FailoverPolicy/${NAMESPACE}/policy-peer-missing|Secret/${NAMESPACE}/${PEER_SECRET}|Site/[^ ]*`,
       "(Error=True|peer unreachable)",
     ),
   ),
@@ -95,9 +97,9 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
     "someone applies a FailoverPolicy whose peer does not answer",
     "failover",
     [
-      made(Secret, "peer-away", { type: "Opaque", stringData: { kubeconfig: NOWHERE } }),
+      made(Secret, PEER_SECRET, { type: "Opaque", stringData: { kubeconfig: NOWHERE } }),
       deployment("peer-away", 0),
-      policy("policy-peer-away", { ...managed("Deployment", "peer-away"), peer: { kubeconfigSecret: { name: "peer-away" } } }),
+      policy("policy-peer-away", { ...managed("Deployment", "peer-away"), peer: { kubeconfigSecret: { name: PEER_SECRET } } }),
     ],
     inError("policy-peer-away", `FailoverPolicy/${NAMESPACE}/policy-peer-away|Site/[^ ]*`, "peer unreachable"),
   ),

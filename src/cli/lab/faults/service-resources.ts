@@ -1,5 +1,6 @@
 import { SPEAKER_ASN, TOR_ASN } from "../../../../lab/net/topology.ts";
-import { EndpointSlice } from "../../../api/core/endpoint-slice.ts";
+import { EndpointSlice, serviceNameLabel } from "../../../api/core/endpoint-slice.ts";
+import { Pod } from "../../../api/core/pod.ts";
 import { Secret } from "../../../api/core/secret.ts";
 import { Service } from "../../../api/core/service.ts";
 import type { Kind } from "../../../api/kind.ts";
@@ -10,7 +11,7 @@ import { IPAddressPool } from "../../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../../api/metallb/l2-advertisement.ts";
 import { CliError, EXIT } from "../../exit.ts";
 import { METALLB_NAMESPACE } from "../api.ts";
-import { type Expectation, type Fault, WITHIN_MS } from "./fault.ts";
+import { type Expectation, type Fault, type FaultGround, WITHIN_MS } from "./fault.ts";
 import { applied, edited, type Made, refusedByBalancer } from "./resources.ts";
 
 const NAMESPACE = "default";
@@ -49,7 +50,7 @@ function endpoints(name: string): Made {
   return {
     kind: EndpointSlice,
     object: {
-      metadata: { name, namespace: NAMESPACE, labels: { "kubernetes.io/service-name": name } },
+      metadata: { name, namespace: NAMESPACE, labels: { [serviceNameLabel]: name } },
       addressType: "IPv4",
       ports: [{ name: "", port: 8080, protocol: "TCP" }],
       endpoints: ready,
@@ -188,7 +189,7 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     "someone creates a Service that asks for a pool of other namespaces",
     "loadbalancer",
     [
-      made(IPAddressPool, "others", { addresses: ["10.202.0.0/28"], serviceAllocation: { namespaces: ["kube-system"] } }),
+      made(IPAddressPool, "others", { addresses: ["10.205.0.0/28"], serviceAllocation: { namespaces: ["kube-system"] } }),
       service("pool-not-for-it", { "metallb.io/address-pool": "others" }),
       endpoints("pool-not-for-it"),
     ],
@@ -221,22 +222,30 @@ export const SERVICE_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
     [service("endpoints-none")],
     notAnnounced("endpoints-none"),
   ),
-  "endpoints-gone": edited(
-    "none of the pods behind web is ready any more",
-    "loadbalancer",
-    {
-      kind: EndpointSlice,
-      name: "web",
-      namespace: NAMESPACE,
-      change: { endpoints: webEndpoints(false) },
-      back: { endpoints: webEndpoints(true) },
-    },
-    { ...notAnnounced("web"), interrupts: ["web"] },
-  ),
+  "endpoints-gone": {
+    about: "none of the pods behind web is ready any more",
+    domain: "loadbalancer",
+    break: (ground) => setWebReady(ground, false),
+    mend: (ground) => setWebReady(ground, true),
+    expect: () => ({ ...notAnnounced("web"), interrupts: ["web"] }),
+  },
 };
 
-function webEndpoints(ready: boolean): object[] {
-  return ["node1", "node2", "node3"].map((nodeName, nth) => ({ addresses: [`10.244.${nth + 1}.2`], nodeName, conditions: { ready } }));
+/** Where there are pods, their EndpointSlices follow them; the embedded API has only the EndpointSlices. */
+async function setWebReady({ client, signal }: FaultGround, ready: boolean): Promise<void> {
+  const pods = client.resource(Pod);
+  const { items } = await pods.list({ namespace: NAMESPACE, labelSelector: "app=web", signal });
+  for (const { metadata, status: { conditions = [] } = {} } of items) {
+    for (const one of conditions) if (one.type === "Ready" || one.type === "ContainersReady") one.status = ready ? "True" : "False";
+    await pods.patchStatus(metadata, { status: { conditions } }, { signal });
+  }
+  if (items.length > 0) return;
+  const slices = client.resource(EndpointSlice);
+  const found = await slices.list({ namespace: NAMESPACE, labelSelector: `${serviceNameLabel}=web`, signal });
+  for (const { metadata, endpoints } of found.items) {
+    for (const one of endpoints ?? []) one.conditions = { ready };
+    await slices.patch(metadata, { endpoints }, { signal });
+  }
 }
 
 function peerTwice(): Fault {
