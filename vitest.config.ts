@@ -10,6 +10,7 @@ const ROUTER_LABS = [
   "test/loadbalancer/e2e-vrf.test.ts",
   "test/lab/one-lab.test.ts",
   "test/lab/router-lab.test.ts",
+  "test/lab/two-tors.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
 ];

@@ -5,7 +5,7 @@ import { topologyOf } from "./topology.ts";
 test("draws switches, segments, links, addresses, AS numbers and what is set on links", () => {
   const topology = topologyOf({ nodes: 1, tors: 2 });
   const links = topology.links.map((link) => {
-    const state = link.name === "node1-tor2" ? { lossPercent: 5 } : {};
+    const state = ["node1-tor2", "client-tor2"].includes(link.name) ? { lossPercent: 5 } : {};
     return { ...link, states: [state, state] as const };
   });
   expect(drawTopology(topology, links, { routers: true })).toBe(
@@ -26,7 +26,7 @@ tor2  AS 64513
 ├─ leaf  192.168.12.2/24
 │  └─ node1-tor2        node1 eth2      192.168.12.11/24   AS 64514   loss 5%
 ├─ client  10.21.0.1/24
-│  └─ client-tor2       client eth1     10.21.0.2/24
+│  └─ client-tor2       client eth1     10.21.0.2/24                  loss 5%
 └─ client-blue  10.22.1.1/24  VRF blue
    └─ client-tor2-blue  client blue1    10.22.1.2/24
 

@@ -18,10 +18,11 @@ export function drawTopology({ tors, nodes }: Topology, links: readonly Observed
         links.filter(({ ends }) => ends[1].host === name),
         ({ ends: [, port] }) => port.bridge ?? port.device,
       );
-      const parts = [...segments].map(([segment, of]) => [
-        segmentTitle(segment, of, tors.find((tor) => tor.name === name)?.address),
-        ...branches(of.map((link) => [lineOf(link, width, asnOf.get(link.name))])),
-      ]);
+      const torAddress = tors.find((tor) => tor.name === name)?.address;
+      const parts = [...segments].map(([segment, of]) => {
+        const lines = branches(of.map((link) => [lineOf(link, width, asnOf.get(link.name))]));
+        return [segmentTitle(segment, of, torAddress)].concat(lines);
+      });
       return [title, ...branches(parts)].join("\n");
     })
     .join("\n\n");
@@ -40,7 +41,7 @@ function lineOf(link: ObservedLink, width: number, asn: number | undefined): str
     ends: [end],
   } = link;
   const where = `${end.host} ${end.device}`.padEnd(14);
-  const columns = [name.padEnd(width), where, (end.address ?? "").padEnd(17), asn === undefined ? "" : `AS ${asn}`.padEnd(9)];
+  const columns = [name.padEnd(width), where, (end.address ?? "").padEnd(17), (asn === undefined ? "" : `AS ${asn}`).padEnd(9)];
   return [...columns, stateText(link)].join("  ").trimEnd();
 }
 

@@ -121,7 +121,7 @@ function rounded(value: number): number {
 interface Place {
   readonly device: string;
   /** A program that knows `-n`, such as ip and tc, in the namespace where the device is. */
-  run(program: "ip" | "tc", words: readonly string[]): Promise<Outcome>;
+  readonly run: (program: "ip" | "tc", words: readonly string[]) => Promise<Outcome>;
 }
 
 async function placeOf({ host, device }: LinkEnd, hosts: readonly LabHostAccess[]): Promise<Place> {

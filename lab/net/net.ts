@@ -88,10 +88,8 @@ function endLines(host: string, { links }: Topology): string[] {
   const ends = links.flatMap(({ ends }) => ends).filter((end) => end.host === host);
   return ends.flatMap(({ device, address, bridge, vrf }) => {
     const master = bridge ?? vrf;
-    return [
-      `link set ${device} ${master === undefined ? "" : `master ${master} `}up`,
-      ...(address === undefined ? [] : [`address add ${address} dev ${device}`]),
-    ];
+    const up = `link set ${device} ${master === undefined ? "" : `master ${master} `}up`;
+    return address === undefined ? [up] : [up, `address add ${address} dev ${device}`];
   });
 }
 

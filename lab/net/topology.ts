@@ -51,7 +51,7 @@ export const MAX_NODES = 9;
 
 /** What all hosts run in; it has the switch of the management network. */
 export const MACHINE = "machine";
-export const MANAGEMENT_BRIDGE = "mgmt";
+const MANAGEMENT_BRIDGE = "mgmt";
 export const MANAGEMENT_LINK = "eth0";
 
 export const TOR_ASN = 64512;

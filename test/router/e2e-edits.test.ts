@@ -277,6 +277,8 @@ ovsdb-server --remote=punix:/run/openvswitch/db.sock --pidfile --detach /run/ope
 ovs-vsctl --no-wait init
 ovs-vswitchd --pidfile --detach >/dev/null 2>&1`;
 
+const aliasIn = (text: string) => /alias .*/.exec(text)?.[0];
+
 test("what a person made is left alone whatever it is called, and what a person takes our mark off is ours again", async () => {
   await at("node1").do("ip", "-n", "perouter", "link", "add", "br-pe-777", "type", "bridge");
   const before = await at("node1").links();
@@ -295,7 +297,6 @@ test("what a person made is left alone whatever it is called, and what a person 
   await eventually(() => at("node1").failures()).toEqual([]);
   await eventually(() => at("node1").links()).toEqual(before);
 
-  const aliasIn = (text: string) => /alias .*/.exec(text)?.[0];
   const alias = async () => aliasIn(await at("node1").do("ip", "-n", "perouter", "link", "show", "br-pe-110"));
   // In one process: the agent is quick to put it back.
   const removed = `printf 'link set br-pe-110 alias ""\nlink show br-pe-110\n' | ip -n perouter -batch -`;

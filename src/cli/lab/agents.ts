@@ -2,6 +2,10 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RemoteProcess } from "../../../lab/machine/machine.ts";
 import type { LabHost } from "../../../lab/net/lab-host.ts";
+import { Node } from "../../api/core/node.ts";
+import { Cache } from "../../kube/cache/cache.ts";
+import type { Log } from "../../kube/log.ts";
+import type { LabApi } from "./api.ts";
 
 const AGAIN_AFTER_MS = 1_000;
 
@@ -87,4 +91,31 @@ export class Agent {
     const code = await agent.ended.catch(() => 255);
     if (!signal.aborted) onEnd(code);
   }
+}
+
+interface NodeBoundAgents {
+  readonly api: LabApi;
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Gives the agent of a Node that was deleted and created again new credentials, and starts it again: a cluster replaces its pod, whose token dies with the Node. */
+export function replaceWithNodes({ api, agents, log, signal }: NodeBoundAgents): void {
+  const known = new Map<string, string | undefined>();
+  const nodes = new Cache(api.client, Node);
+  nodes.subscribe(({ object: { metadata } }) => {
+    const { name, uid } = metadata;
+    const before = known.get(name);
+    known.set(name, uid);
+    const agent = agents.get(name);
+    if (before === undefined || before === uid || !agent) return;
+    api
+      .agentKubeconfig(name)
+      .then(() => agent.kill())
+      .catch((error: unknown) => {
+        if (!signal.aborted) log.warn({ node: name, error }, "the agent of a new Node has the credentials of the old one");
+      });
+  });
+  nodes.start(signal);
 }

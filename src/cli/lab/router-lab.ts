@@ -14,7 +14,7 @@ import { Manager } from "../../kube/controller/manager.ts";
 import type { Log } from "../../kube/log.ts";
 import { addControllerParts } from "../controller-parts.ts";
 import type { PageAddress } from "../page/page-address.ts";
-import { Agent } from "./agents.ts";
+import { Agent, replaceWithNodes } from "./agents.ts";
 import { builtProgram } from "./program.ts";
 import { applyManifests, type LabApi, METALLB_NAMESPACE, NAMESPACE, ROUTER_NAMESPACE, startEmbeddedApi, startKubeApi } from "./api.ts";
 import { AnnouncedServices } from "./announced-services.ts";
@@ -167,6 +167,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     agents.set(node, agent);
     started.defer(() => agent.stop());
   }
+  if (api.plane) replaceWithNodes({ api, agents, log, signal: stop.signal });
   const running = started.move();
   return {
     api,

@@ -28,8 +28,7 @@ export function topologyFlags({ nodes, tors }: AskedTopology): string[] {
 
 /** A lab that runs cannot become another. */
 export function refuseOther(running: Topology, { nodes, tors }: AskedTopology): void {
-  const isSame = (asked: number | undefined, has: readonly unknown[]) => asked === undefined || asked === has.length;
-  if (isSame(nodes, running.nodes) && isSame(tors, running.tors)) return;
+  if ((nodes ?? running.nodes.length) === running.nodes.length && (tors ?? running.tors.length) === running.tors.length) return;
   const has = `${count(running.nodes.length, "node")} and ${count(running.tors.length, "ToR")}`;
   throw new CliError(`A lab with ${has} already runs; stop it first: plumbline lab down`, EXIT.no);
 }
