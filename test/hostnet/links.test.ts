@@ -19,5 +19,5 @@ test(
     const [host = "", router = ""] = namespaces.names;
     await expect(checkTransitions({ host, router }, states({ vrfs: false }), COURSE)).resolves.toBeUndefined();
   },
-  120_000 * (1 + SOAK_MINUTES),
+  300_000 * (1 + SOAK_MINUTES),
 );
