@@ -1,11 +1,13 @@
 import { Machine } from "../../../../lab/machine/machine.ts";
 import type { LabHost } from "../../../../lab/net/lab-host.ts";
-import { type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../../../../lab/net/topology.ts";
+import { LEAF_BRIDGE, type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../../../../lab/net/topology.ts";
 import { AGENT_PROCESS } from "../agents.ts";
 import { silentNode } from "./expectations.ts";
 import { type Expectation, type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
 
 const THIEF = "thief";
+/** Longer than anyone looks at a fault. */
+const THIEF_STAYS_SECONDS = 600;
 
 /** What `lab break` knows of routers, their links and those around them. */
 export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
@@ -76,7 +78,7 @@ export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
     about: "someone else on the segment answers for the node's address",
     domain: "router",
     break: stealAddress,
-    mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
+    mend: removeThief,
     expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Session/${TOR_ADDRESS}@${node} `) }),
   },
   "bridge-deleted": {
@@ -150,7 +152,15 @@ async function stealAddress({ node, host }: FaultGround): Promise<void> {
   const address = underlayAddress(node);
   await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master leaf type veth peer name eth0 netns ${THIEF}`]);
   await tor.do(["ip", "-n", THIEF, "-batch", "-"], { input: `address add ${address}/${UNDERLAY_LENGTH} dev eth0\nlink set eth0 up\n` });
-  await tor.run(["ip", "netns", "exec", THIEF, "arping", "-q", "-U", "-c", "2", "-I", "eth0", address]);
+  // Again and again: a single ARP request of the true owner would win the address back.
+  const announce = `setsid ip netns exec ${THIEF} arping -q -U -w ${THIEF_STAYS_SECONDS} -I eth0 ${address} >/dev/null 2>&1 </dev/null &`;
+  await tor.do(["sh", "-c", announce]);
+}
+
+async function removeThief({ node, host }: FaultGround): Promise<void> {
+  // As an operator would, so that the ToR does not go on sending to the thief until its entry is old.
+  const forget = `ip neigh flush to ${underlayAddress(node)} dev ${LEAF_BRIDGE}`;
+  await host("tor").do(["sh", "-c", `ip netns pids ${THIEF} | xargs -r kill; ip netns del ${THIEF}; ${forget}`]);
 }
 
 async function routerIp(host: LabHost, lines: readonly string[]): Promise<void> {
