@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Node } from "../api/core/node.ts";
 import { addChecks } from "../connectivity/source/add-checks.ts";
 import { nodeOf } from "../connectivity/who-tries.ts";
+import type { FrrInstance } from "../frr/instance.ts";
 import { ensureNamespace } from "../hostnet/namespaces.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -83,8 +84,9 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
     }),
   );
   const parts: Part[] = [];
-  if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace));
-  if (loadbalancer) parts.push(loadBalancerPart(shared, loadbalancer));
+  const lbFrr = loadbalancer && loadBalancerFrr(options.place, loadbalancer, log);
+  if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace, lbFrr));
+  if (loadbalancer && lbFrr) parts.push(loadBalancerPart(shared, loadbalancer, lbFrr));
   if (checks) parts.push(checksPart(shared, checks));
   manager.add(events, { stage: "writers" });
   return {
@@ -123,11 +125,16 @@ function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions
   return { run: () => Promise.resolve(), restore: (signal, read) => checks.tryUntilRead(signal, read), close: () => undefined };
 }
 
-function routerPart({ manager, client, log, node, nodes, place, startFrr, budget, events }: Shared, namespace: string): Part {
+function routerPart(
+  { manager, client, log, node, nodes, place, startFrr, budget, events }: Shared,
+  namespace: string,
+  hostFrr: FrrInstance | undefined,
+): Part {
   const frr = frrOf(place, log);
   const ours = new FrrUnderUs({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
   const router = routerOnMachine(place, {
     frr,
+    hostFrr,
     apiServer: client.access.server,
     log,
     ...(startFrr && { frrUp: () => ours.up() }),
@@ -159,8 +166,8 @@ function routerPart({ manager, client, log, node, nodes, place, startFrr, budget
 function loadBalancerPart(
   { manager, client, log, node, namespace, place, startFrr, budget, events }: Shared,
   loadbalancer: LoadBalancerOptions,
+  frr: FrrInstance,
 ): Part {
-  const frr = loadBalancerFrr(place, loadbalancer, log);
   const ours = new FrrUnderUs({ instance: frr, log });
   const memory = new SpeakerMemory(place.stateDirectory, log);
   let machine: LoadBalancerOnMachine | undefined;

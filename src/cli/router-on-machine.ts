@@ -14,13 +14,15 @@ import { strayDaemons } from "./stray-daemons.ts";
 
 interface RouterOnMachineOptions {
   frr: FrrInstance;
+  /** The load balancer's, if this machine has one. */
+  hostFrr?: FrrInstance | undefined;
   apiServer: string;
   log: Log;
   /** Returns when FRR runs and throws why it does not, where that is known. */
   frrUp?: () => Promise<void>;
 }
 
-export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
+export function routerOnMachine(place: RouterPlaceOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
   return new NodeRouter({
     places: placesOf(place),
     stateDirectory: place.stateDirectory,
@@ -34,6 +36,7 @@ export function routerOnMachine(place: RouterPlaceOptions, { frr, apiServer, log
       },
       running: (signal) => runningLines(frr, signal),
       addresses: (signal) => knownAddresses(frr.router, signal),
+      ...(hostFrr && { hostAddresses: (signal) => knownAddresses(hostFrr.router, signal) }),
     },
     log,
   });

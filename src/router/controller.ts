@@ -52,6 +52,7 @@ export interface RouterOptions {
 const PASS_MS = 180_000;
 const API_MS = 60_000;
 const RESYNC_MS = 60_000;
+const LOOK_AGAIN_MS = 5_000;
 const RETRY = { minMs: 500, maxMs: 60_000 };
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 
@@ -242,10 +243,12 @@ class RouterAgent {
     if (object) events.record(object, text);
   }
 
-  #next({ outcome, error }: PassResult): Result {
+  #next({ outcome, done, error }: PassResult): Result {
     const retried = error !== undefined || outcome.failures.some((failure) => failure.class === "Transient");
     this.#failures = retried ? this.#failures + 1 : 0;
     if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
+    // New links: by then FRR has heard of their addresses, or has missed them.
+    if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: LOOK_AGAIN_MS };
   }
 }
 

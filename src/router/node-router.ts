@@ -9,7 +9,9 @@ import { AddressModes } from "../hostnet/address-modes.ts";
 import { HostPass } from "../hostnet/host-pass.ts";
 import { ensureNamespace, namespaceIdentity, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
+import { holdOf } from "../hostnet/ownership.ts";
 import { routeTo } from "../hostnet/route-to.ts";
+import type { Link } from "../hostnet/snapshot.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Change, type Done } from "./act.ts";
@@ -51,6 +53,8 @@ export interface NodeRouterOptions {
     running(signal: AbortSignal): Promise<readonly ConfigLine[]>;
     /** The addresses that zebra knows, by link. */
     addresses(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+    /** The same of a zebra in the host's namespace, at the other end of HostSessions. Rejects where it does not run. */
+    hostAddresses?(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   };
   readonly log: Log;
 }
@@ -89,7 +93,7 @@ export class NodeRouter {
   #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
   #restoring: Promise<void> | undefined;
   #written: Readonly<Record<string, string>> = {};
-  readonly #missed = new MissedAddresses();
+  readonly #missed = { router: new MissedAddresses(), host: new MissedAddresses() };
   /** What passes changed that then failed or were aborted: a repair must be reported, although the next pass has nothing left to repair. */
   #unreported: Change[] = [];
   #links: readonly LinkReport[] = [];
@@ -197,10 +201,26 @@ export class NodeRouter {
   }
 
   async #announceMissed(kernel: HostPass, signal: AbortSignal): Promise<void> {
-    const missed = this.#missed.due(kernel.have.router.values(), await this.#options.frr.addresses(signal));
-    if (missed.length === 0) return;
-    const announced = await kernel.announce("router", missed);
-    if (announced.length > 0) this.#options.log.warn({ announced }, "addresses that FRR missed were announced again");
+    const { frr, log } = this.#options;
+    const { router, host } = kernel.have;
+    const missed = [
+      { place: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },
+      // Only on links of ours: announcing an address again may change how a person set it.
+      { place: "host", addresses: this.#missed.host.due([...host.values()].filter(isCreated), await this.#hostAddresses(signal)) },
+    ] as const;
+    for (const { place, addresses } of missed) {
+      const announced = addresses.length === 0 ? [] : await kernel.announce(place, addresses);
+      if (announced.length > 0) log.warn({ place, announced }, "addresses that FRR missed were announced again");
+    }
+  }
+
+  /** What the zebra in the host's namespace knows; nothing where there is none. That it does not answer is for its own part to report. */
+  async #hostAddresses(signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    try {
+      return (await this.#options.frr.hostAddresses?.(signal)) ?? new Map();
+    } catch {
+      return new Map();
+    }
   }
 
   /** What the next pass would do. Nothing is touched, on the disk either. */
@@ -285,4 +305,8 @@ function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: D
     live: done?.live ?? new Map([...(state?.lastGood ?? [])].map(([owner, { generation }]) => [owner, generation])),
     ...(stopped && { stopped }),
   };
+}
+
+function isCreated(link: Link): boolean {
+  return holdOf(link) === "created";
 }

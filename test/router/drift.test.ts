@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/kube/log.ts";
 import { GroundInMemory } from "../../src/router/acting/ground-in-memory.ts";
 import { type ClusterView, NodeRouter, type PassResult } from "../../src/router/node-router.ts";
@@ -18,6 +18,8 @@ let directory: string;
 let router: NodeRouter;
 /** Runs once, when a pass asks zebra for its addresses: the links were read before. */
 let meanwhile: (() => Map<string, Set<string>>) | undefined;
+/** What the zebra of the load balancer in the host's namespace knows; undefined: it does not run. */
+let hostKnows: Map<string, Set<string>> | undefined;
 
 beforeEach(async () => {
   namespaces = createNamespaces(2);
@@ -38,6 +40,7 @@ beforeEach(async () => {
         meanwhile = undefined;
         return Promise.resolve().then(() => now?.() ?? nothing);
       },
+      hostAddresses: () => (hostKnows ? Promise.resolve(hostKnows) : Promise.reject(new Error("no FRR runs"))),
     },
     log: createLog({ level: "silent" }),
   });
@@ -46,6 +49,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   meanwhile = undefined;
+  hostKnows = undefined;
   await namespaces.remove();
   await rm(directory, { recursive: true });
 });
@@ -88,6 +92,38 @@ function pass(): Promise<PassResult> {
   const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined, onNewNamespace: () => undefined };
   return router.pass(view, hooks, signal);
 }
+
+/** The addresses that the kernel tells the host's namespace of while a pass runs, by link. */
+async function announcedInHost(): Promise<string[]> {
+  const monitor = spawn("ip", ["-n", router.places.host ?? "", "-o", "monitor", "address"], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  monitor.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  // It listens once it tells of a first address.
+  const listening = () => {
+    ip("-n", router.places.host ?? "", "addr", "replace", "203.0.113.1/32", "dev", "lo");
+    return text.includes("203.0.113.1");
+  };
+  await vi.waitUntil(listening, { timeout: 60_000 });
+  await pass();
+  ip("-n", router.places.host ?? "", "addr", "replace", "203.0.113.2/32", "dev", "lo");
+  await vi.waitUntil(() => text.includes("203.0.113.2"), { timeout: 60_000 });
+  monitor.kill();
+  return [...text.matchAll(/: (\S+) +inet (\S+)/g)]
+    .map(([, link, address]) => `${link} ${address}`)
+    .filter((one) => !one.startsWith("lo "));
+}
+
+test("an address of a HostSession that the load balancer's FRR missed is announced again, and nothing else", async () => {
+  ip("-n", router.places.host ?? "", "link", "add", "person", "type", "bridge");
+  ip("-n", router.places.host ?? "", "addr", "add", "198.51.100.1/24", "dev", "person");
+  ip("-n", router.places.host ?? "", "link", "set", "person", "up");
+  expect(await announcedInHost()).toEqual([]);
+  hostKnows = new Map([
+    ["pt-host", new Set()],
+    ["person", new Set()],
+  ]);
+  expect(await announcedInHost()).toEqual(["pt-host 192.169.20.2/24"]);
+});
 
 const REPAIR = { owner: "L3Passthrough/pt", links: 1, lines: 0, drift: true };
 
