@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { routerRule } from "./router-rule.ts";
+import { routerRule, routerWarnings } from "./router-rule.ts";
 import type { LintContext } from "./rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
@@ -97,4 +97,15 @@ test("namespaces are routers of their own", () => {
   const elsewhere = l2vni("x", { vni: 1 });
   elsewhere.metadata.namespace = "other";
   expect(said([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
+});
+
+test.each([
+  [["2001:db8::/64"], ["spec.l2gatewayips[0]"]],
+  [["192.0.2.1/24", "2001:db8:1::/48"], ["spec.l2gatewayips[1]"]],
+  [["2001:db8::1/64"], []],
+  [["2001:db8::/127"], []],
+  [["192.0.2.0/31"], []],
+  [["gateway"], []],
+])("of the gateways %j, lint warns about %j: subnet-router anycast", (l2gatewayips, fields) => {
+  expect(routerWarnings([l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });

@@ -1,10 +1,12 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { KubeObject } from "../../api/kind.ts";
+import type { InterfaceAddress } from "../../ip/interface-address.ts";
 import type { RouterObjects } from "../../router/observed.ts";
 import { rendering } from "../../router/planning/rendering.ts";
+import { readInterfaceAddress } from "../../router/validate/networks.ts";
 import { selectorComplaints } from "../../router/validate/selector.ts";
 import { type ImaginedNode, imagine, nodeNamed, nodesOf, routerObjects } from "../routing/imagine.ts";
-import type { Failure, LintContext } from "./rules.ts";
+import type { Failure, LintContext, LintWarning } from "./rules.ts";
 
 /** What the router of a node would say: of the node that is named, of those that are described, or of any. */
 export function routerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
@@ -22,6 +24,22 @@ export function routerRule(objects: readonly KubeObject[], context: LintContext)
     }
   }
   return [...found.values()];
+}
+
+/** A host may use the subnet-router anycast address, but every router of the subnet answers for it. */
+export function routerWarnings(objects: readonly KubeObject[]): LintWarning[] {
+  return routerObjects(objects).l2vnis.flatMap(({ metadata: { name, namespace = "" }, spec: { l2gatewayips = [] } }) =>
+    l2gatewayips.flatMap((text, nth): LintWarning[] => {
+      const reading = readInterfaceAddress("Gateway", text);
+      if (!("value" in reading) || !isSubnetRouterAnycast(reading.value)) return [];
+      const message = `Gateway ${text} is the subnet-router anycast address of its subnet (RFC 4291); another address is safer`;
+      return [{ kind: "L2VNI", name, namespace, field: `spec.l2gatewayips[${nth}]`, message }];
+    }),
+  );
+}
+
+function isSubnetRouterAnycast({ address, prefix }: InterfaceAddress): boolean {
+  return address.family === 6 && prefix.length < 127 && address.equals(prefix.first);
 }
 
 function nodesFor(

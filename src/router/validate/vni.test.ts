@@ -1,6 +1,9 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import { Address } from "../../ip/address.ts";
+import { InterfaceAddress } from "../../ip/interface-address.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough } from "../specimen.ts";
 import type { Complaint } from "./complaint.ts";
 import type { HostSession } from "./host-session.ts";
@@ -56,6 +59,9 @@ test.each<[string, Partial<L2VNI["spec"]>]>([
   ["on Open vSwitch", { hostmaster: ovs({ autoCreate: true }) }],
   ["on a bridge of Open vSwitch that is not there yet", { hostmaster: ovs({ name: "br-ex" }) }],
   ["with a gateway", { l2gatewayips: ["192.0.2.1/24"] }],
+  ["with a gateway in a /31, where both addresses are usable", { l2gatewayips: ["192.0.2.0/31"] }],
+  ["with a gateway whose last octet is 0 or 255 inside a larger subnet", { l2gatewayips: ["10.0.0.255/22"] }],
+  ["with a gateway in a /127", { l2gatewayips: ["2001:db8::1/127"] }],
   ["with a gateway in each family", { l2gatewayips: ["2001:db8::1/64", "192.0.2.1/24"] }],
 ])("an L2VNI %s is fine", (_, spec) => {
   expect(ofL2(spec)).toEqual([]);
@@ -129,6 +135,34 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
   ["a gateway of no use", { l2gatewayips: ["ff02::1/64"] }, "spec.l2gatewayips[0]: Gateway ff02::1/64 is a multicast address"],
 ])("an L2VNI with %s is refused", (_, spec, complaint) => {
   expect(ofL2(spec)).toEqual([complaint]);
+});
+
+test.each([
+  ["192.0.2.0/24", "is the network number of 192.0.2.0/24; use another address of the subnet"],
+  ["192.0.2.255/24", "is the broadcast address of 192.0.2.0/24; use another address of the subnet"],
+  ["192.0.2.3/30", "is the broadcast address of 192.0.2.0/30; use another address of the subnet"],
+  ["192.0.2.1/32", "leaves no address for a host; use a shorter prefix"],
+  ["2001:db8::1/128", "leaves no address for a host; use a shorter prefix"],
+  ["10.0.0.1/0", "covers every address; use a longer prefix"],
+  ["2001:db8::1/0", "covers every address; use a longer prefix"],
+  ["240.0.0.1/24", "is in 240.0.0.0/4, which hosts do not accept"],
+  ["255.255.255.255/24", "is in 240.0.0.0/4, which hosts do not accept"],
+  ["0.1.2.3/24", "is in 0.0.0.0/8, which hosts do not accept"],
+])("gateway %s is refused because no host can use it", (gateway, why) => {
+  expect(ofL2({ l2gatewayips: [gateway] })).toEqual([`spec.l2gatewayips[0]: Gateway ${gateway} ${why}`]);
+});
+
+test("an IPv4 gateway is accepted exactly if a host can have another address of the subnet", () => {
+  const privateAddress = fc.nat({ max: 0xff_ffff }).map((low) => new Address(4, 0x0a00_0000n + BigInt(low)));
+  fc.assert(
+    fc.property(privateAddress, fc.integer({ min: 1, max: 32 }), (address, length) => {
+      const gateway = new InterfaceAddress(address, length);
+      const { first, last } = gateway.prefix;
+      const hosts = length === 31 ? 2n : last.value - first.value - 1n;
+      const reserved = length < 31 && (address.equals(first) || address.equals(last));
+      expect(ofL2({ l2gatewayips: [gateway.toString()] })).toHaveLength(hosts >= 2n && !reserved ? 0 : 1);
+    }),
+  );
 });
 
 test("an L2VNI without a VRF is judged by its own name", () => {

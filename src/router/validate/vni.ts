@@ -2,10 +2,10 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
-import { parseAddress } from "../../ip/address.ts";
+import { BITS, parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
-import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import type { Prefix } from "../../ip/prefix.ts";
+import { type InterfaceAddress, parseInterfaceAddress } from "../../ip/interface-address.ts";
+import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
 import { vrfOf } from "../claims/claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
@@ -119,7 +119,7 @@ function gatewayComplaints(gateways: readonly string[]): Complaint[] {
       complaints.push({ field: `${field}[${nth}]`, message: reading.complaint });
       return [];
     }
-    const why = unusable(reading.value.address);
+    const why = unusable(reading.value.address) ?? unusableAsGateway(reading.value);
     if (why) complaints.push({ field: `${field}[${nth}]`, message: `Gateway ${text} ${why}` });
     return [reading.value.address.family];
   });
@@ -127,6 +127,22 @@ function gatewayComplaints(gateways: readonly string[]): Complaint[] {
     complaints.push({ field, message: `l2gatewayips ${gateways.join(" and ")} are both IPv${families[0]}; at most one IPv4 and one IPv6` });
   }
   return complaints;
+}
+
+/** IPv4 networks that a Linux host accepts neither as a source nor as a next hop. */
+const REFUSED_BY_HOSTS = ["0.0.0.0/8", "240.0.0.0/4"].map(parsePrefix);
+
+/** Why no host of the subnet can use the address as its gateway. */
+function unusableAsGateway({ address, prefix }: InterfaceAddress): string | undefined {
+  const { first, last, length } = prefix;
+  const refused = REFUSED_BY_HOSTS.find((network) => network.contains(address));
+  if (refused) return `is in ${refused.toString()}, which hosts do not accept`;
+  if (length === 0) return "covers every address; use a longer prefix";
+  if (length === BITS[address.family]) return "leaves no address for a host; use a shorter prefix";
+  if (address.family === 6 || length === 31) return undefined;
+  if (address.equals(first)) return `is the network number of ${prefix.toString()}; use another address of the subnet`;
+  if (address.equals(last)) return `is the broadcast address of ${prefix.toString()}; use another address of the subnet`;
+  return undefined;
 }
 
 function routeTargetComplaints(list: "exportRTs" | "importRTs", targets: readonly string[] = []): Complaint[] {
