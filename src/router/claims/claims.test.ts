@@ -10,6 +10,8 @@ const l2 = (spec: Partial<L2VNI["spec"]> = {}): L2VNI["spec"] => ({ vni: 110, vx
 const l3 = (spec: Partial<L3VNI["spec"]> = {}): L3VNI["spec"] => ({ vni: 100, vrf: "red", vxlanport: 4789, ...spec });
 const session = (localcidr: { ipv4?: string; ipv6?: string }, asn = 64515) => ({ asn, hostasn: 64516, localcidr });
 const texts = (claims: ReturnType<typeof underlayClaims>) => claims.map(({ key, range }) => claimText(key, range));
+const links = (claims: ReturnType<typeof underlayClaims>) =>
+  claims.filter(({ key }) => key.startsWith("link/")).map(({ key, shared }) => `${shared ? "shared " : ""}${key}`);
 
 describe("what each kind asks for", () => {
   test("an Underlay asks to be the node's", () => {
@@ -20,6 +22,7 @@ describe("what each kind asks for", () => {
     const spec = { hostsession: session({ ipv4: "192.168.11.0/24", ipv6: "2001:db8:11::/64" }) };
     expect(texts(passthroughClaims(spec))).toEqual([
       "passthrough",
+      "link/pt-ns",
       "session/192.168.11.0-192.168.11.255",
       "session/2001:db8:11::-2001:db8:11:0:ffff:ffff:ffff:ffff",
     ]);
@@ -28,6 +31,9 @@ describe("what each kind asks for", () => {
   test("an L2VNI asks for its VNI and its gateways' subnets in its VRF", () => {
     expect(texts(l2vniClaims("web", l2({ vrf: "red", l2gatewayips: ["192.0.2.1/24", "2001:db8::1/64"] })))).toEqual([
       "vni/110",
+      "link/vni110",
+      "link/br-pe-110",
+      "link/pe-110",
       "import/110",
       "subnet/red/192.0.2.0-192.0.2.255",
       "subnet/red/2001:db8::-2001:db8::ffff:ffff:ffff:ffff",
@@ -45,6 +51,9 @@ describe("what each kind asks for", () => {
   test("an L3VNI asks for its VNI, to be its VRF's, its route target, and its session's prefixes on the node and in its VRF", () => {
     expect(texts(l3vniClaims(l3({ hostsession: session({ ipv4: "192.168.10.7/24" }) }), 64514))).toEqual([
       "vni/100",
+      "link/vni100",
+      "link/br-pe-100",
+      "link/pe-100",
       "vrf/red",
       "rt/64515:100",
       "import/100",
@@ -91,9 +100,30 @@ describe("what each kind asks for", () => {
     expect(claims.map(({ key, follows }) => `${key} ${follows}`)).toEqual(["import/100 vni/100", "import/200 rt/65000:200"]);
   });
 
+  test.each([
+    ["vni7", ["shared link/vni7"]],
+    ["br-pe-7", ["shared link/br-pe-7"]],
+    ["pe-7", ["shared link/pe-7"]],
+    ["pt-ns", ["shared link/pt-ns"]],
+    ["vni07", []],
+    ["vni0", []],
+    ["vni", []],
+    ["host-7", []],
+    ["red", []],
+  ])("the VRF name %s asks for %j", (vrf, expected) => {
+    expect(links(l2vniClaims("web", l2({ vrf })))).toEqual([...expected, "link/vni110", "link/br-pe-110", "link/pe-110"]);
+    expect(links(l3vniClaims(l3({ vrf }), 64514))).toEqual([...expected, "link/vni100", "link/br-pe-100"]);
+  });
+
   test("values that cannot be read ask for nothing", () => {
-    expect(texts(l2vniClaims("web", l2({ l2gatewayips: ["192.0.2.1", "", "x/24"] })))).toEqual(["vni/110", "import/110"]);
-    expect(texts(passthroughClaims({ hostsession: session({ ipv4: "10.0.0.0/33", ipv6: "" }) }))).toEqual(["passthrough"]);
+    expect(texts(l2vniClaims("web", l2({ l2gatewayips: ["192.0.2.1", "", "x/24"] })))).toEqual([
+      "vni/110",
+      "link/vni110",
+      "link/br-pe-110",
+      "link/pe-110",
+      "import/110",
+    ]);
+    expect(texts(passthroughClaims({ hostsession: session({ ipv4: "10.0.0.0/33", ipv6: "" }) }))).toEqual(["passthrough", "link/pt-ns"]);
   });
 });
 
@@ -190,6 +220,42 @@ describe("who is told what", () => {
       "nothing: a VRF that lists what another exports, which is what importRTs is for",
       [entry("L3VNI", "a", { l3: l3() }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, importRTs: ["64514:100"] }) }, 2)],
       [],
+    ],
+    [
+      "a VRF with the name of another VNI's VXLAN device",
+      [
+        entry("L2VNI", "a", { l2: l2({ vni: 7 }) }, 1),
+        entry("L2VNI", "b", { l2: l2({ vni: 8, vrf: "vni7" }) }, 2),
+        entry("L3VNI", "c", { l3: l3({ vrf: "vni7" }) }, 3),
+      ],
+      ["L3VNI c spec.vrf: VRF name vni7 conflicts with L2VNI a", "L2VNI b spec.vrf: VRF name vni7 conflicts with L2VNI a"],
+    ],
+    [
+      "a VNI whose VXLAN device has the name of an older VRF, which several share",
+      [
+        entry("L2VNI", "a", { l2: l2({ vni: 8, vrf: "vni7" }) }, 1),
+        entry("L3VNI", "b", { l3: l3({ vrf: "vni7" }) }, 2),
+        entry("L2VNI", "c", { l2: l2({ vni: 7 }) }, 3),
+      ],
+      [
+        "L2VNI c spec.vni: Link name vni7 of VNI 7 conflicts with L3VNI b",
+        "L2VNI c spec.vni: Link name vni7 of VNI 7 conflicts with L2VNI a",
+      ],
+    ],
+    [
+      "nothing: a VRF called vni1 where no VNI 1 is",
+      [entry("L2VNI", "a", { l2: l2({ vrf: "vni1" }) }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "vni1" }) }, 2)],
+      [],
+    ],
+    [
+      "nothing: a VRF called pe-100 beside an L3VNI without a session, which has no such link",
+      [entry("L3VNI", "a", { l3: l3() }, 1), entry("L2VNI", "b", { l2: l2({ vrf: "pe-100" }) }, 2)],
+      [],
+    ],
+    [
+      "a VRF with the name of the passthrough's link",
+      [entry("L3Passthrough", "p", { pass: session({ ipv4: "192.168.1.0/24" }) }, 1), entry("L2VNI", "b", { l2: l2({ vrf: "pt-ns" }) }, 2)],
+      ["L2VNI b spec.vrf: VRF name pt-ns conflicts with L3Passthrough p"],
     ],
     [
       "overlapping subnets in one VRF: only the later fails",

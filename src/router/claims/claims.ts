@@ -32,6 +32,7 @@ export function underlayClaims(): Claim[] {
 export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim[] {
   return [
     { key: "passthrough", field: "spec.nodeSelector", words: "A second L3Passthrough on the node" },
+    { key: `link/${PASSTHROUGH_LINK}`, field: "spec.nodeSelector", words: `Link name ${PASSTHROUGH_LINK}`, follows: "passthrough" },
     ...localPrefixes(hostsession).map(sessionClaim),
   ];
 }
@@ -39,7 +40,14 @@ export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim
 export function l2vniClaims(name: string, spec: L2VNI["spec"]): Claim[] {
   const vrf = vrfOf(name, spec);
   const gateways = (spec.l2gatewayips ?? []).flatMap((text) => prefixes(text, "spec.l2gatewayips"));
-  return [vniClaim(spec.vni), automaticImport(spec.vni), ...gateways.map((gateway) => subnetClaim(vrf, gateway))];
+  const { vni } = spec;
+  return [
+    vniClaim(vni),
+    ...vrfNameClaim(vrf),
+    ...linkClaims(vni, { veth: true }),
+    automaticImport(vni),
+    ...gateways.map((gateway) => subnetClaim(vrf, gateway)),
+  ];
 }
 
 /** `asn` is that of the node's Underlay, which the VRF has unless a session gives it another. Without it there is no automatic route target yet. */
@@ -51,6 +59,8 @@ export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs =
   const importsAutomatically = importRTs.every((text) => targetIn(text).some((target) => target.text === automatic?.text));
   return [
     vniClaim(vni),
+    ...vrfNameClaim(vrf),
+    ...linkClaims(vni, { veth: hostsession !== undefined }),
     { key: `vrf/${vrf}`, field: "spec.vrf", words: `VRF ${vrf}` },
     ...(exportRTs.length > 0
       ? exported.map((target) => exportClaim(target, "spec.exportRTs"))
@@ -67,6 +77,28 @@ export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs =
 /** The VRF that an L2VNI belongs to. */
 export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
   return vrf || name;
+}
+
+const PASSTHROUGH_LINK = "pt-ns";
+
+/** The names that a VNI's links have in the router's namespace. */
+export function vniLinkNames(vni: number, { veth }: { veth: boolean }): string[] {
+  return [`vni${vni}`, `br-pe-${vni}`, ...(veth ? [`pe-${vni}`] : [])];
+}
+
+function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
+  return vniLinkNames(vni, has).map((name) => ({
+    key: `link/${name}`,
+    field: "spec.vni",
+    words: `Link name ${name} of VNI ${vni}`,
+    follows: vniClaim(vni).key,
+  }));
+}
+
+/** A VRF is a link too, which all resources of the VRF share. Only a name that another link can have is asked for. */
+function vrfNameClaim(vrf: string): Claim[] {
+  if (vrf !== PASSTHROUGH_LINK && !/^(vni|br-pe-|pe-)[1-9][0-9]*$/.test(vrf)) return [];
+  return [{ key: `link/${vrf}`, field: "spec.vrf", words: `VRF name ${vrf}`, shared: true }];
 }
 
 function vniClaim(vni: number): Claim {

@@ -54,6 +54,7 @@ test.each<[string, Partial<L2VNI["spec"]>]>([
   ["with the highest VNI", { vni: 16_777_215 }],
   ["with a VRF of 15 characters", { vrf: "a23456789012345" }],
   ["in a VRF that is there", { vrf: "red" }],
+  ["in a VRF called like the VXLAN device of a VNI that is not there", { vrf: "vni1" }],
   ["on a bridge of its own", { hostmaster: linux({ autoCreate: true }) }],
   ["on a named bridge", { hostmaster: linux({ name: "br0" }) }],
   ["on Open vSwitch", { hostmaster: ovs({ autoCreate: true }) }],
@@ -79,7 +80,10 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
   ],
   ["V2 a long VRF name", { vrf: "a234567890123456" }, 'spec.vrf: VRF name "a234567890123456" has more than 15 characters'],
   ["a VRF called default", { vrf: "default" }, "spec.vrf: VRF name default is taken by the router itself"],
-  ["a VRF called like a VXLAN", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is taken by the router itself"],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
+  ["a VRF called like its own bridge", { vrf: "br-pe-100" }, "spec.vrf: VRF name br-pe-100 is also the name of a link of its VNI"],
+  ["a VRF called like its own veth", { vrf: "pe-100" }, "spec.vrf: VRF name pe-100 is also the name of a link of its VNI"],
+  ["a VRF called like the VTEP's device", { vrf: "lound" }, "spec.vrf: VRF name lound is taken by the router itself"],
   ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is taken by an interface of the router"],
   [
     "V6 an unknown hostmaster",
@@ -176,8 +180,33 @@ test("a node without Open vSwitch refuses what asks for it, for now", () => {
   ]);
 });
 
+/** A router with a VXLAN device of that name. */
+const withVni7 = (lastGood: typeof ground.lastGood) => ({
+  ...ground,
+  interfaces: { host: [], router: [{ name: "vni7", addresses: [], kind: "vxlan" }] },
+  lastGood,
+});
+
+test("a VRF name is free where the link of that name is ours and about to leave, but not where it is somebody else's", () => {
+  const link = {
+    type: "vxlan",
+    place: "router",
+    name: "vni7",
+    owner: "L2VNI/old",
+    vni: 7,
+    port: 4789,
+    local: "100.65.0.0",
+    device: "lound",
+  } as const;
+  const old = { uid: "1", generation: 1, spec: {}, form: { fragment: { owner: "L2VNI/old", lines: [] }, links: [link] } };
+  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map([["L2VNI/old", old]])))).toEqual([]);
+  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map()))).toEqual(["spec.vrf: VRF name vni7 is taken by an interface of the router"]);
+});
+
 test.each<[string, Partial<L3VNI["spec"]>]>([
   ["by itself", {}],
+  ["in a VRF called vni1", { vrf: "vni1" }],
+  ["without a session, in a VRF called like the veth that it does not have", { vrf: "pe-100" }],
   ["with a session", { hostsession: hostSession() }],
   ["with route targets", { exportRTs: ["64514:100", "192.0.2.1:7"], importRTs: ["4200000000:5"] }],
 ])("an L3VNI %s is fine", (_, spec) => {
@@ -190,6 +219,12 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
     "V1 a VRF with a line in it",
     { vrf: "red\nexit" },
     'spec.vrf: VRF name "red\\nexit" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
+  ],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
+  [
+    "a session, in a VRF called like its veth",
+    { vrf: "pe-100", hostsession: hostSession() },
+    "spec.vrf: VRF name pe-100 is also the name of a link of its VNI",
   ],
   ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
   [

@@ -6,7 +6,7 @@ import { BITS, parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
-import { vrfOf } from "../claims/claims.ts";
+import { vniLinkNames, vrfOf } from "../claims/claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
 import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
@@ -16,7 +16,7 @@ import { vrfComplaints } from "./names.ts";
 import { readInterfaceAddress, unusable } from "./networks.ts";
 
 /** What the node itself adds to the question whether a resource can be set up on it. */
-export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "nics" | "guarded" | "ovs">;
+export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "nics" | "guarded" | "ovs" | "lastGood">;
 
 /** What the node's Underlay takes for itself. */
 interface Surroundings {
@@ -30,7 +30,7 @@ interface Surroundings {
 export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", vrfOf(name, spec)),
-    ...vrfPlaceComplaints(vrfOf(name, spec), ground, fabric),
+    ...vrfPlaceComplaints(vrfOf(name, spec), vniLinkNames(spec.vni, { veth: true }), ground, fabric),
     ...tunnelComplaints(spec),
     ...hostMasterComplaints(spec, ground),
     ...gatewayComplaints(spec.l2gatewayips ?? []),
@@ -40,7 +40,7 @@ export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Groun
 export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", spec.vrf),
-    ...vrfPlaceComplaints(spec.vrf, ground, fabric),
+    ...vrfPlaceComplaints(spec.vrf, vniLinkNames(spec.vni, { veth: spec.hostsession !== undefined }), ground, fabric),
     ...tunnelComplaints(spec),
     ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground) : []),
     ...routeTargetComplaints("exportRTs", spec.exportRTs),
@@ -100,10 +100,19 @@ function tunnelComplaints({ vni, vxlanport }: { vni: number; vxlanport: number }
   ];
 }
 
-function vrfPlaceComplaints(vrf: string, { interfaces }: Ground, fabric: Surroundings | undefined): Complaint[] {
-  const there = interfaces.router.find(({ name }) => name === vrf);
-  const taken = (there !== undefined && there.kind !== "vrf") || (fabric?.nics.includes(vrf) ?? false);
+/** Who else has a link of that name is decided by claims; here it is the resource itself, the Underlay, or what is not ours. */
+function vrfPlaceComplaints(vrf: string, own: readonly string[], { interfaces, lastGood }: Ground, fabric?: Surroundings): Complaint[] {
+  if (own.includes(vrf)) return [{ field: "spec.vrf", message: `VRF name ${vrf} is also the name of a link of its VNI` }];
+  const there = interfaces.router.some(({ name, kind }) => name === vrf && kind !== "vrf");
+  const taken = (there && !isOurs(vrf, lastGood)) || (fabric?.nics.includes(vrf) ?? false);
   return complaintIf(taken, "spec.vrf", () => `VRF name ${vrf} is taken by an interface of the router`);
+}
+
+/** Whether we created the router's link of that name. */
+function isOurs(name: string, lastGood: Ground["lastGood"]): boolean {
+  return lastGood
+    .values()
+    .some(({ form }) => form.links.some((link) => link.place === "router" && link.name === name && link.type !== "nic"));
 }
 
 function gatewayComplaints(gateways: readonly string[]): Complaint[] {
