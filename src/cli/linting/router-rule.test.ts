@@ -99,6 +99,24 @@ test("namespaces are routers of their own", () => {
   expect(said([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
 });
 
+const warned = (objects: readonly KubeObject[], context: LintContext = {}) =>
+  routerWarnings(objects, context).map(({ kind, namespace, name, field, message }) => `${kind}/${namespace}/${name} ${field}: ${message}`);
+
+test("lint warns about an Underlay and a Secret that are not in the given files", () => {
+  expect(warned([l3vni("red", { vrf: "red", vni: 2 })])).toEqual([
+    "L3VNI/openperouter-system/red : L3VNI red needs an Underlay, and none is in the given files",
+  ]);
+  const withSecret = underlay({ neighbors: [{ asn: 1, address: "192.0.2.2", passwordSecret: "tor" }] });
+  expect(warned([withSecret, l3vni("red", { vrf: "red", vni: 2 })])).toEqual([
+    "Underlay/openperouter-system/fabric spec.neighbors[0].passwordSecret: Underlay fabric refers to Secret tor, which is not in the given files",
+  ]);
+  expect(warned([withSecret, secret({ data: {} })])).toEqual([]);
+});
+
+test("lint does not warn about a missing Underlay where it is a failure, because a node is named", () => {
+  expect(warned([l3vni("red", { vrf: "red", vni: 2 })], { node: "n1" })).toEqual([]);
+});
+
 test.each([
   [["2001:db8::/64"], ["spec.l2gatewayips[0]"]],
   [["192.0.2.1/24", "2001:db8:1::/48"], ["spec.l2gatewayips[1]"]],
@@ -107,5 +125,5 @@ test.each([
   [["192.0.2.0/31"], []],
   [["gateway"], []],
 ])("of the gateways %j, lint warns about %j: subnet-router anycast", (l2gatewayips, fields) => {
-  expect(routerWarnings([l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
+  expect(routerWarnings([underlay(), l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });
