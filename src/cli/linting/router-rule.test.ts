@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
 import { routerRule, routerWarnings } from "./router-rule.ts";
 import type { LintContext } from "./rules.ts";
+import { judge } from "./schema-rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
   const core = kind === "Node" || kind === "Secret";
@@ -37,6 +38,12 @@ test("two that cannot both be on a node are told apart by name, since neither is
   expect(said([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
     "L2VNI/b ValidationFailed spec.vni: VNI 1 conflicts with L2VNI a",
   ]);
+});
+
+test("of two kinds that were never created, the L3VNI wins, as on a node where both are equally old", () => {
+  const objects = [underlay(), l2vni("a", { vni: 300, vrf: "red" }), l3vni("x", { vni: 100, vrf: "red", exportRTs: ["65000:300"] })];
+  const admitted = objects.flatMap((one) => judge(one).admitted ?? []);
+  expect(said(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
 });
 
 test("what is meant for different nodes is not in each other's way", () => {
