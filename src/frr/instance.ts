@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { daemonsOf, type Daemon } from "./daemons.ts";
 import { FrrError } from "./error.ts";
 import { Jail } from "./jail.ts";
+import { boundLogs } from "./log-files.ts";
 import { FrrRouter, parseVersion, type FrrVersion } from "./router.ts";
 import { keepRunning, type RestartCause } from "./supervision.ts";
 
@@ -77,18 +78,30 @@ export class FrrInstance {
     if (started.length) await this.#boot(started, signal);
   }
 
-  /** Starts anew what dies or hangs, until the signal. */
+  /** Starts anew what dies or hangs, and keeps the logs from growing without end, until the signal. */
   async supervise(signal: AbortSignal): Promise<void> {
-    await keepRunning(
-      {
-        daemons: daemonsOf(await this.version(signal)),
-        connection: (daemon) => this.router.connection(daemon),
-        alive: async (daemon) => (await this.#pid(daemon)) !== undefined,
-        answers: (daemon) => this.#answers(daemon, signal),
-        restart: (daemon, cause) => this.#restart(daemon, cause, signal),
-      },
-      signal,
-    );
+    const daemons = daemonsOf(await this.version(signal));
+    await Promise.all([
+      keepRunning(
+        {
+          daemons,
+          connection: (daemon) => this.router.connection(daemon),
+          alive: async (daemon) => (await this.#pid(daemon)) !== undefined,
+          answers: (daemon) => this.#answers(daemon, signal),
+          restart: (daemon, cause) => this.#restart(daemon, cause, signal),
+        },
+        signal,
+      ),
+      boundLogs(
+        daemons.map((daemon) => this.#logFile(daemon)),
+        (path, error) => this.#log.warn({ path, error }, "FRR log cannot be emptied"),
+        signal,
+      ),
+    ]);
+  }
+
+  #logFile(daemon: Daemon): string {
+    return join(this.#logDirectory, `${daemon}.log`);
   }
 
   /** Ends every daemon. */
@@ -190,7 +203,7 @@ export class FrrInstance {
     if (ended.code !== 0) throw new FrrError("NotStarted", `${daemon} ended with code ${ended.code}: ${ended.output.trim().slice(-500)}`);
     await this.router.vty(daemon, signal).catch(async (cause: unknown) => {
       // What went wrong after it left its terminal stands in its log alone.
-      const log = await readFile(join(this.#logDirectory, `${daemon}.log`), "utf8").catch(() => "");
+      const log = await readFile(this.#logFile(daemon), "utf8").catch(() => "");
       throw new FrrError("NotStarted", `${daemon} does not answer: ${log.trim().split("\n").at(-1) ?? ""}`, cause);
     });
     this.#log.info({ daemon, version: version.text }, "daemon started");
@@ -198,7 +211,7 @@ export class FrrInstance {
 
   #flags(daemon: Daemon, version: FrrVersion): string[] {
     const flags = ["-d", "-N", this.name, "--vty_socket", this.runDirectory, "-i", this.#file(daemon, "pid")];
-    flags.push("--log", `file:${join(this.#logDirectory, `${daemon}.log`)}`, "--log-level", "warnings");
+    flags.push("--log", `file:${this.#logFile(daemon)}`, "--log-level", "warnings");
     // No vty on TCP.
     flags.push("-A", "127.0.0.1", "-P", "0");
     if (daemon !== "mgmtd") flags.push("-z", this.#file("zserv", "api"));

@@ -21,10 +21,21 @@ export function layCells(entrants: readonly Entrant[]): void {
       }
     }
   }
-  for (const asked of values.values()) {
-    lay(asked, (form, claim) => oldest(form.entrant, claim));
-  }
+  for (const asked of values.values()) layValue(asked);
   for (const [key, asked] of ranges) layParts(key, asked);
+}
+
+/** Each entrant that shares the value meets those that want it alone, in a cell of its own. */
+function layValue(asked: readonly Asked[]): void {
+  const sharing = asked.filter(({ claim }) => claim.shared);
+  if (sharing.length === 0) return lay(asked, sinceOf);
+  const alone = asked.filter(({ claim }) => !claim.shared);
+  if (alone.length === 0) return undefined;
+  for (const sharers of Map.groupBy(sharing, ({ form }) => form.entrant).values()) lay([...alone, ...sharers], sinceOf);
+}
+
+function sinceOf({ entrant }: Form, claim: Claim): number {
+  return oldest(entrant, claim);
 }
 
 /** Something begins or ends here: an entrant's asking, or a part that its record knows. */

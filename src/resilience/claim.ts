@@ -12,6 +12,8 @@ export interface Claim {
   readonly words: string;
   /** The claim of the same object that this value follows from. It is as old as that one, and not recorded by itself. */
   readonly follows?: string;
+  /** Several objects may share the value. They conflict only with an object that asks for it alone. Not for ranges. */
+  readonly shared?: true;
 }
 
 /** Since when an object asks for a value, as the object's status holds it. */
@@ -28,7 +30,7 @@ export interface RecordedPart {
 
 /** Whether two who ask for these are in each other's way. */
 export function meet(a: Claim, b: Claim): boolean {
-  if (a.key !== b.key) return false;
+  if (a.key !== b.key || (a.shared && b.shared)) return false;
   return !a.range || !b.range || a.range.overlaps(b.range);
 }
 

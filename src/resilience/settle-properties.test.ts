@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { claimText } from "./claim.ts";
+import { claimText, meet as claimsMeet } from "./claim.ts";
 import type { Contender } from "./settle.ts";
 import { at, claimsOf, contender, messages, outcome, recorded, running, settled, type Wish, wish } from "./specimen.ts";
 
@@ -9,6 +9,7 @@ const options = { seed: 3, numRuns: 500 };
 /** Few values and ranges, so that many meet. */
 const ask = fc.oneof(
   fc.integer({ min: 1, max: 6 }).map(String),
+  fc.integer({ min: 1, max: 6 }).map((value) => `~${value}`),
   fc.tuple(fc.integer({ min: 10, max: 30 }), fc.integer({ min: 0, max: 8 })).map(([first, length]) => `${first}-${first + length}`),
 );
 const asks = fc.uniqueArray(ask, { minLength: 1, maxLength: 3 });
@@ -64,9 +65,7 @@ const many = (withState: boolean) =>
   fc.array(drawn, { minLength: 1, maxLength: 9 }).map((all) => consistent(all.map((one, nth) => build(one, nth, withState))));
 
 function meet(a: Wish, b: Wish): boolean {
-  return claimsOf(a).some((one) =>
-    claimsOf(b).some((other) => one.key === other.key && (!one.range || (other.range !== undefined && one.range.overlaps(other.range)))),
-  );
+  return claimsOf(a).some((one) => claimsOf(b).some((other) => claimsMeet(one, other)));
 }
 
 test("the decision does not depend on the order of the contenders", () => {

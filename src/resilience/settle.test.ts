@@ -276,6 +276,36 @@ function claimsWithDouble({ asks }: Wish): Claim[] {
   ]);
 }
 
+describe("shared values", () => {
+  test("those that share a value do not conflict, and one that wants it alone conflicts with each of them", () => {
+    const result = settled(
+      contender("a", wish("~7"), { recorded: recorded({ "7": 1 }) }),
+      contender("b", wish("~7"), { recorded: recorded({ "7": 3 }) }),
+      contender("alone", wish("7"), { recorded: recorded({ "7": 5 }) }),
+    );
+    expect(outcome(result)).toEqual({ a: "current ~7", b: "current ~7" });
+    expect(messages(result)).toEqual(["alone: Value 7 conflicts with Lamp a", "alone: Value 7 conflicts with Lamp b"]);
+  });
+
+  test("an older one that wants it alone wins against all that share it", () => {
+    const result = settled(
+      contender("a", wish("~7"), { recorded: recorded({ "7": 3 }) }),
+      contender("b", wish("~7"), { recorded: recorded({ "7": 4 }) }),
+      contender("alone", wish("7"), { recorded: recorded({ "7": 1 }) }),
+    );
+    expect(outcome(result)).toEqual({ alone: "current 7" });
+    expect(messages(result)).toEqual(["a: Value ~7 conflicts with Lamp alone", "b: Value ~7 conflicts with Lamp alone"]);
+  });
+
+  test("one that now wants the value alone keeps its shared last good form while another shares the value", () => {
+    const result = settled(
+      contender("a", wish("7"), { recorded: recorded({ "7": 3 }), ...running("~7") }),
+      contender("b", wish("~7"), { recorded: recorded({ "7": 1 }) }),
+    );
+    expect(outcome(result)).toEqual({ a: "kept ~7", b: "current ~7" });
+  });
+});
+
 test("a value that follows from another is as old as that one, and one field is blamed once for one holder", () => {
   const result = settle(
     [

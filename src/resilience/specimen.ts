@@ -1,4 +1,4 @@
-/** For tests: contenders whose spec is nothing but what they ask for. `7` is a value, `10-19` a part of a range. */
+/** For tests: contenders whose spec is nothing but what they ask for. `7` is a value, `~7` the same value shared, `10-19` a part of a range. */
 
 import { Address } from "../ip/address.ts";
 import { Range } from "../ip/range.ts";
@@ -38,7 +38,13 @@ export function running(...asks: string[]): { lastGood: { spec: Wish; generation
 export function claimsOf({ asks }: Wish): Claim[] {
   return asks.map((text) => {
     const [key, range] = keyAndRange(text);
-    return { key, field: `spec.${text}`, words: range ? `Part ${text}` : `Value ${text}`, ...(range ? { range } : {}) };
+    return {
+      key,
+      field: `spec.${text}`,
+      words: range ? `Part ${text}` : `Value ${text}`,
+      ...(range && { range }),
+      ...(text.startsWith("~") && { shared: true }),
+    };
   });
 }
 
@@ -65,6 +71,6 @@ export function messages({ failures }: Settlement<Wish, Contender<Wish>>): strin
 
 function keyAndRange(text: string): [key: string, range?: Range] {
   const [first, last] = text.split("-");
-  if (last === undefined) return [`value/${text}`];
+  if (last === undefined) return [`value/${text.replace("~", "")}`];
   return ["part", new Range(new Address(4, BigInt(first ?? 0)), new Address(4, BigInt(last)))];
 }

@@ -209,15 +209,16 @@ class RouterAgent {
     if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
   }
 
-  #tell(view: ClusterView, { outcome, done, error, stateLost }: PassResult, restarted: boolean): void {
+  #tell(view: ClusterView, { outcome, done, error, damage }: PassResult, restarted: boolean): void {
     const { node, log, statuses } = this.#options;
     // After a restart of ours, what the status says is what users have been told.
     this.#failing ??= failing(statuses.get(this.#key)?.status?.failedResources ?? []);
     const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
-    if (stateLost !== undefined) {
-      tidings.push({ about: "status", text: { type: "Warning", reason: "StateLost", message: `Node ${node}: ${stateLost}` } });
+    if (damage) {
+      const reason = damage.recovered ? "StateRecovered" : "StateLost";
+      tidings.push({ about: "status", text: { type: "Warning", reason, message: `Node ${node}: ${damage.message}` } });
     }
     // Said when it is over: until then the status says that the router is unavailable.
     if (restarted && !done) this.frrRestarted = true;

@@ -16,7 +16,7 @@ import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Change, type Done } from "./act.ts";
 import { isThere, replaceFile } from "../resilience/atomic-file.ts";
-import { StateError } from "../resilience/checked-file.ts";
+import { type Damage, StateError } from "../resilience/checked-file.ts";
 import { type Difference, differences } from "./planning/differences.ts";
 import type { Daemons } from "./acting/ground.ts";
 import { lastPlan } from "./memory/last-plan.ts";
@@ -73,8 +73,8 @@ export interface PassResult {
   readonly done?: Done;
   /** Why not. */
   readonly error?: unknown;
-  /** What was remembered was damaged, and could not be used. */
-  readonly stateLost?: string;
+  /** The state file was damaged when it was loaded; told once. */
+  readonly damage?: Damage;
 }
 
 const LIFE_LINE_MS = 600_000;
@@ -87,7 +87,7 @@ export class NodeRouter {
   #state: RouterState | undefined;
   #refusals: Refusals = new Map();
   /** Until it has been told. */
-  #stateLost: string | undefined;
+  #damage: Damage | undefined;
   #namespace: string | undefined;
   readonly #modes = new AddressModes();
   #lifeLine: { readonly at: number; readonly links: ReadonlySet<string> } | undefined;
@@ -107,9 +107,9 @@ export class NodeRouter {
 
   async #load(): Promise<RouterState> {
     if (this.#state) return this.#state;
-    const { state, setAside } = await this.#file.load();
-    if (setAside !== undefined) this.#options.log.error({ why: setAside }, "what was remembered of the router is lost");
-    this.#stateLost = setAside;
+    const { state, damage } = await this.#file.load();
+    if (damage) this.#options.log.error({ why: damage.message, recovered: damage.recovered }, "router state file is damaged");
+    this.#damage = damage;
     this.#state = state;
     return state;
   }
@@ -134,11 +134,11 @@ export class NodeRouter {
       const done = await this.#carryOut(planned, state, kernel, hooks, signal);
       this.#unreported = [];
       if (!done.stopped) this.#refusals = refusalsAfter(this.#refusals, planned, done, state.lastGood);
-      const stateLost = this.#stateLost;
-      this.#stateLost = undefined;
+      const damage = this.#damage;
+      this.#damage = undefined;
       this.#links = underlayLinks(state.lastGood, kernel.have, this.#links, new Date());
       const outcome = { ...outcomeOf(planned, state, done), links: this.#links };
-      return { outcome, done, ...(stateLost !== undefined && { stateLost }) };
+      return { outcome, done, ...(damage && { damage }) };
     } catch (error) {
       signal.throwIfAborted();
       if (isKubeError(error)) throw error;

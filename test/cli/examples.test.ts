@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { plumbline } from "../support/command-line.ts";
 
-test("what we show as an example is without fault", async () => {
-  const { code, stdout } = await plumbline(["lint", "-f", join(import.meta.dirname, "../../examples")]);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+ objects, nothing wrong\n$/) as string });
+test("the examples have no failures, and refer to nothing but an Underlay that is not among them", async () => {
+  const { code, stdout, stderr } = await plumbline(["lint", "-f", join(import.meta.dirname, "../../examples")]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+ objects, 2 warnings\n$/) as string });
+  expect(stderr.trimEnd().split("\n")).toEqual(["blue", "red"].map((name) => expect.stringContaining(`L3VNI ${name} needs an Underlay`)));
 });

@@ -68,3 +68,24 @@ test("json has a failure item for each, with class and place", async () => {
     ],
   });
 });
+
+const peer = `apiVersion: metallb.io/v1beta2
+kind: BGPPeer
+metadata: { name: peer1, namespace: metallb-system }
+spec:
+  myASN: 64512
+  peerASN: 64512
+  peerAddress: 172.30.0.3
+  bfdProfile: my-bfd-profile
+`;
+
+test.each([
+  [[], 0],
+  [["--strict"], 1],
+])("a reference to an object that is not given is a warning; with the options %j the exit code is %i", async (options, code) => {
+  expect(await plumbline(["lint", "-f", "-", ...options], {}, peer)).toEqual({
+    code,
+    stdout: "1 object, 1 warning\n",
+    stderr: "Warning: standard input:8: BGPPeer peer1 refers to BFDProfile my-bfd-profile, which is not in the given files\n",
+  });
+});

@@ -1,3 +1,5 @@
+import { readFile, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrInstance } from "../../src/frr/instance.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
@@ -34,5 +36,21 @@ describe.each(FRR_RELEASES)("an instance of FRR %s", (version) => {
     expect(await next.router.identity("bgpd")).toBe(before);
     expect(await next.router.runningConfig("bgpd", signal)).toContain("bgp router-id 192.0.2.1");
     next.router.close();
+  });
+
+  test("empties a log that has grown too large, and the daemon goes on writing to it", async () => {
+    const log = join(frr.options.stateDirectory, "log", "bgpd.log");
+    await truncate(log, 11 * 1024 * 1024);
+    const stop = new AbortController();
+    const supervised = frr.instance.supervise(stop.signal);
+    await expect.poll(async () => (await stat(log)).size, { timeout: 30_000 }).toBeLessThan(1024);
+    stop.abort();
+    await supervised;
+    expect((await stat(`${log}.1`)).size).toBeGreaterThan(1024);
+
+    const bgpd = await frr.instance.router.open("bgpd", signal);
+    await bgpd.must("logmsg errors written after it was emptied", signal);
+    bgpd.close();
+    await expect.poll(() => readFile(log, "utf8"), { timeout: 30_000 }).toMatch(/^[^\0]*written after it was emptied/);
   });
 });

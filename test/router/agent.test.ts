@@ -215,11 +215,16 @@ test("an interface that a person flushes has its addresses again, also after the
   await eventually(async () => expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24"));
 });
 
-test("an agent that finds its memory damaged says so, and takes over what is there", async () => {
-  await node.stopAgent();
+test("an agent whose state file is damaged uses the previous one, and without both takes over what is there", async () => {
   const links = await node.router("-j", "link", "show", "dev", "pt-ns");
-  await writeFile(join(node.place.stateDirectory, "router.json"), "{");
-  node.startAgent();
+  const damaged = async (...files: string[]) => {
+    await node.stopAgent();
+    for (const file of files) await writeFile(join(node.place.stateDirectory, file), "{");
+    node.startAgent();
+  };
+  await damaged("router.json");
+  await eventually(async () => expect(await events()).toContain("StateRecovered"));
+  await damaged("router.json", "router.json.previous");
   await eventually(async () => expect(await events()).toContain("StateLost"));
   await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
   expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);

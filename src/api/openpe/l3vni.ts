@@ -47,7 +47,7 @@ export const L3VNI = defineKind({
       hostsession: s.optional(hostSession()),
       exportRTs: s.optional(
         routeTargets(
-          "The route targets that the VRF's routes are announced with. Without them one is derived from the AS number and the VNI. Two VRFs of a node must not export the same one.",
+          "The route targets that the VRF's routes are announced with. Without them one is derived from the AS number and the VNI. Two VRFs of a node must not export the same one, nor one whose number is another VNI of the node: FRR imports that from any AS number.",
         ),
       ),
       importRTs: s.optional(

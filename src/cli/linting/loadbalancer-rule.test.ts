@@ -64,12 +64,47 @@ test("what is where nobody looks for it is warned of", () => {
   expect(warnedIn("default")).toEqual([]);
 });
 
-test("a part of the whole does not miss the rest", () => {
-  const objects = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } }), ad("ad", { communities: ["alias"] })];
-  expect(said(objects)).toEqual([]);
-  expect(said([...objects, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
+const referring = [
+  peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } }),
+  ad("ad", { communities: ["alias", "65000:1", "other"], ipAddressPools: ["a"], peers: ["q"] }),
+];
+const references = (...objects: KubeObject[]) => loadBalancerWarnings(objects).map(({ field, message }) => `${field}: ${message}`);
+
+test("a reference to an object of a kind that is not given is a warning, not a failure", () => {
+  expect(said(referring)).toEqual([]);
+  expect(references(...referring)).toEqual([
+    "spec.communities[0]: BGPAdvertisement ad refers to community alias alias, and no Community is in the given files",
+    "spec.communities[2]: BGPAdvertisement ad refers to community alias other, and no Community is in the given files",
+    "spec.bfdProfile: BGPPeer p refers to BFDProfile fast, which is not in the given files",
+    "spec.passwordSecret.name: BGPPeer p refers to Secret s, which is not in the given files",
+    "spec.ipAddressPools[0]: BGPAdvertisement ad refers to IPAddressPool a, which is not in the given files",
+    "spec.peers[0]: BGPAdvertisement ad names BGPPeer q, which does not exist",
+  ]);
+});
+
+test("an advertisement refers to peers elsewhere where none is given", () => {
+  expect(references(ad("ad", { peers: ["q"] }))).toEqual([
+    "spec.peers[0]: BGPAdvertisement ad refers to BGPPeer q, which is not in the given files",
+  ]);
+});
+
+test("a reference is a failure where others of the kind are given", () => {
+  expect(said([...referring, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
     'BGPAdvertisement/ad DependencyFailed spec.communities[0]: invalid community format: alias\ninvalid community "alias" in BGP advertisement',
+    'BGPAdvertisement/ad DependencyFailed spec.communities[2]: invalid community format: other\ninvalid community "other" in BGP advertisement',
     "BGPPeer/p DependencyFailed spec.bfdProfile: peer p referencing non existing bfd profile fast",
+  ]);
+});
+
+test("an object with a reference elsewhere is still compared with the others", () => {
+  expect(said([peer("a", { bfdProfile: "fast" }), peer("b", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
+    "BGPPeer/b ValidationFailed spec.myASN: peer 192.0.2.9 has myAsn different from 192.0.2.1, in FRR mode all myAsn must be equal",
+  ]);
+});
+
+test("a pool is covered by an advertisement whose community alias is elsewhere", () => {
+  expect(references(pool("a", "10.0.0.0/24"), ad("ad", { communities: ["alias"] }))).toEqual([
+    "spec.communities[0]: BGPAdvertisement ad refers to community alias alias, and no Community is in the given files",
   ]);
 });
 
@@ -98,5 +133,9 @@ test("what is surely not meant is warned of, where the rest is there to be looke
     "IPAddressPool metallb-system b ",
   ]);
   expect(warned(pool("a", "10.0.0.0/24"))).toEqual([]);
-  expect(warned(narrow)).toEqual([]);
+  expect(warned(narrow)).toEqual([
+    "BGPAdvertisement metallb-system ad spec.ipAddressPools[0]",
+    "BGPAdvertisement metallb-system ad spec.ipAddressPools[1]",
+    "BGPAdvertisement metallb-system ad spec.peers[0]",
+  ]);
 });

@@ -19,11 +19,9 @@ import type { Failure, LintContext, LintWarning } from "./rules.ts";
 export function loadBalancerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
   const found = new Map<string, Failure>();
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
-    const config = configObjects(group, objects);
-    const isElsewhere = missingElsewhere(config);
+    const { config } = withoutReferencesElsewhere(configObjects(group, objects));
     for (const { view, seen } of viewsOf(config, objects, context)) {
       for (const failure of loadConfig(seen, { view, lastGood: new Map(), now: new Date() }).failures) {
-        if (isElsewhere(failure)) continue;
         found.set(JSON.stringify([failure.kind, failure.namespace, failure.name, failure.field, failure.message]), failure);
       }
     }
@@ -31,15 +29,66 @@ export function loadBalancerRule(objects: readonly KubeObject[], context: LintCo
   return [...found.values()];
 }
 
-/** What nobody announces, names that nobody has, and what is where nobody looks for it. */
+/** What nobody announces, names that nobody has, references to what is not given, and what is where nobody looks for it. */
 export function loadBalancerWarnings(objects: readonly KubeObject[], { metallbNamespace }: LintContext = {}): LintWarning[] {
   return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
-    const config = configObjects(group, objects);
-    const { warnings } = loadConfig(config, { view: { of: "cluster" }, lastGood: new Map(), now: new Date() });
-    const ineffective = warnings.filter((warning) => isWhole(config, warning)).map((warning) => Object.assign({ namespace }, warning));
-    return strays(config, namespace, metallbNamespace ?? LOAD_BALANCER.metallbNamespace).concat(ineffective);
+    const { config, elsewhere } = withoutReferencesElsewhere(configObjects(group, objects));
+    const { warnings } = loadConfig(config, { ...CLUSTER, now: new Date() });
+    const found = [...elsewhere, ...warnings.flatMap((warning) => asGiven(config, warning))];
+    return strays(config, namespace, metallbNamespace ?? LOAD_BALANCER.metallbNamespace).concat(
+      found.map((warning) => Object.assign({ namespace }, warning)),
+    );
   });
 }
+
+const CLUSTER = { view: { of: "cluster" }, lastGood: new Map() } as const;
+
+/**
+ * Where none of a kind is given, only a part of the whole is looked at; and Secrets are seldom kept with the rest. What is referred to is taken
+ * to be somewhere else, so that the rest of the object is judged without it.
+ */
+function withoutReferencesElsewhere(config: ConfigObjects): { config: ConfigObjects; elsewhere: Warning[] } {
+  const elsewhere = new Map<string, Warning>();
+  for (const { kind, name, field, rule } of loadConfig(config, { ...CLUSTER, now: new Date() }).failures) {
+    const refersTo = referenceElsewhere(config, rule, name, field);
+    if (refersTo) elsewhere.set(`${kind}/${name} ${field}`, { kind, name, field, message: `${kind} ${name} refers to ${refersTo}` });
+  }
+  const isElsewhere = (kind: string, name: string, field: string) => elsewhere.has(`${kind}/${name} ${field}`);
+  return {
+    elsewhere: [...elsewhere.values()],
+    config: {
+      ...config,
+      peers: config.peers.map((peer) => {
+        const { passwordSecret, bfdProfile, ...spec } = peer.spec;
+        const keeps = (field: string) => !isElsewhere("BGPPeer", peer.metadata.name, field);
+        const secret = passwordSecret && keeps(SECRET) && { passwordSecret };
+        const profile = bfdProfile !== undefined && keeps(PROFILE) && { bfdProfile };
+        return { ...peer, spec: { ...spec, ...secret, ...profile } };
+      }),
+      bgpAdvertisements: config.bgpAdvertisements.map((ad) => {
+        const communities = ad.spec?.communities?.filter(
+          (_, nth) => !isElsewhere("BGPAdvertisement", ad.metadata.name, `spec.communities[${nth}]`),
+        );
+        return communities ? { ...ad, spec: { ...ad.spec, communities } } : ad;
+      }),
+    },
+  };
+}
+
+const SECRET = "spec.passwordSecret.name";
+const PROFILE = "spec.bfdProfile";
+
+function referenceElsewhere(config: ConfigObjects, rule: ConfigFailure["rule"], name: string, field: string): string | undefined {
+  const peer = config.peers.find(({ metadata }) => metadata.name === name)?.spec;
+  if (rule === "T1") return `Secret ${peer?.passwordSecret?.name}, ${NOT_GIVEN}`;
+  if (rule === "T2" && config.bfdProfiles.length === 0) return `BFDProfile ${peer?.bfdProfile}, ${NOT_GIVEN}`;
+  if (rule !== "T3" || config.communities.length > 0) return undefined;
+  const ad = config.bgpAdvertisements.find(({ metadata }) => metadata.name === name)?.spec;
+  const [, nth] = /\[(\d+)\]$/.exec(field) ?? [];
+  return `community alias ${ad?.communities?.[Number(nth)]}, and no Community is in the given files`;
+}
+
+const NOT_GIVEN = "which is not in the given files";
 
 function strays(config: ConfigObjects, namespace: string, metallbNamespace: string): LintWarning[] {
   // What names no namespace goes wherever it is applied.
@@ -52,11 +101,19 @@ function strays(config: ConfigObjects, namespace: string, metallbNamespace: stri
   });
 }
 
-/** Whether what is missed would be among these: there are others of its kind. */
-function isWhole({ pools, peers, bgpAdvertisements, l2Advertisements }: ConfigObjects, { kind, field }: Warning): boolean {
-  if (kind === "IPAddressPool") return bgpAdvertisements.length + l2Advertisements.length > 0;
-  if (field.startsWith("spec.ipAddressPools")) return pools.length > 0;
-  return !field.startsWith("spec.peers") || peers.length > 0;
+/** Where none of the kind is given, a name is a reference to something elsewhere, and it cannot be said what selects nothing. */
+function asGiven({ pools, peers, bgpAdvertisements, l2Advertisements }: ConfigObjects, warning: Warning): Warning[] {
+  const { kind, name, field } = warning;
+  if (kind === "IPAddressPool") return field !== "" || bgpAdvertisements.length + l2Advertisements.length > 0 ? [warning] : [];
+  const [, list, nth] = /^spec\.(ipAddressPools|peers)(?:\[(\d+)\])?$/.exec(field) ?? [];
+  if (list === undefined || (list === "peers" ? peers : pools).length > 0) return [warning];
+  if (nth === undefined) return [];
+  const ads: readonly (BGPAdvertisement | L2Advertisement)[] = kind === "BGPAdvertisement" ? bgpAdvertisements : l2Advertisements;
+  const { ipAddressPools = [], peers: named = [] } = (ads.find(({ metadata }) => metadata.name === name)?.spec ?? {}) as NonNullable<
+    BGPAdvertisement["spec"]
+  >;
+  const refersTo = list === "peers" ? `BGPPeer ${named[Number(nth)]}` : `IPAddressPool ${ipAddressPools[Number(nth)]}`;
+  return [{ ...warning, message: `${kind} ${name} refers to ${refersTo}, ${NOT_GIVEN}` }];
 }
 
 function configObjects(group: readonly KubeObject[], objects: readonly KubeObject[]): ConfigObjects {
@@ -72,11 +129,6 @@ function configObjects(group: readonly KubeObject[], objects: readonly KubeObjec
     nodes: nodesOf(objects),
     secret: (name) => secrets.find(({ metadata }) => metadata.name === name),
   };
-}
-
-/** Where there is none of a kind, only a part of the whole is looked at; and Secrets are seldom kept with the rest. */
-function missingElsewhere({ bfdProfiles, communities }: ConfigObjects): (failure: ConfigFailure) => boolean {
-  return ({ rule }) => rule === "T1" || (rule === "T2" && bfdProfiles.length === 0) || (rule === "T3" && communities.length === 0);
 }
 
 interface Look {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/kind.ts";
-import { routerRule } from "./router-rule.ts";
+import { routerRule, routerWarnings } from "./router-rule.ts";
 import type { LintContext } from "./rules.ts";
+import { judge } from "./schema-rules.ts";
 
 function object(kind: string, name: string, spec: object, more: object = {}): KubeObject {
   const core = kind === "Node" || kind === "Secret";
@@ -37,6 +38,12 @@ test("two that cannot both be on a node are told apart by name, since neither is
   expect(said([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
     "L2VNI/b ValidationFailed spec.vni: VNI 1 conflicts with L2VNI a",
   ]);
+});
+
+test("of two kinds that were never created, the L3VNI wins, as on a node where both are equally old", () => {
+  const objects = [underlay(), l2vni("a", { vni: 300, vrf: "red" }), l3vni("x", { vni: 100, vrf: "red", exportRTs: ["65000:300"] })];
+  const admitted = objects.flatMap((one) => judge(one).admitted ?? []);
+  expect(said(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
 });
 
 test("what is meant for different nodes is not in each other's way", () => {
@@ -97,4 +104,33 @@ test("namespaces are routers of their own", () => {
   const elsewhere = l2vni("x", { vni: 1 });
   elsewhere.metadata.namespace = "other";
   expect(said([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
+});
+
+const warned = (objects: readonly KubeObject[], context: LintContext = {}) =>
+  routerWarnings(objects, context).map(({ kind, namespace, name, field, message }) => `${kind}/${namespace}/${name} ${field}: ${message}`);
+
+test("lint warns about an Underlay and a Secret that are not in the given files", () => {
+  expect(warned([l3vni("red", { vrf: "red", vni: 2 })])).toEqual([
+    "L3VNI/openperouter-system/red : L3VNI red needs an Underlay, and none is in the given files",
+  ]);
+  const withSecret = underlay({ neighbors: [{ asn: 1, address: "192.0.2.2", passwordSecret: "tor" }] });
+  expect(warned([withSecret, l3vni("red", { vrf: "red", vni: 2 })])).toEqual([
+    "Underlay/openperouter-system/fabric spec.neighbors[0].passwordSecret: Underlay fabric refers to Secret tor, which is not in the given files",
+  ]);
+  expect(warned([withSecret, secret({ data: {} })])).toEqual([]);
+});
+
+test("lint does not warn about a missing Underlay where it is a failure, because a node is named", () => {
+  expect(warned([l3vni("red", { vrf: "red", vni: 2 })], { node: "n1" })).toEqual([]);
+});
+
+test.each([
+  [["2001:db8::/64"], ["spec.l2gatewayips[0]"]],
+  [["192.0.2.1/24", "2001:db8:1::/48"], ["spec.l2gatewayips[1]"]],
+  [["2001:db8::1/64"], []],
+  [["2001:db8::/127"], []],
+  [["192.0.2.0/31"], []],
+  [["gateway"], []],
+])("of the gateways %j, lint warns about %j: subnet-router anycast", (l2gatewayips, fields) => {
+  expect(routerWarnings([underlay(), l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });

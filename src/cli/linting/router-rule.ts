@@ -1,19 +1,21 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { KubeObject } from "../../api/kind.ts";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { InterfaceAddress } from "../../ip/interface-address.ts";
 import type { RouterObjects } from "../../router/observed.ts";
 import { rendering } from "../../router/planning/rendering.ts";
+import { readInterfaceAddress } from "../../router/validate/networks.ts";
 import { selectorComplaints } from "../../router/validate/selector.ts";
 import { type ImaginedNode, imagine, nodeNamed, nodesOf, routerObjects } from "../routing/imagine.ts";
-import type { Failure, LintContext } from "./rules.ts";
+import type { Failure, LintContext, LintWarning } from "./rules.ts";
 
 /** What the router of a node would say: of the node that is named, of those that are described, or of any. */
 export function routerRule(objects: readonly KubeObject[], context: LintContext): Failure[] {
   const found = new Map<string, Failure>();
-  const underlays = routerObjects(objects).underlays.length;
   for (const group of Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "").values()) {
     const router = routerObjects(group);
-    // Where there is no Underlay, only a part of the whole is looked at, and what is missing may be somewhere else.
-    const partial = router.underlays.length === 0 && (context.node === undefined || underlays > 0);
+    const partial = isPartial(router, objects, context);
     for (const { node, seen } of nodesFor(router, objects, context)) {
       for (const failure of rendering(imagine({ ...node, interfaces: context.interfaces }, seen, group)).failures) {
         if (partial && failure.reason === "DependencyFailed") continue;
@@ -22,6 +24,56 @@ export function routerRule(objects: readonly KubeObject[], context: LintContext)
     }
   }
   return [...found.values()];
+}
+
+/** References to what is not given, and gateways that are surely not meant. */
+export function routerWarnings(objects: readonly KubeObject[], context: LintContext = {}): LintWarning[] {
+  return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
+    const router = routerObjects(group);
+    const secrets = new Set(group.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name));
+    const found = [
+      ...router.underlays.flatMap((underlay) => secretsElsewhere(underlay, secrets)),
+      ...(isPartial(router, objects, context) ? withoutUnderlay(router) : []),
+      ...router.l2vnis.flatMap(anycastGateways),
+    ];
+    return found.map((warning) => Object.assign({ namespace }, warning));
+  });
+}
+
+type Remark = Omit<LintWarning, "namespace">;
+
+function secretsElsewhere({ metadata: { name }, spec: { neighbors = [] } }: Underlay, secrets: ReadonlySet<string>): Remark[] {
+  return neighbors.flatMap(({ passwordSecret }, nth): Remark[] => {
+    if (passwordSecret === undefined || secrets.has(passwordSecret)) return [];
+    const message = `Underlay ${name} refers to Secret ${passwordSecret}, which is not in the given files`;
+    return [{ kind: "Underlay", name, field: `spec.neighbors[${nth}].passwordSecret`, message }];
+  });
+}
+
+function withoutUnderlay({ l2vnis, l3vnis, passthroughs }: RouterObjects): Remark[] {
+  const needing: readonly KubeObject[] = [...l2vnis, ...l3vnis, ...passthroughs];
+  return needing.map(({ kind = "", metadata: { name } }) => {
+    return { kind, name, field: "", message: `${kind} ${name} needs an Underlay, and none is in the given files` };
+  });
+}
+
+/** A host may use the subnet-router anycast address, but every router of the subnet answers for it. */
+function anycastGateways({ metadata: { name }, spec: { l2gatewayips = [] } }: L2VNI): Remark[] {
+  return l2gatewayips.flatMap((text, nth): Remark[] => {
+    const reading = readInterfaceAddress("Gateway", text);
+    if (!("value" in reading) || !isSubnetRouterAnycast(reading.value)) return [];
+    const message = `Gateway ${text} is the subnet-router anycast address of its subnet (RFC 4291); another address is safer`;
+    return [{ kind: "L2VNI", name, field: `spec.l2gatewayips[${nth}]`, message }];
+  });
+}
+
+function isSubnetRouterAnycast({ address, prefix }: InterfaceAddress): boolean {
+  return address.family === 6 && prefix.length < 127 && address.equals(prefix.first);
+}
+
+/** Where there is no Underlay, only a part of the whole is looked at, and what is missing may be somewhere else. */
+function isPartial({ underlays }: RouterObjects, objects: readonly KubeObject[], { node }: LintContext): boolean {
+  return underlays.length === 0 && (node === undefined || routerObjects(objects).underlays.length > 0);
 }
 
 function nodesFor(

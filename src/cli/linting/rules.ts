@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/kind.ts";
 import { connectivityRule, connectivityWarnings } from "./connectivity-rule.ts";
 import { failoverRule } from "./failover-rule.ts";
 import { loadBalancerRule, loadBalancerWarnings } from "./loadbalancer-rule.ts";
-import { routerRule } from "./router-rule.ts";
+import { routerRule, routerWarnings } from "./router-rule.ts";
 
 /** What is wrong with one object. */
 export interface Failure {
@@ -37,4 +37,4 @@ export type LintWarner = (objects: readonly KubeObject[], context: LintContext) 
 
 /** The rules of every domain. */
 export const LINT_RULES: readonly LintRule[] = [routerRule, loadBalancerRule, connectivityRule, failoverRule];
-export const LINT_WARNERS: readonly LintWarner[] = [loadBalancerWarnings, connectivityWarnings];
+export const LINT_WARNERS: readonly LintWarner[] = [routerWarnings, loadBalancerWarnings, connectivityWarnings];

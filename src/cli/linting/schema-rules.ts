@@ -44,12 +44,15 @@ function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
   return custom ? { ...without(object, "status"), metadata: object.metadata } : object;
 }
 
+/** The same for all, so that none is older than another. */
+const NOT_CREATED = "1970-01-01T00:00:00Z";
+
 function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
   const metadata = { ...(kind.scope === "Namespaced" && { namespace: "default" }), ...object.metadata };
   // An object that was read from a server has one, and a new one may not.
   delete metadata.resourceVersion;
   const body = { ...object, apiVersion: apiVersionOf(kind), metadata };
-  const fresh = { namespace: metadata.namespace, uid: "", now: "", generateName: (prefix: string) => prefix };
+  const fresh = { namespace: metadata.namespace, uid: "", now: NOT_CREATED, generateName: (prefix: string) => prefix };
   try {
     const prepared = prepareCreate(kind, body, fresh);
     return { admitted: prepared.object, complaints: prepared.unknownFields.map((field) => unknownField(kind, field)) };

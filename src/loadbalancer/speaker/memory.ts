@@ -79,8 +79,8 @@ export class SpeakerMemory {
   }
 
   async #read(): Promise<SpeakerState> {
-    const { state, setAside } = await this.#file.load();
-    if (setAside !== undefined) this.#log.error({ why: setAside }, "what was remembered of the load balancer is lost");
+    const { state, damage } = await this.#file.load();
+    if (damage) this.#log.error({ why: damage.message }, "what was remembered of the load balancer is lost");
     return state;
   }
 }

@@ -1,5 +1,5 @@
 import type { Fragment } from "../../frr/fragment.ts";
-import { CheckedFile } from "../../resilience/checked-file.ts";
+import { CheckedFile, type Damage } from "../../resilience/checked-file.ts";
 import type { LastGood } from "../config/load.ts";
 import type { Pulses } from "./l2/heartbeats/liveness.ts";
 
@@ -33,15 +33,15 @@ export class SpeakerStateFile {
   readonly #file: CheckedFile<Stored>;
 
   constructor(directory: string) {
-    this.#file = new CheckedFile(directory, "loadbalancer");
+    this.#file = new CheckedFile(directory, "loadbalancer", { versions: [(content) => content as Stored], keepsPrevious: false });
   }
 
-  async load(): Promise<{ state: SpeakerState; setAside?: string }> {
-    const { content, setAside } = await this.#file.load();
+  async load(): Promise<{ state: SpeakerState; damage?: Damage }> {
+    const { content, damage } = await this.#file.load();
     const { lastGood = [], applied = [], addresses = [], pulses = [] } = content ?? {};
     return {
       state: { lastGood: new Map(lastGood), applied, addresses, pulses: new Map(pulses) },
-      ...(setAside !== undefined && { setAside }),
+      ...(damage && { damage }),
     };
   }
 

@@ -18,7 +18,7 @@ import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay }
 
 // The promise itself: a node that works, one edit of one resource, and something that refuses part of it.
 
-const vrf = fc.constantFrom("red", "blue", "green", "much-too-long-a-name");
+const vrf = fc.constantFrom("red", "blue", "vni101", "much-too-long-a-name");
 const vni = fc.constantFrom(0, 100, 101, 102, 200, 201, 202);
 const localcidr = fc.constantFrom("192.169.1.0/24", "192.169.2.0/24", "192.169.1.128/25", "192.0.2.0/28", "nonsense");
 const session = fc.option(localcidr, { nil: undefined }).map((cidr) => cidr && { hostsession: hostSession(cidr) });
@@ -39,7 +39,7 @@ const specs = {
     .tuple(vni, vrf, gateways, fc.oneof(bridge, autoBridge))
     .map(([vni, vrf, l2gatewayips, master]) => Object.assign({ vni, vrf, l2gatewayips }, master)),
   L3VNI: fc
-    .tuple(vni, vrf, session, fc.constantFrom("", "64514:7", "bad"))
+    .tuple(vni, vrf, session, fc.constantFrom("", "64514:7", "65000:101", "bad"))
     .map(([vni, vrf, hostsession, target]) => Object.assign({ vni, vrf, exportRTs: target === "" ? [] : [target] }, hostsession)),
   L3Passthrough: localcidr.map((cidr) => ({ hostsession: hostSession(cidr) })),
   RawFRRConfig: fc.constantFrom("ip prefix-list a permit any", "ip prefix-list b permit any", " ").map((rawConfig) => ({ rawConfig })),
@@ -232,3 +232,18 @@ test("a pass that breaks off anywhere, with all it knew or as if killed, costs n
   );
   expect(broken).toBeGreaterThan(30);
 }, 120_000);
+
+test("a VRF gets the name of a VXLAN device in the pass in which that VNI is deleted", async () => {
+  const ground = new GroundInMemory();
+  ground.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
+  const lastGood = new Map<string, LastGood>();
+  const old = { underlays: [underlay()], l2vnis: [l2vni("old", { vni: 7 })] };
+  await act(plan(observed(old)), lastGood, ground);
+  expect(ground.links.router.get("vni7")?.type).toBe("vxlan");
+
+  const interfaces = { host: [], router: [...ground.links.router.values()].map(({ name, type }) => ({ name, addresses: [], kind: type })) };
+  const next = plan(observed({ ...old, l2vnis: [l2vni("new", { vni: 8, vrf: "vni7" })] }, { lastGood, interfaces }));
+  const { failures } = await act(next, lastGood, ground);
+  expect([...next.failures, ...failures]).toEqual([]);
+  expect(ground.links.router.get("vni7")?.type).toBe("vrf");
+});

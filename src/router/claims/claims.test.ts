@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
@@ -9,6 +10,8 @@ const l2 = (spec: Partial<L2VNI["spec"]> = {}): L2VNI["spec"] => ({ vni: 110, vx
 const l3 = (spec: Partial<L3VNI["spec"]> = {}): L3VNI["spec"] => ({ vni: 100, vrf: "red", vxlanport: 4789, ...spec });
 const session = (localcidr: { ipv4?: string; ipv6?: string }, asn = 64515) => ({ asn, hostasn: 64516, localcidr });
 const texts = (claims: ReturnType<typeof underlayClaims>) => claims.map(({ key, range }) => claimText(key, range));
+const links = (claims: ReturnType<typeof underlayClaims>) =>
+  claims.filter(({ key }) => key.startsWith("link/")).map(({ key, shared }) => `${shared ? "shared " : ""}${key}`);
 
 describe("what each kind asks for", () => {
   test("an Underlay asks to be the node's", () => {
@@ -19,6 +22,7 @@ describe("what each kind asks for", () => {
     const spec = { hostsession: session({ ipv4: "192.168.11.0/24", ipv6: "2001:db8:11::/64" }) };
     expect(texts(passthroughClaims(spec))).toEqual([
       "passthrough",
+      "link/pt-ns",
       "session/192.168.11.0-192.168.11.255",
       "session/2001:db8:11::-2001:db8:11:0:ffff:ffff:ffff:ffff",
     ]);
@@ -27,6 +31,10 @@ describe("what each kind asks for", () => {
   test("an L2VNI asks for its VNI and its gateways' subnets in its VRF", () => {
     expect(texts(l2vniClaims("web", l2({ vrf: "red", l2gatewayips: ["192.0.2.1/24", "2001:db8::1/64"] })))).toEqual([
       "vni/110",
+      "link/vni110",
+      "link/br-pe-110",
+      "link/pe-110",
+      "import/110",
       "subnet/red/192.0.2.0-192.0.2.255",
       "subnet/red/2001:db8::-2001:db8::ffff:ffff:ffff:ffff",
     ]);
@@ -43,8 +51,12 @@ describe("what each kind asks for", () => {
   test("an L3VNI asks for its VNI, to be its VRF's, its route target, and its session's prefixes on the node and in its VRF", () => {
     expect(texts(l3vniClaims(l3({ hostsession: session({ ipv4: "192.168.10.7/24" }) }), 64514))).toEqual([
       "vni/100",
+      "link/vni100",
+      "link/br-pe-100",
+      "link/pe-100",
       "vrf/red",
       "rt/64515:100",
+      "import/100",
       "session/192.168.10.0-192.168.10.255",
       "subnet/red/192.168.10.0-192.168.10.255",
     ]);
@@ -63,9 +75,55 @@ describe("what each kind asks for", () => {
     expect(texts(l3vniClaims(spec, asn)).filter((text) => text.startsWith("rt/"))).toEqual(expected);
   });
 
+  test.each([
+    ["any AS number with its VNI", l3(), 64514, ["import/100"]],
+    ["any AS number also while its own is not known", l3(), undefined, ["import/100"]],
+    ["any AS number for an empty list", l3({ importRTs: [] }), 64514, ["import/100"]],
+    ["any AS number if only the automatic target is listed: FRR ignores it", l3({ importRTs: ["64514:100"] }), 64514, ["import/100"]],
+    ["exactly what is listed", l3({ importRTs: ["65000:100", "64514:100"] }), 64514, []],
+    ["exactly what is listed, while its AS number is not known", l3({ importRTs: ["64514:100"] }), undefined, []],
+    ["nothing for its own explicit target", l3({ exportRTs: ["65000:100"] }), 64514, ["import/100"]],
+    [
+      "what VNIs with the numbers of its explicit targets import",
+      l3({ exportRTs: ["65000:200", "192.0.2.1:5", "65001:200"] }),
+      64514,
+      ["import/100", "shared import/200", "shared import/5", "shared import/200"],
+    ],
+    ["no number that is no VNI", l3({ exportRTs: ["65000:0", "65000:16777216"] }), 64514, ["import/100"]],
+  ])("a VRF imports, or sends into the imports of others, %s", (_what, spec, asn, expected) => {
+    const claims = l3vniClaims(spec, asn).filter(({ key }) => key.startsWith("import/"));
+    expect(claims.map(({ key, shared }) => `${shared ? "shared " : ""}${key}`)).toEqual(expected);
+  });
+
+  test("imports are not recorded: they are as old as the VNI or the exported route target", () => {
+    const claims = l3vniClaims(l3({ exportRTs: ["65000:200"] }), 64514).filter(({ key }) => key.startsWith("import/"));
+    expect(claims.map(({ key, follows }) => `${key} ${follows}`)).toEqual(["import/100 vni/100", "import/200 rt/65000:200"]);
+  });
+
+  test.each([
+    ["vni7", ["shared link/vni7"]],
+    ["br-pe-7", ["shared link/br-pe-7"]],
+    ["pe-7", ["shared link/pe-7"]],
+    ["pt-ns", ["shared link/pt-ns"]],
+    ["vni07", []],
+    ["vni0", []],
+    ["vni", []],
+    ["host-7", []],
+    ["red", []],
+  ])("the VRF name %s asks for %j", (vrf, expected) => {
+    expect(links(l2vniClaims("web", l2({ vrf })))).toEqual([...expected, "link/vni110", "link/br-pe-110", "link/pe-110"]);
+    expect(links(l3vniClaims(l3({ vrf }), 64514))).toEqual([...expected, "link/vni100", "link/br-pe-100"]);
+  });
+
   test("values that cannot be read ask for nothing", () => {
-    expect(texts(l2vniClaims("web", l2({ l2gatewayips: ["192.0.2.1", "", "x/24"] })))).toEqual(["vni/110"]);
-    expect(texts(passthroughClaims({ hostsession: session({ ipv4: "10.0.0.0/33", ipv6: "" }) }))).toEqual(["passthrough"]);
+    expect(texts(l2vniClaims("web", l2({ l2gatewayips: ["192.0.2.1", "", "x/24"] })))).toEqual([
+      "vni/110",
+      "link/vni110",
+      "link/br-pe-110",
+      "link/pe-110",
+      "import/110",
+    ]);
+    expect(texts(passthroughClaims({ hostsession: session({ ipv4: "10.0.0.0/33", ipv6: "" }) }))).toEqual(["passthrough", "link/pt-ns"]);
   });
 });
 
@@ -124,6 +182,82 @@ describe("who is told what", () => {
       ["L3VNI b spec.vni: Route target 64514:100 conflicts with L3VNI a"],
     ],
     [
+      "an exported route target of another AS that is another VRF's automatic import",
+      [entry("L3VNI", "a", { l3: l3() }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, exportRTs: ["65000:100"] }) }, 2)],
+      ["L3VNI b spec.exportRTs: Route target 65000:100, which VNI 100 imports from any AS, conflicts with L3VNI a"],
+    ],
+    [
+      "an automatic import of a route target that another exports already",
+      [entry("L3VNI", "a", { l3: l3({ vrf: "blue", vni: 200, exportRTs: ["65000:100"] }) }, 1), entry("L3VNI", "b", { l3: l3() }, 2)],
+      ["L3VNI b spec.vni: Route target *:100, which VNI 100 imports from any AS, conflicts with L3VNI a"],
+    ],
+    [
+      "an exported route target that an L2VNI imports",
+      [entry("L2VNI", "a", { l2: l2({ vni: 300 }) }, 1), entry("L3VNI", "b", { l3: l3({ exportRTs: ["64514:300"] }) }, 2)],
+      ["L3VNI b spec.exportRTs: Route target 64514:300, which VNI 300 imports from any AS, conflicts with L2VNI a"],
+    ],
+    [
+      "an L2VNI that imports what two VRFs export",
+      [
+        entry("L3VNI", "a", { l3: l3({ exportRTs: ["65000:300"] }) }, 1),
+        entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, exportRTs: ["65001:300"] }) }, 2),
+        entry("L2VNI", "c", { l2: l2({ vni: 300 }) }, 3),
+      ],
+      [
+        "L2VNI c spec.vni: Route target *:300, which VNI 300 imports from any AS, conflicts with L3VNI a",
+        "L2VNI c spec.vni: Route target *:300, which VNI 300 imports from any AS, conflicts with L3VNI b",
+      ],
+    ],
+    [
+      "nothing: a VRF that imports only what it lists",
+      [
+        entry("L3VNI", "a", { l3: l3({ importRTs: ["64514:999"] }) }, 1),
+        entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, exportRTs: ["65000:100"] }) }, 2),
+      ],
+      [],
+    ],
+    [
+      "nothing: a VRF that lists what another exports, which is what importRTs is for",
+      [entry("L3VNI", "a", { l3: l3() }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, importRTs: ["64514:100"] }) }, 2)],
+      [],
+    ],
+    [
+      "a VRF with the name of another VNI's VXLAN device",
+      [
+        entry("L2VNI", "a", { l2: l2({ vni: 7 }) }, 1),
+        entry("L2VNI", "b", { l2: l2({ vni: 8, vrf: "vni7" }) }, 2),
+        entry("L3VNI", "c", { l3: l3({ vrf: "vni7" }) }, 3),
+      ],
+      ["L3VNI c spec.vrf: VRF name vni7 conflicts with L2VNI a", "L2VNI b spec.vrf: VRF name vni7 conflicts with L2VNI a"],
+    ],
+    [
+      "a VNI whose VXLAN device has the name of an older VRF, which several share",
+      [
+        entry("L2VNI", "a", { l2: l2({ vni: 8, vrf: "vni7" }) }, 1),
+        entry("L3VNI", "b", { l3: l3({ vrf: "vni7" }) }, 2),
+        entry("L2VNI", "c", { l2: l2({ vni: 7 }) }, 3),
+      ],
+      [
+        "L2VNI c spec.vni: Link name vni7 of VNI 7 conflicts with L3VNI b",
+        "L2VNI c spec.vni: Link name vni7 of VNI 7 conflicts with L2VNI a",
+      ],
+    ],
+    [
+      "nothing: a VRF called vni1 where no VNI 1 is",
+      [entry("L2VNI", "a", { l2: l2({ vrf: "vni1" }) }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "vni1" }) }, 2)],
+      [],
+    ],
+    [
+      "nothing: a VRF called pe-100 beside an L3VNI without a session, which has no such link",
+      [entry("L3VNI", "a", { l3: l3() }, 1), entry("L2VNI", "b", { l2: l2({ vrf: "pe-100" }) }, 2)],
+      [],
+    ],
+    [
+      "a VRF with the name of the passthrough's link",
+      [entry("L3Passthrough", "p", { pass: session({ ipv4: "192.168.1.0/24" }) }, 1), entry("L2VNI", "b", { l2: l2({ vrf: "pt-ns" }) }, 2)],
+      ["L2VNI b spec.vrf: VRF name pt-ns conflicts with L3Passthrough p"],
+    ],
+    [
       "overlapping subnets in one VRF: only the later fails",
       [
         entry("L2VNI", "a", { l2: l2({ vrf: "red", l2gatewayips: ["192.0.2.1/24"] }) }, 1),
@@ -161,5 +295,71 @@ describe("who is told what", () => {
   ])("%s", (_what, contenders, expected) => {
     expect(told(...contenders)).toEqual(expected);
     expect(told(...contenders.toReversed())).toEqual(expected);
+  });
+});
+
+describe("route targets as FRR matches them", () => {
+  const asns = fc.constantFrom(64514, 65000, 4_200_000_000);
+  const vnis = fc.integer({ min: 1, max: 6 });
+  const target = fc.tuple(fc.constantFrom("64514", "65000", "4200000000", "192.0.2.1"), vnis).map((parts) => parts.join(":"));
+  const targets = fc.option(fc.array(target, { maxLength: 3 }), { nil: undefined, freq: 3 });
+  const vni: fc.Arbitrary<Drawn> = fc.oneof(
+    fc.record({ kind: fc.constant("L2VNI" as const), vni: vnis, since: fc.nat(9) }),
+    fc.record({ kind: fc.constant("L3VNI" as const), vni: vnis, since: fc.nat(9), exportRTs: targets, importRTs: targets }),
+  );
+  interface Drawn {
+    kind: "L2VNI" | "L3VNI";
+    vni: number;
+    since: number;
+    exportRTs?: string[] | undefined;
+    importRTs?: string[] | undefined;
+  }
+
+  const automatic = (asn: number, { vni: number }: Drawn) => `${asn % 65_536}:${number}`;
+  /** FRR derives the target unless another is configured. */
+  const configured = (asn: number, one: Drawn, list: string[] = []) => (list.some((text) => text !== automatic(asn, one)) ? list : []);
+  const exported = (asn: number, one: Drawn) => {
+    const list = configured(asn, one, one.exportRTs);
+    return list.length > 0 ? list : [automatic(asn, one)];
+  };
+  /** Without configured targets the global administrator part is masked. */
+  const importsUnasked = (asn: number, one: Drawn, text: string) =>
+    configured(asn, one, one.importRTs).length === 0 && text.endsWith(`:${one.vni}`);
+  const overlap = (asn: number, a: Drawn, b: Drawn) =>
+    a.vni === b.vni ||
+    exported(asn, a).some((text) => importsUnasked(asn, b, text) || (a.kind === b.kind && exported(asn, b).includes(text))) ||
+    exported(asn, b).some((text) => importsUnasked(asn, a, text));
+
+  test("winners do not import each other's routes unless they list them, and every loser overlaps a winner", () => {
+    fc.assert(
+      fc.property(asns, fc.uniqueArray(vni, { maxLength: 6, selector: (one) => JSON.stringify(one) }), (asn, drawn) => {
+        const contenders = drawn.map((spec, nth) => ({
+          kind: spec.kind,
+          namespace: "openperouter-system",
+          name: `v${nth}`,
+          generation: 1,
+          created: new Date(spec.since * 1000),
+          spec,
+          recorded: [],
+        }));
+        const { effective, failures } = settle<Drawn>(contenders, {
+          check: () => [],
+          claims: ({ kind, vni: number, exportRTs, importRTs }, { name }) =>
+            kind === "L2VNI"
+              ? l2vniClaims(name, l2({ vni: number }))
+              : l3vniClaims(l3({ vni: number, vrf: name, ...(exportRTs && { exportRTs }), ...(importRTs && { importRTs }) }), asn),
+          kindOrder,
+          now: new Date(1_000_000),
+        });
+        for (const [nth, { spec: a }] of effective.entries()) {
+          for (const { spec: b } of effective.slice(nth + 1)) expect(overlap(asn, a, b)).toBe(false);
+        }
+        for (const { name } of failures) {
+          const loser = contenders.find((one) => one.name === name)?.spec as Drawn;
+          expect(effective.some(({ spec }) => overlap(asn, spec, loser))).toBe(true);
+        }
+      }),
+      { seed: 5, numRuns: 500 },
+    );
   });
 });

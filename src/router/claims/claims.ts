@@ -32,6 +32,7 @@ export function underlayClaims(): Claim[] {
 export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim[] {
   return [
     { key: "passthrough", field: "spec.nodeSelector", words: "A second L3Passthrough on the node" },
+    { key: `link/${PASSTHROUGH_LINK}`, field: "spec.nodeSelector", words: `Link name ${PASSTHROUGH_LINK}`, follows: "passthrough" },
     ...localPrefixes(hostsession).map(sessionClaim),
   ];
 }
@@ -39,16 +40,35 @@ export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim
 export function l2vniClaims(name: string, spec: L2VNI["spec"]): Claim[] {
   const vrf = vrfOf(name, spec);
   const gateways = (spec.l2gatewayips ?? []).flatMap((text) => prefixes(text, "spec.l2gatewayips"));
-  return [vniClaim(spec.vni), ...gateways.map((gateway) => subnetClaim(vrf, gateway))];
+  const { vni } = spec;
+  return [
+    vniClaim(vni),
+    ...vrfNameClaim(vrf),
+    ...linkClaims(vni, { veth: true }),
+    automaticImport(vni),
+    ...gateways.map((gateway) => subnetClaim(vrf, gateway)),
+  ];
 }
 
 /** `asn` is that of the node's Underlay, which the VRF has unless a session gives it another. Without it there is no automatic route target yet. */
-export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [] }: L3VNI["spec"], asn: number | undefined): Claim[] {
+export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs = [] }: L3VNI["spec"], asn: number | undefined): Claim[] {
   const local = hostsession ? localPrefixes(hostsession) : [];
+  const automatic = automaticTarget(hostsession?.asn ?? asn, vni);
+  const exported = exportRTs.flatMap(targetIn);
+  // FRR ignores a configured target that is the automatic one, and then matches any AS.
+  const importsAutomatically = importRTs.every((text) => targetIn(text).some((target) => target.text === automatic?.text));
   return [
     vniClaim(vni),
+    ...vrfNameClaim(vrf),
+    ...linkClaims(vni, { veth: hostsession !== undefined }),
     { key: `vrf/${vrf}`, field: "spec.vrf", words: `VRF ${vrf}` },
-    ...(exportRTs.length > 0 ? exportRTs.flatMap(explicitRouteTarget) : automaticRouteTarget(hostsession?.asn ?? asn, vni)),
+    ...(exportRTs.length > 0
+      ? exported.map((target) => exportClaim(target, "spec.exportRTs"))
+      : automatic
+        ? [{ ...exportClaim(automatic, "spec.vni"), follows: vniClaim(vni).key }]
+        : []),
+    ...(importsAutomatically ? [automaticImport(vni)] : []),
+    ...exported.filter(({ number }) => number !== vni && isVni(number)).map(importedElsewhere),
     ...local.map(sessionClaim),
     ...local.map((subnet) => subnetClaim(vrf, subnet)),
   ];
@@ -59,27 +79,74 @@ export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
   return vrf || name;
 }
 
+const PASSTHROUGH_LINK = "pt-ns";
+
+/** The names that a VNI's links have in the router's namespace. */
+export function vniLinkNames(vni: number, { veth }: { veth: boolean }): string[] {
+  return [`vni${vni}`, `br-pe-${vni}`, ...(veth ? [`pe-${vni}`] : [])];
+}
+
+function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
+  return vniLinkNames(vni, has).map((name) => ({
+    key: `link/${name}`,
+    field: "spec.vni",
+    words: `Link name ${name} of VNI ${vni}`,
+    follows: vniClaim(vni).key,
+  }));
+}
+
+/** A VRF is a link too, which all resources of the VRF share. Only a name that another link can have is asked for. */
+function vrfNameClaim(vrf: string): Claim[] {
+  if (vrf !== PASSTHROUGH_LINK && !/^(vni|br-pe-|pe-)[1-9][0-9]*$/.test(vrf)) return [];
+  return [{ key: `link/${vrf}`, field: "spec.vrf", words: `VRF name ${vrf}`, shared: true }];
+}
+
 function vniClaim(vni: number): Claim {
   return { key: `vni/${vni}`, field: "spec.vni", words: `VNI ${vni}` };
 }
 
-function explicitRouteTarget(text: string): Claim[] {
-  const claim = routeTargetClaim(text, "spec.exportRTs");
-  return claim ? [claim] : [];
+interface RouteTarget {
+  /** `64514:100` */
+  readonly text: string;
+  /** The local part. */
+  readonly number: number;
 }
 
 /** As FRR derives it: an AS number of four bytes is cut to its lower two. */
-function automaticRouteTarget(asn: number | undefined, vni: number): Claim[] {
-  const claim = asn === undefined ? undefined : routeTargetClaim(`${asn % 65_536}:${vni}`, "spec.vni");
-  return claim ? [{ ...claim, follows: vniClaim(vni).key }] : [];
+function automaticTarget(asn: number | undefined, vni: number): RouteTarget | undefined {
+  return asn === undefined ? undefined : { text: `${asn % 65_536}:${vni}`, number: vni };
 }
 
 /** Numbers are compared as numbers: 064514:100 is 64514:100. */
-function routeTargetClaim(text: string, field: string): Claim | undefined {
+function targetIn(text: string): RouteTarget[] {
   const [, left = "", right = ""] = /^([0-9.]+):([0-9]+)$/.exec(text) ?? [];
-  if (right === "") return undefined;
-  const target = `${left.includes(".") ? left : Number(left)}:${Number(right)}`;
-  return { key: `rt/${target}`, field, words: `Route target ${target}` };
+  if (right === "") return [];
+  return [{ text: `${left.includes(".") ? left : Number(left)}:${Number(right)}`, number: Number(right) }];
+}
+
+function exportClaim({ text }: RouteTarget, field: string): Claim {
+  return { key: `rt/${text}`, field, words: `Route target ${text}` };
+}
+
+/** Without configured import targets FRR compares only the local part with the VNI, for an L2VNI and an L3VNI alike. */
+function automaticImport(vni: number): Claim {
+  return { key: `import/${vni}`, field: "spec.vni", words: importWords("*", vni), follows: vniClaim(vni).key };
+}
+
+/** Several VRFs may export targets with the same local part, as long as no VNI of that number imports them. */
+function importedElsewhere(target: RouteTarget): Claim {
+  const { text, number } = target;
+  const [left = ""] = text.split(":");
+  const { key: follows } = exportClaim(target, "");
+  return { key: `import/${number}`, field: "spec.exportRTs", words: importWords(left, number), follows, shared: true };
+}
+
+function importWords(left: string, vni: number): string {
+  return `Route target ${left}:${vni}, which VNI ${vni} imports from any AS,`;
+}
+
+function isVni(number: number): boolean {
+  return number >= 1 && number <= 16_777_215;
 }
 
 interface Asked {

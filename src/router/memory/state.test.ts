@@ -67,9 +67,9 @@ test("a file that is damaged anywhere is set aside with a message, and never bel
       const bad = Buffer.from(good);
       bad[at] = (bad[at] ?? 0) ^ change;
       writeFileSync(file.path, bad);
-      const { state, setAside } = await new StateFile(directory).load();
+      const { state, damage } = await new StateFile(directory).load();
       expect(state.lastGood.size).toBe(0);
-      expect(setAside).toContain("was set aside as");
+      expect(damage?.message).toContain("was set aside as");
       expect(readFileSync(`${file.path}.damaged`)).toEqual(bad);
     }),
     { seed: 3, numRuns: 200 },
@@ -80,8 +80,18 @@ test("a file that was cut short is set aside too", async () => {
   const file = new StateFile(directory);
   await file.save(red);
   truncateSync(file.path, 40);
-  const { setAside } = await new StateFile(directory).load();
-  expect(setAside).toMatch(/router\.json is damaged \(.*\) and was set aside as .*router\.json\.damaged$/);
+  const { damage } = await new StateFile(directory).load();
+  expect(damage?.message).toMatch(/router\.json is damaged \(.*\) and was set aside as .*router\.json\.damaged$/);
+});
+
+test("last good forms survive a damaged file: the previous one is used", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  await file.save(red);
+  truncateSync(file.path, 40);
+  const { state, damage } = await new StateFile(directory).load();
+  expect(state).toEqual(red);
+  expect(damage?.recovered).toBe(true);
 });
 
 test("a directory that cannot be written is named with the reason, and the old file holds", async () => {

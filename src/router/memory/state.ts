@@ -1,4 +1,4 @@
-import { CheckedFile } from "../../resilience/checked-file.ts";
+import { CheckedFile, type Damage } from "../../resilience/checked-file.ts";
 import type { LastGood } from "../form.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
@@ -19,21 +19,21 @@ export interface Seen {
   readonly since?: string;
 }
 
-/** `<directory>/router.json`. */
+/** `<directory>/router.json`, and `router.json.previous`. */
 export class StateFile {
   readonly #file: CheckedFile<Stored>;
 
   constructor(directory: string) {
-    this.#file = new CheckedFile(directory, "router");
+    this.#file = new CheckedFile(directory, "router", { versions: [(content) => content as Stored], keepsPrevious: true });
   }
 
   get path(): string {
     return this.#file.path;
   }
 
-  async load(options?: { setAside: boolean }): Promise<{ state: RouterState; setAside?: string }> {
-    const { content, setAside } = await this.#file.load(options);
-    return { state: content ? stateOf(content) : { lastGood: new Map(), seen: new Map() }, ...(setAside !== undefined && { setAside }) };
+  async load(options?: { setAside: boolean }): Promise<{ state: RouterState; damage?: Damage }> {
+    const { content, damage } = await this.#file.load(options);
+    return { state: content ? stateOf(content) : { lastGood: new Map(), seen: new Map() }, ...(damage && { damage }) };
   }
 
   /** Writes only what differs from what the file holds, and a file that is gone. */

@@ -9,8 +9,8 @@ export function nameComplaints(field: string, words: "Interface" | "VRF" | "Brid
   return problem === undefined ? [] : [{ field, message: `${words} name ${quote(name)} ${problem}` }];
 }
 
-/** Names that mean something else in the router's namespace, or in FRR. */
-const TAKEN = /^(default|all|lo|lound|pt-ns|(vni|br-pe-|pe-)[0-9]+)$/;
+/** Names that every router uses, or that mean something else in FRR. */
+const TAKEN = /^(default|all|lo|lound)$/;
 
 export function vrfComplaints(field: string, name: unknown): Complaint[] {
   const complaints = nameComplaints(field, "VRF", name);

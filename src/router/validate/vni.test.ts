@@ -1,6 +1,9 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import { Address } from "../../ip/address.ts";
+import { InterfaceAddress } from "../../ip/interface-address.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough } from "../specimen.ts";
 import type { Complaint } from "./complaint.ts";
 import type { HostSession } from "./host-session.ts";
@@ -51,11 +54,15 @@ test.each<[string, Partial<L2VNI["spec"]>]>([
   ["with the highest VNI", { vni: 16_777_215 }],
   ["with a VRF of 15 characters", { vrf: "a23456789012345" }],
   ["in a VRF that is there", { vrf: "red" }],
+  ["in a VRF called like the VXLAN device of a VNI that is not there", { vrf: "vni1" }],
   ["on a bridge of its own", { hostmaster: linux({ autoCreate: true }) }],
   ["on a named bridge", { hostmaster: linux({ name: "br0" }) }],
   ["on Open vSwitch", { hostmaster: ovs({ autoCreate: true }) }],
   ["on a bridge of Open vSwitch that is not there yet", { hostmaster: ovs({ name: "br-ex" }) }],
   ["with a gateway", { l2gatewayips: ["192.0.2.1/24"] }],
+  ["with a gateway in a /31, where both addresses are usable", { l2gatewayips: ["192.0.2.0/31"] }],
+  ["with a gateway whose last octet is 0 or 255 inside a larger subnet", { l2gatewayips: ["10.0.0.255/22"] }],
+  ["with a gateway in a /127", { l2gatewayips: ["2001:db8::1/127"] }],
   ["with a gateway in each family", { l2gatewayips: ["2001:db8::1/64", "192.0.2.1/24"] }],
 ])("an L2VNI %s is fine", (_, spec) => {
   expect(ofL2(spec)).toEqual([]);
@@ -73,7 +80,10 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
   ],
   ["V2 a long VRF name", { vrf: "a234567890123456" }, 'spec.vrf: VRF name "a234567890123456" has more than 15 characters'],
   ["a VRF called default", { vrf: "default" }, "spec.vrf: VRF name default is taken by the router itself"],
-  ["a VRF called like a VXLAN", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is taken by the router itself"],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
+  ["a VRF called like its own bridge", { vrf: "br-pe-100" }, "spec.vrf: VRF name br-pe-100 is also the name of a link of its VNI"],
+  ["a VRF called like its own veth", { vrf: "pe-100" }, "spec.vrf: VRF name pe-100 is also the name of a link of its VNI"],
+  ["a VRF called like the VTEP's device", { vrf: "lound" }, "spec.vrf: VRF name lound is taken by the router itself"],
   ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is taken by an interface of the router"],
   [
     "V6 an unknown hostmaster",
@@ -131,6 +141,34 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
   expect(ofL2(spec)).toEqual([complaint]);
 });
 
+test.each([
+  ["192.0.2.0/24", "is the network number of 192.0.2.0/24; use another address of the subnet"],
+  ["192.0.2.255/24", "is the broadcast address of 192.0.2.0/24; use another address of the subnet"],
+  ["192.0.2.3/30", "is the broadcast address of 192.0.2.0/30; use another address of the subnet"],
+  ["192.0.2.1/32", "leaves no address for a host; use a shorter prefix"],
+  ["2001:db8::1/128", "leaves no address for a host; use a shorter prefix"],
+  ["10.0.0.1/0", "covers every address; use a longer prefix"],
+  ["2001:db8::1/0", "covers every address; use a longer prefix"],
+  ["240.0.0.1/24", "is in 240.0.0.0/4, which hosts do not accept"],
+  ["255.255.255.255/24", "is in 240.0.0.0/4, which hosts do not accept"],
+  ["0.1.2.3/24", "is in 0.0.0.0/8, which hosts do not accept"],
+])("gateway %s is refused because no host can use it", (gateway, why) => {
+  expect(ofL2({ l2gatewayips: [gateway] })).toEqual([`spec.l2gatewayips[0]: Gateway ${gateway} ${why}`]);
+});
+
+test("an IPv4 gateway is accepted exactly if a host can have another address of the subnet", () => {
+  const privateAddress = fc.nat({ max: 0xff_ffff }).map((low) => new Address(4, 0x0a00_0000n + BigInt(low)));
+  fc.assert(
+    fc.property(privateAddress, fc.integer({ min: 1, max: 32 }), (address, length) => {
+      const gateway = new InterfaceAddress(address, length);
+      const { first, last } = gateway.prefix;
+      const hosts = length === 31 ? 2n : last.value - first.value - 1n;
+      const reserved = length < 31 && (address.equals(first) || address.equals(last));
+      expect(ofL2({ l2gatewayips: [gateway.toString()] })).toHaveLength(hosts >= 2n && !reserved ? 0 : 1);
+    }),
+  );
+});
+
 test("an L2VNI without a VRF is judged by its own name", () => {
   expect(ofL2({}, "tenant-network-a")).toEqual(['spec.vrf: VRF name "tenant-network-a" has more than 15 characters']);
   expect(ofL2({}, "10-red")).toEqual([expect.stringContaining("must start with a letter")]);
@@ -142,8 +180,33 @@ test("a node without Open vSwitch refuses what asks for it, for now", () => {
   ]);
 });
 
+/** A router with a VXLAN device of that name. */
+const withVni7 = (lastGood: typeof ground.lastGood) => ({
+  ...ground,
+  interfaces: { host: [], router: [{ name: "vni7", addresses: [], kind: "vxlan" }] },
+  lastGood,
+});
+
+test("a VRF name is free where the link of that name is ours and about to leave, but not where it is somebody else's", () => {
+  const link = {
+    type: "vxlan",
+    place: "router",
+    name: "vni7",
+    owner: "L2VNI/old",
+    vni: 7,
+    port: 4789,
+    local: "100.65.0.0",
+    device: "lound",
+  } as const;
+  const old = { uid: "1", generation: 1, spec: {}, form: { fragment: { owner: "L2VNI/old", lines: [] }, links: [link] } };
+  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map([["L2VNI/old", old]])))).toEqual([]);
+  expect(ofL2({ vrf: "vni7" }, "red", withVni7(new Map()))).toEqual(["spec.vrf: VRF name vni7 is taken by an interface of the router"]);
+});
+
 test.each<[string, Partial<L3VNI["spec"]>]>([
   ["by itself", {}],
+  ["in a VRF called vni1", { vrf: "vni1" }],
+  ["without a session, in a VRF called like the veth that it does not have", { vrf: "pe-100" }],
   ["with a session", { hostsession: hostSession() }],
   ["with route targets", { exportRTs: ["64514:100", "192.0.2.1:7"], importRTs: ["4200000000:5"] }],
 ])("an L3VNI %s is fine", (_, spec) => {
@@ -156,6 +219,12 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
     "V1 a VRF with a line in it",
     { vrf: "red\nexit" },
     'spec.vrf: VRF name "red\\nexit" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
+  ],
+  ["a VRF called like its own VXLAN device", { vrf: "vni100" }, "spec.vrf: VRF name vni100 is also the name of a link of its VNI"],
+  [
+    "a session, in a VRF called like its veth",
+    { vrf: "pe-100", hostsession: hostSession() },
+    "spec.vrf: VRF name pe-100 is also the name of a link of its VNI",
   ],
   ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
   [

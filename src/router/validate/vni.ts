@@ -2,11 +2,11 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
-import { parseAddress } from "../../ip/address.ts";
+import { BITS, parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
-import { parseInterfaceAddress } from "../../ip/interface-address.ts";
-import type { Prefix } from "../../ip/prefix.ts";
-import { vrfOf } from "../claims/claims.ts";
+import { type InterfaceAddress, parseInterfaceAddress } from "../../ip/interface-address.ts";
+import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
+import { vniLinkNames, vrfOf } from "../claims/claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
 import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
@@ -16,7 +16,7 @@ import { vrfComplaints } from "./names.ts";
 import { readInterfaceAddress, unusable } from "./networks.ts";
 
 /** What the node itself adds to the question whether a resource can be set up on it. */
-export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "nics" | "guarded" | "ovs">;
+export type Ground = Pick<Observed, "index" | "passwords" | "interfaces" | "nics" | "guarded" | "ovs" | "lastGood">;
 
 /** What the node's Underlay takes for itself. */
 interface Surroundings {
@@ -30,7 +30,7 @@ interface Surroundings {
 export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", vrfOf(name, spec)),
-    ...vrfPlaceComplaints(vrfOf(name, spec), ground, fabric),
+    ...vrfPlaceComplaints(vrfOf(name, spec), vniLinkNames(spec.vni, { veth: true }), ground, fabric),
     ...tunnelComplaints(spec),
     ...hostMasterComplaints(spec, ground),
     ...gatewayComplaints(spec.l2gatewayips ?? []),
@@ -40,7 +40,7 @@ export function l2vniComplaints(spec: L2VNI["spec"], name: string, ground: Groun
 export function l3vniComplaints(spec: L3VNI["spec"], ground: Ground, fabric?: Surroundings): Complaint[] {
   return [
     ...vrfComplaints("spec.vrf", spec.vrf),
-    ...vrfPlaceComplaints(spec.vrf, ground, fabric),
+    ...vrfPlaceComplaints(spec.vrf, vniLinkNames(spec.vni, { veth: spec.hostsession !== undefined }), ground, fabric),
     ...tunnelComplaints(spec),
     ...(spec.hostsession ? hostSessionComplaints(spec.hostsession, ground) : []),
     ...routeTargetComplaints("exportRTs", spec.exportRTs),
@@ -100,10 +100,19 @@ function tunnelComplaints({ vni, vxlanport }: { vni: number; vxlanport: number }
   ];
 }
 
-function vrfPlaceComplaints(vrf: string, { interfaces }: Ground, fabric: Surroundings | undefined): Complaint[] {
-  const there = interfaces.router.find(({ name }) => name === vrf);
-  const taken = (there !== undefined && there.kind !== "vrf") || (fabric?.nics.includes(vrf) ?? false);
+/** Who else has a link of that name is decided by claims; here it is the resource itself, the Underlay, or what is not ours. */
+function vrfPlaceComplaints(vrf: string, own: readonly string[], { interfaces, lastGood }: Ground, fabric?: Surroundings): Complaint[] {
+  if (own.includes(vrf)) return [{ field: "spec.vrf", message: `VRF name ${vrf} is also the name of a link of its VNI` }];
+  const there = interfaces.router.some(({ name, kind }) => name === vrf && kind !== "vrf");
+  const taken = (there && !isOurs(vrf, lastGood)) || (fabric?.nics.includes(vrf) ?? false);
   return complaintIf(taken, "spec.vrf", () => `VRF name ${vrf} is taken by an interface of the router`);
+}
+
+/** Whether we created the router's link of that name. */
+function isOurs(name: string, lastGood: Ground["lastGood"]): boolean {
+  return lastGood
+    .values()
+    .some(({ form }) => form.links.some((link) => link.place === "router" && link.name === name && link.type !== "nic"));
 }
 
 function gatewayComplaints(gateways: readonly string[]): Complaint[] {
@@ -119,7 +128,7 @@ function gatewayComplaints(gateways: readonly string[]): Complaint[] {
       complaints.push({ field: `${field}[${nth}]`, message: reading.complaint });
       return [];
     }
-    const why = unusable(reading.value.address);
+    const why = unusable(reading.value.address) ?? unusableAsGateway(reading.value);
     if (why) complaints.push({ field: `${field}[${nth}]`, message: `Gateway ${text} ${why}` });
     return [reading.value.address.family];
   });
@@ -127,6 +136,22 @@ function gatewayComplaints(gateways: readonly string[]): Complaint[] {
     complaints.push({ field, message: `l2gatewayips ${gateways.join(" and ")} are both IPv${families[0]}; at most one IPv4 and one IPv6` });
   }
   return complaints;
+}
+
+/** IPv4 networks that a Linux host accepts neither as a source nor as a next hop. */
+const REFUSED_BY_HOSTS = ["0.0.0.0/8", "240.0.0.0/4"].map(parsePrefix);
+
+/** Why no host of the subnet can use the address as its gateway. */
+function unusableAsGateway({ address, prefix }: InterfaceAddress): string | undefined {
+  const { first, last, length } = prefix;
+  const refused = REFUSED_BY_HOSTS.find((network) => network.contains(address));
+  if (refused) return `is in ${refused.toString()}, which hosts do not accept`;
+  if (length === 0) return "covers every address; use a longer prefix";
+  if (length === BITS[address.family]) return "leaves no address for a host; use a shorter prefix";
+  if (address.family === 6 || length === 31) return undefined;
+  if (address.equals(first)) return `is the network number of ${prefix.toString()}; use another address of the subnet`;
+  if (address.equals(last)) return `is the broadcast address of ${prefix.toString()}; use another address of the subnet`;
+  return undefined;
 }
 
 function routeTargetComplaints(list: "exportRTs" | "importRTs", targets: readonly string[] = []): Complaint[] {
