@@ -8,6 +8,7 @@ import { isEmbedded } from "./embedded-api.ts";
 import { CliError, EXIT, failWith } from "./exit.ts";
 import { readInputs, titleOf } from "./manifests/input.ts";
 import { type ResolvedInput, resolveInputs } from "./manifests/resolve-inputs.ts";
+import { harmless } from "./printing/columns.ts";
 import { discover } from "./resources/discovery.ts";
 import { labelOf } from "./resources/resolve.ts";
 import { namespaceOf, type SelectionOptions, withNamespace } from "./resources/selection.ts";
@@ -65,7 +66,7 @@ async function applyOne(client: KubeClient, one: ResolvedInput, apply: Apply, si
   const object = { ...input.object, metadata: { ...input.object.metadata, ...where } };
   try {
     const outcome = await apply(client, resource, object, signal);
-    process.stdout.write(`${labelOf(resource)}/${object.metadata.name} ${outcome}\n`);
+    process.stdout.write(`${labelOf(resource)}/${harmless(object.metadata.name)} ${outcome}\n`);
   } catch (error) {
     if (!isKubeError(error)) throw error;
     const refused = refusals(error);

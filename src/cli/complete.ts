@@ -3,6 +3,7 @@ import { Namespace } from "../api/core/namespace.ts";
 import type { Kind } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { printable } from "../kube/printable.ts";
 import { type Candidate, type Line, readLine } from "./completing/place.ts";
 import { connect } from "./connection.ts";
 import { program } from "./program.ts";
@@ -22,7 +23,7 @@ export function configure(command: Command): void {
 async function run(words: readonly string[]): Promise<void> {
   const current = words.at(-1) ?? "";
   const line = readLine(await program(() => true), words.length === 0 ? [""] : words);
-  const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current));
+  const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current) && printable(text) === text);
   process.stdout.write(fitting.map(({ text, about = "" }) => `${text}\t${about}\n`).join(""));
 }
 

@@ -6,6 +6,7 @@ import { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { BundleAccess } from "./bundling/serve-bundle.ts";
 import { CliError, EXIT } from "./exit.ts";
+import { warn } from "./printing/warn.ts";
 import { runningUps } from "./up/running.ts";
 import { VERSION } from "./version.ts";
 
@@ -117,7 +118,7 @@ function clientOf(access: ClusterAccess): KubeClient {
   return new KubeClient(access, {
     userAgent: `plumbline/${VERSION}`,
     onWarning(text) {
-      if (!warned.has(text)) process.stderr.write(`Warning: ${text}\n`);
+      if (!warned.has(text)) warn(text);
       warned.add(text);
     },
   });

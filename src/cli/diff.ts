@@ -5,8 +5,10 @@ import { readCluster } from "../router/observing/read-cluster.ts";
 import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
 import { type ConnectionOptions, connect, withConnection } from "./connection.ts";
 import { EXIT } from "./exit.ts";
+import { harmless } from "./printing/columns.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
+import { warn } from "./printing/warn.ts";
 import { frrOf, routerOnMachine } from "./router-on-machine.ts";
 
 interface DiffOptions extends ConnectionOptions, RouterPlaceOptions {
@@ -42,7 +44,7 @@ async function run({ node, routerNamespace, output, ...options }: DiffOptions): 
     const router = routerOnMachine(options, { frr, apiServer: client.access.server, log });
     const { planned, differences } = await router.differences(view, signal);
     if (planned.stopped) {
-      process.stderr.write(`Warning: Underlay ${planned.stopped.name} failed, so everything waits: ${planned.stopped.message}\n`);
+      warn(`Underlay ${planned.stopped.name} failed, so everything waits: ${planned.stopped.message}`);
     }
     if (output === "json") printItems("Difference", differences);
     else process.stdout.write(text(differences));
@@ -66,7 +68,7 @@ function text(differences: readonly Difference[]): string {
   const lines: string[] = [];
   for (const { title, of } of sections) {
     lines.push(paint("bold", title));
-    for (const { do: verb, send } of of) lines.push(paint(COLOURS[verb], `  ${SIGNS[verb]} ${send}`));
+    for (const { do: verb, send } of of) lines.push(paint(COLOURS[verb], `  ${SIGNS[verb]} ${harmless(send)}`));
   }
   return lines.concat("").join("\n");
 }

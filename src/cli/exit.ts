@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
+import { printable } from "../kube/printable.ts";
 
 /** What the exit code of every command means. */
 export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
@@ -17,7 +18,7 @@ export class CliError extends Error {
 
 /** Says what went wrong, and goes on; the command ends with the gravest of its codes. */
 export function failWith(sentence: string, exitCode: number): void {
-  process.stderr.write(`plumbline: ${sentence}\n`);
+  process.stderr.write(`plumbline: ${printable(sentence)}\n`);
   process.exitCode = Math.max(exitCode, typeof process.exitCode === "number" ? process.exitCode : EXIT.fine);
 }
 
@@ -26,20 +27,21 @@ export function exitCodeFor(error: unknown, say: (line: string) => void): number
   // Commander has printed help, version or the misuse itself.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.misuse;
   if (error instanceof CliError) {
-    say(`plumbline: ${error.message}`);
+    say(`plumbline: ${printable(error.message)}`);
     return error.exitCode;
   }
   if (error instanceof KubeError) {
-    say(`plumbline: ${error.message}`);
+    say(`plumbline: ${printable(error.message)}`);
     return exitCodeOf(error);
   }
   if (error instanceof Error && error.name === "AbortError") return EXIT.unknown;
   if (isForeseen(error)) {
-    say(`plumbline: ${error.message}`);
+    say(`plumbline: ${printable(error.message)}`);
     return EXIT.unknown;
   }
   // Not foreseen, so ours to mend: here the stack is worth its lines.
-  say(`plumbline: this should not have happened, and is a bug: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  say(`plumbline: this should not have happened, and is a bug: ${printable(stack)}`);
   return EXIT.unknown;
 }
 

@@ -4,8 +4,11 @@ import { EXIT } from "./exit.ts";
 import { lint, type PlacedFailure } from "./linting/lint.ts";
 import { LINT_RULES, LINT_WARNERS } from "./linting/rules.ts";
 import { readInputs } from "./manifests/input.ts";
+import { harmless } from "./printing/columns.ts";
+import { failureLine } from "./printing/failure-line.ts";
 import { printItems } from "./printing/items.ts";
 import { paintFor } from "./printing/paint.ts";
+import { warn } from "./printing/warn.ts";
 
 interface LintOptions {
   filename: string[];
@@ -43,7 +46,7 @@ async function run({ filename, output, node, interfaces, metallbNamespace, stric
   const inputs = await readInputs(filename);
   const context = { metallbNamespace, ...(node !== undefined && { node }), ...(interfaces && { interfaces }) };
   const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNERS);
-  for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
+  for (const warning of warnings) warn(warning);
   if (output === "json") printItems("Failure", failures);
   else process.stdout.write(report(failures, warnings.length, inputs.inputs.length));
   if (failures.length > 0 || (strict && warnings.length > 0)) process.exitCode = EXIT.no;
@@ -51,7 +54,7 @@ async function run({ filename, output, node, interfaces, metallbNamespace, stric
 
 function report(failures: readonly PlacedFailure[], warnings: number, objects: number): string {
   const paint = paintFor(process.stdout);
-  const lines = failures.map((failure) => `${paint("bold", `${failure.file}:${failure.line}`)}: ${sentence(failure)}`);
+  const lines = failures.map((failure) => `${paint("bold", harmless(`${failure.file}:${failure.line}`))}: ${failureLine(failure)}`);
   const counts = [
     count(objects, "object"),
     ...(failures.length > 0 ? [count(failures.length, "failure")] : []),
@@ -64,9 +67,4 @@ function report(failures: readonly PlacedFailure[], warnings: number, objects: n
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function sentence({ kind, name, namespace, field, message }: PlacedFailure): string {
-  const title = kind === "" ? "" : `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}: `;
-  return `${title}${field === "" ? "" : `${field}: `}${message.replaceAll(/ ?\n/g, "; ")}`;
 }

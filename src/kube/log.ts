@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { destination, pino, stdTimeFunctions, type LevelWithSilent, type Logger } from "pino";
+import { printable } from "./printable.ts";
 
 /** Messages are constant, what varies is a field: `log.warn({ key, error }, "reconcile failed")`. An error goes into the field `error`. */
 export type Log = Logger;
@@ -61,16 +62,25 @@ interface Line extends Record<string, unknown> {
 
 function prettyLine(json: string): string {
   const { level, time, msg, error, ...fields } = JSON.parse(json) as Line;
-  const parts = [styleText("gray", time.slice(11, 23)), styleText(colours[level], level.toUpperCase().padEnd(5)), msg];
+  const parts = [styleText("gray", time.slice(11, 23)), styleText(colours[level], level.toUpperCase().padEnd(5)), printable(msg)];
   for (const [name, value] of Object.entries(fields)) {
-    parts.push(styleText("cyan", `${name}=`) + (typeof value === "string" ? value : JSON.stringify(value)));
+    parts.push(styleText("cyan", `${printable(name)}=`) + fieldText(value));
   }
   return `${parts.join(" ")}${error === undefined ? "" : prettyError(error)}\n`;
 }
 
+/** A string as it is, unless it would begin a line or move the cursor. */
+function fieldText(value: unknown): string {
+  return typeof value === "string" && !/\p{Cc}/u.test(value) ? value : printable(JSON.stringify(value));
+}
+
 function prettyError(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("message" in error)) return ` ${styleText("red", JSON.stringify(error))}`;
+  if (typeof error !== "object" || error === null || !("message" in error)) return ` ${styleText("red", printable(JSON.stringify(error)))}`;
   const { type, message, stack, cause } = error as ErrorFields;
-  const text = stack === undefined ? ` ${styleText("red", `${type}: ${message}`)}` : `\n  ${stack.replaceAll("\n", "\n  ")}`;
+  const text = stack === undefined ? ` ${styleText("red", indented(`${type}: ${message}`))}` : `\n  ${indented(stack)}`;
   return cause === undefined ? text : `${text} caused by${prettyError(cause)}`;
+}
+
+function indented(text: string): string {
+  return printable(text).replaceAll("\n", "\n  ");
 }

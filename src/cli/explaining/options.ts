@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { Places } from "../../explain/explainers.ts";
 import { type ConnectionOptions, withLooking } from "../connection.ts";
 import { EXIT } from "../exit.ts";
+import { warn } from "../printing/warn.ts";
 import type { ReadGraph } from "./read-graph.ts";
 
 export interface ExplainingOptions extends ConnectionOptions, Places {
@@ -23,5 +24,5 @@ export function exitCodeFor(isWrong: boolean, { unread }: Pick<ReadGraph, "unrea
 }
 
 export function warnOfUnread({ unread }: ReadGraph): void {
-  for (const { kind, why } of unread) process.stderr.write(`Warning: what ${kind} objects say is missing: ${why}\n`);
+  for (const { kind, why } of unread) warn(`what ${kind} objects say is missing: ${why}`);
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { type ClusterOptions, connectToCluster, withCluster } from "../connection.ts";
 import { EXIT, failWith } from "../exit.ts";
+import { failureLine } from "../printing/failure-line.ts";
 import { printItems } from "../printing/items.ts";
 import { type Paint, paintFor } from "../printing/paint.ts";
 import { CLASSES, type Difference } from "./difference.ts";
@@ -50,7 +51,7 @@ async function run({ output, replaceStatusCrds = false, ...options }: CheckOptio
 function report(found: readonly Difference[], paint: Paint): string {
   const lines: string[] = [];
   for (const [what, group] of Map.groupBy(found, (one) => one.class)) {
-    lines.push(paint("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${sentence(one)}`), "");
+    lines.push(paint("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
   }
   const blocking = found.filter((one) => one.class === "Blocks").length;
   const verdict =
@@ -58,8 +59,4 @@ function report(found: readonly Difference[], paint: Paint): string {
       ? paint("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
       : paint("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
   return [...lines, verdict, ""].join("\n");
-}
-
-function sentence({ kind, name, namespace, field, message }: Difference): string {
-  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}: ${field === "" ? "" : `${field}: `}${message.replaceAll(/ ?\n/g, "; ")}`;
 }

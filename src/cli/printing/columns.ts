@@ -1,3 +1,4 @@
+import { printable } from "../../kube/printable.ts";
 import type { Colour, Paint } from "./paint.ts";
 
 export interface Cell {
@@ -22,7 +23,8 @@ export class Columns {
     this.#gap = gap;
   }
 
-  lines(rows: readonly (readonly Cell[])[]): string[] {
+  lines(cells: readonly (readonly Cell[])[]): string[] {
+    const rows = cells.map((row) => row.map((cell) => ({ ...cell, text: harmless(cell.text) })));
     for (const row of rows) {
       for (const [at, { text }] of row.slice(0, -1).entries()) {
         this.#widths[at] = Math.max(this.#widths[at] ?? NARROWEST, length(text) + this.#gap);
@@ -47,15 +49,7 @@ export function harmless(value: unknown): string {
   if (value === null || value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const [line = "", ...more] = text.split(/[\f\n\r]/);
-  return withoutControls(line) + (more.length > 0 ? "..." : "");
-}
-
-/** Control characters shown instead of sent. */
-function withoutControls(line: string): string {
-  return line
-    .replaceAll("\u001b", "^[")
-    .replaceAll("\t", " ")
-    .replaceAll(/\p{Cc}/gu, "?");
+  return printable(line) + (more.length > 0 ? "..." : "");
 }
 
 function length(text: string): number {

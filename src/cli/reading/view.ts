@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from "../../api/kind.ts";
+import { harmless } from "../printing/columns.ts";
 import { itemsLine, itemsText } from "../printing/items.ts";
 import type { Paint } from "../printing/paint.ts";
 import { ACCEPT_TABLE, type Table, TablePrinter, type TableRow } from "../printing/table.ts";
@@ -56,10 +57,13 @@ export function jsonView(kind: string): View<KubeObject> {
 
 /** Documents that could be applied again. */
 export function yamlView(stringify: (value: unknown) => string): View<KubeObject> {
+  // A string with one of these is between double quotes, and they in it are as they are: terminals would obey them.
+  const text = (object: KubeObject) =>
+    stringify(object).replaceAll(/[\u007f-\u009f]/g, (control) => `\\x${control.charCodeAt(0).toString(16)}`);
   return {
     ...objects,
-    whole: (items) => items.map((item) => stringify(item)).join("---\n"),
-    change: (_type, object) => `---\n${stringify(object)}`,
+    whole: (items) => items.map(text).join("---\n"),
+    change: (_type, object) => `---\n${text(object)}`,
   };
 }
 
@@ -69,7 +73,7 @@ export function nameView(): View<KubeObject> {
 }
 
 function nameOf(object: KubeObject): string {
-  return `${labelOf(object)}/${object.metadata.name}`;
+  return harmless(`${labelOf(object)}/${object.metadata.name}`);
 }
 
 const objects = {

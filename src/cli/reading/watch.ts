@@ -4,6 +4,7 @@ import { backoffMs } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError, type Status } from "../../kube/client/error.ts";
 import { pause } from "../../kube/client/pause.ts";
+import { printable } from "../../kube/printable.ts";
 import { pathOf } from "../resources/path.ts";
 import type { Selection } from "../resources/selection.ts";
 import { acceptOf, read } from "./read.ts";
@@ -53,7 +54,7 @@ class Watching<Item> {
         if (signal.aborted || !isKubeError(error)) throw error;
         if (error.code === "Gone") this.#resourceVersion = "";
         else {
-          if (failures === 0) process.stderr.write(`plumbline: ${error.message}; trying again\n`);
+          if (failures === 0) process.stderr.write(`plumbline: ${printable(error.message)}; trying again\n`);
           failures += 1;
         }
       }

@@ -3,6 +3,7 @@ import { type Condition, type ConditionStatus, keyOf } from "../../api/kind.ts";
 import type { ServedKind, StoredObject } from "../../embedded/kinds/served-kind.ts";
 import type { Source } from "../../embedded/objects/declaration.ts";
 import type { Store } from "../../embedded/store.ts";
+import { harmless } from "../printing/columns.ts";
 import { changedFields, type FieldChange } from "./changed-fields.ts";
 
 /** One object, as whoever watches `up` sees it. */
@@ -97,7 +98,7 @@ function conditionsOf(status: unknown): (Pick<Condition, "type" | "status"> & Pa
 
 /** `Ready=True Degraded=False` */
 export function conditionText({ conditions }: Row): string {
-  return conditions.map(({ type, status }) => `${type}=${status}`).join(" ");
+  return conditions.map(({ type, status }) => harmless(`${type}=${status}`)).join(" ");
 }
 
 function idOf(kind: ServedKind, object: StoredObject): string {

@@ -1,6 +1,6 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { ageOf } from "../../embedded/http/table/age.ts";
-import { type Cell, Columns } from "../printing/columns.ts";
+import { type Cell, Columns, harmless } from "../printing/columns.ts";
 import { type Paint, statusColour } from "../printing/paint.ts";
 import { conditionText, type Row } from "./board.ts";
 
@@ -69,7 +69,7 @@ function paintedConditions({ conditions }: Row, paint: Paint): string {
   return conditions
     .map(({ type, status }) => {
       const colour = statusColour(type, status);
-      return colour ? paint(colour, `${type}=${status}`) : `${type}=${status}`;
+      return colour ? paint(colour, harmless(`${type}=${status}`)) : harmless(`${type}=${status}`);
     })
     .join(" ");
 }

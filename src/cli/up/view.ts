@@ -87,7 +87,9 @@ function write(line: string): void {
 }
 
 function problemLines({ problems }: Watched): string[] {
-  return problems().map(({ path, line, message }) => `${path}${line === undefined ? "" : `:${line}`}: ${message}`);
+  return problems().map(({ path, line, message }) =>
+    harmless(`${path}${line === undefined ? "" : `:${line}`}: ${message}`.replaceAll(/ ?\n/g, "; ")),
+  );
 }
 
 /** `L3VNI openperouter-system/red changed: spec.vni 100 → 101` */
@@ -96,7 +98,7 @@ function changeText({ type, row, fields, conditionsTurned }: RowChange): string 
   const shown = fields.slice(0, FIELDS_SHOWN).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
   const more = fields.length > FIELDS_SHOWN ? [`${fields.length - FIELDS_SHOWN} more fields`] : [];
   const details = [...shown, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
-  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`;
+  return harmless(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`);
 }
 
 function valueText(value: unknown): string {

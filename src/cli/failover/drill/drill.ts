@@ -18,6 +18,7 @@ import { judge } from "../../linting/schema-rules.ts";
 import { readInputs } from "../../manifests/input.ts";
 import { Columns } from "../../printing/columns.ts";
 import { paintFor } from "../../printing/paint.ts";
+import { warn } from "../../printing/warn.ts";
 import { untilStopped } from "../../signals.ts";
 import { HoldUps } from "./hold-ups.ts";
 import { type Staged, staged } from "./staged.ts";
@@ -63,8 +64,7 @@ export async function drill(name: string, options: DrillOptions): Promise<void> 
   if (timeout <= 0) throw new CliError(`--timeout ${options.timeout} is no length of time; write 90s, 30m or 2h`, EXIT.misuse);
   const original = options.filename ? await fromManifests(name, options.filename, options) : await fromCluster(name, options);
   const { policy, objects, missing } = original;
-  for (const { kind, namespace, name: called } of missing)
-    process.stderr.write(`Warning: ${kind} ${namespace}/${called} is not there, and left out\n`);
+  for (const { kind, namespace, name: called } of missing) warn(`${kind} ${namespace}/${called} is not there, and left out`);
   if (objects.length === 0) throw new CliError(`Nothing of what FailoverPolicy ${titleOf(policy)} manages is there`, EXIT.no);
 
   const { namespace = "" } = policy.metadata;
