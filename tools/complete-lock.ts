@@ -1,13 +1,16 @@
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 interface Locked {
   version?: string;
+  integrity?: string;
   optional?: true;
   dev?: true;
-  os?: string[];
-  cpu?: string[];
-  libc?: string[];
+  os?: string | string[];
+  cpu?: string | string[];
+  libc?: string | string[];
   optionalDependencies?: Record<string, string>;
 }
 export interface Lock {
@@ -17,22 +20,49 @@ export interface Lock {
 const LOCK = join(import.meta.dirname, "../package-lock.json");
 const SYSTEMS = new Set(["android", "darwin", "freebsd", "linux", "openharmony", "win32"]);
 
+/** Where Plumbline runs: the packages that npm installs there are the ones whose code runs. */
+const HERE = { os: "linux", cpu: "x64", libc: "glibc" };
+
 /**
  * `./plumbline complete-lock`, after a change of dependencies: adds the native packages of other platforms that npm left out because the registry
- * at hand does not carry them. Without them `npm ci` refuses the lock file; with them it skips them unseen.
+ * at hand does not carry them, and the hashes of those of this platform. Without the packages `npm ci` refuses the lock file; with them it skips
+ * them unseen. Without a hash it installs whatever it is given.
  */
 export async function run(): Promise<number> {
   const lock = JSON.parse(await readFile(LOCK, "utf8")) as Lock;
   const missing = missingFromLock(lock);
-  if (missing.size > 0) {
-    const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(missing) });
-    lock.packages = Object.fromEntries(packages.sort(([a], [b]) => (a < b ? -1 : 1)));
-    await writeFile(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
-  }
-  console.log(
-    missing.size > 0 ? `Added to package-lock.json: ${missing.size} packages of other platforms.` : "package-lock.json is complete.",
-  );
+  const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(missing) });
+  lock.packages = Object.fromEntries(packages.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const unhashed = withoutHash(lock);
+  for (const path of unhashed) lock.packages[path] = await hashed(path, lock.packages[path] ?? {});
+  if (missing.size + unhashed.length > 0) await writeFile(LOCK, `${JSON.stringify(lock, null, 2)}\n`);
+  console.log(`Added to package-lock.json: ${missing.size} packages of other platforms, ${unhashed.length} hashes.`);
   return 0;
+}
+
+/** The packages that npm would install here without looking at what it got. */
+export function withoutHash({ packages }: Lock): string[] {
+  return Object.entries(packages)
+    .filter(([path, { integrity, os, cpu, libc }]) => {
+      const installed = fits(HERE.os, os) && fits(HERE.cpu, cpu) && fits(HERE.libc, libc);
+      return path !== "" && installed && integrity === undefined;
+    })
+    .map(([path]) => path);
+}
+
+/** As npm reads such a list: `!win32` is everything else. */
+function fits(value: string, wanted: string | string[] = []): boolean {
+  const list = [wanted].flat();
+  const allowed = list.filter((one) => !one.startsWith("!"));
+  return !list.includes(`!${value}`) && (allowed.length === 0 || allowed.includes(value));
+}
+
+async function hashed(path: string, { version, ...rest }: Locked): Promise<Locked> {
+  const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+  const { stdout } = await promisify(execFile)("npm", ["view", `${name}@${version}`, "dist.integrity"]);
+  const integrity = stdout.trim();
+  if (!integrity.startsWith("sha512-")) throw new Error(`The registry has no hash of ${name}@${version}`);
+  return { ...(version !== undefined && { version }), integrity, ...rest };
 }
 
 /** By the path at which each belongs. */

