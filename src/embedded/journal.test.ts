@@ -8,6 +8,7 @@ import { checked } from "../resilience/checked-lines.ts";
 import { Journal, type Opened } from "./journal.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { configMap, kindNamed, withMetadata } from "./specimen.ts";
+import { HEADER } from "./state/record.ts";
 import { Store } from "./store.ts";
 
 const maps = kindNamed("ConfigMap");
@@ -136,6 +137,26 @@ test("a file that grows with changes of the same few objects is rewritten, and n
       .map(({ object }) => object),
   );
   await again.journal.close();
+});
+
+test.for([
+  ["zeros, as a power cut leaves them", Buffer.alloc(3_000)],
+  ["fewer zeros than a header has bytes", Buffer.alloc(5)],
+  ["one damaged line without an end", Buffer.from('0badc0de {"revision":3,"resource":"configmaps","key":"default/b","obj')],
+] as const)("a state file of %s is set aside and reported, not overwritten", async ([, content]) => {
+  writeFileSync(path, content);
+  const { journal, damage } = open();
+  expect(damage?.lost).toHaveLength(1);
+  expect(readFileSync(damage?.setAside ?? "")).toEqual(content);
+  await journal.close();
+});
+
+test.for([0, 1, HEADER.length - 1])("a state file that ends after %d bytes of its header is begun again", async (length) => {
+  writeFileSync(path, HEADER.subarray(0, length));
+  const { journal, damage } = open();
+  expect(damage).toBeUndefined();
+  await journal.close();
+  expect(readdirSync(directory)).toEqual(["state.log"]);
 });
 
 test("a line that was cut short by the end of the process is gone, and what is written next stands alone", async () => {

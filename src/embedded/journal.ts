@@ -1,6 +1,7 @@
 import {
   closeSync,
   fdatasync,
+  fdatasyncSync,
   fsync,
   ftruncateSync,
   linkSync,
@@ -94,7 +95,7 @@ export class Journal implements Ledger {
     const recovered = recoverFrom(path, content);
     const { lost, objects, wholeBytes, revision } = recovered;
     const setAside = lost.length > 0 ? setAsideDamaged(path, recovered) : undefined;
-    if (wholeBytes === 0) replaceWith(path, [HEADER]);
+    if (setAside === undefined && wholeBytes === 0) replaceWith(path, [HEADER]);
     else if (setAside === undefined && wholeBytes < content.length) truncate(path, wholeBytes);
 
     const all = [...objects.values()];
@@ -240,6 +241,8 @@ function replaceWith(path: string, lines: readonly Buffer[]): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
     for (const line of lines) for (let written = 0; written < line.length;) written += writeSync(file, line, written);
+    // A power cut would otherwise leave the name with a file of zeros.
+    fdatasyncSync(file);
   } finally {
     closeSync(file);
   }

@@ -2,7 +2,7 @@ import { keyOf } from "../../api/kind.ts";
 import { checkedLines, wholeBytes } from "../../resilience/checked-lines.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "../objects/declaration.ts";
-import { FORMAT, guessSubject, type StateRecord } from "./record.ts";
+import { FORMAT, guessSubject, HEADER, type StateRecord } from "./record.ts";
 
 /** A record that cannot be read any more. */
 export interface LostRecord {
@@ -34,7 +34,8 @@ export class ForeignState extends Error {}
 
 /**
  * Reads a state file back. A line that was being written when the process was killed has no line feed and is dropped: nobody was told
- * that it was there. A line that has one and is not whole was damaged afterwards: it is lost, and said to be.
+ * that it was there. A line that has one and is not whole was damaged afterwards: it is lost, and said to be. So is a file without any line,
+ * unless it is the beginning of a header.
  */
 export function recover(content: Buffer): Recovered {
   const objects = new Map<string, RecoveredObject>();
@@ -47,7 +48,9 @@ export function recover(content: Buffer): Recovered {
       apply(objects, record, bytes.length);
     } else lost.push({ line: number, subject: guessSubject(bytes) });
   }
-  return { revision, objects, lost, wholeBytes: wholeBytes(content) };
+  const whole = wholeBytes(content);
+  if (whole === 0 && !HEADER.subarray(0, content.length).equals(content)) lost.push({ line: 1, subject: guessSubject(content) });
+  return { revision, objects, lost, wholeBytes: whole };
 }
 
 function isHeader(record: unknown): record is { format: unknown } {
