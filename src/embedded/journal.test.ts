@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -20,7 +21,27 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "plumbline-journal-"));
   path = join(directory, "state.log");
 });
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  restoreFileSystem();
+  rmSync(directory, { recursive: true });
+});
+
+/** Replaces a function of node:fs for every module that imports it. */
+function replaceInFileSystem<Name extends "openSync" | "writeSync" | "rmSync">(
+  name: Name,
+  replacement: (real: (typeof fs)[Name]) => (typeof fs)[Name],
+): void {
+  const real = fs[name];
+  vi.spyOn(fs, name).mockImplementation(replacement(real) as never);
+  syncBuiltinESMExports();
+}
+function restoreFileSystem(): void {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+}
+function systemError(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(code), { code });
+}
 
 interface Options {
   serves?: (resource: string) => boolean;
@@ -137,6 +158,98 @@ test("a file that grows with changes of the same few objects is rewritten, and n
       .map(({ object }) => object),
   );
   await again.journal.close();
+});
+
+/** Grows the file until it is being rewritten: the new file has been created, and waits to take the old one's place. */
+async function untilRewriteBegins(store: Store): Promise<void> {
+  const ref = { name: "big", namespace: "default" };
+  store.create(maps, "default", configMap("big"));
+  for (let round = 0; statSync(path).size <= 20_000; round++)
+    store.update(maps, ref, () => configMap("big", { text: `${round}`.padEnd(3_000) }));
+  while (!existsSync(`${path}.new`)) await setImmediate();
+}
+async function untilRewriteEnds(): Promise<void> {
+  while (existsSync(`${path}.new`)) await setImmediate();
+}
+async function afterRestart(): Promise<{ names: string[]; damage: Opened["damage"] }> {
+  const { journal, restored, damage } = Journal.open(path, {
+    log: createLog({ level: "silent" }),
+    serves: (resource) => resource === "configmaps",
+  });
+  await journal.close();
+  return { names: [...restored.objects].map(({ object }) => object.metadata.name), damage };
+}
+
+test("a change that is stored during a rewrite is not lost when the disk takes only part of a write", async () => {
+  const { journal, store } = open({ compactAboveBytes: 20_000 });
+  replaceInFileSystem(
+    "writeSync",
+    (real) =>
+      ((file: number, bytes: Buffer, offset: number) =>
+        real(file, bytes, offset, Math.min(7, bytes.length - offset))) as typeof fs.writeSync,
+  );
+  await untilRewriteBegins(store);
+  store.create(maps, "default", configMap("during"));
+  await untilRewriteEnds();
+  expect(statSync(path).size).toBeLessThan(20_000);
+  store.create(maps, "default", configMap("after"));
+  await journal.close();
+  expect(await afterRestart()).toEqual({ names: ["big", "during", "after"], damage: undefined });
+});
+
+test("a change that is stored during a rewrite is not lost when the disk is full before the rewrite ends", async () => {
+  const { journal, store } = open({ compactAboveBytes: 20_000 });
+  await untilRewriteBegins(store);
+  store.create(maps, "default", configMap("during"));
+  const rewritten = statSync(`${path}.new`).ino;
+  replaceInFileSystem(
+    "writeSync",
+    (real) =>
+      ((file: number, ...rest: [Buffer, number]) => {
+        if (fs.fstatSync(file).ino === rewritten) throw systemError("ENOSPC");
+        return real(file, ...rest);
+      }) as typeof fs.writeSync,
+  );
+  await untilRewriteEnds();
+  expect(statSync(path).ino).not.toBe(rewritten);
+  store.create(maps, "default", configMap("after"));
+  await journal.close();
+  expect(await afterRestart()).toEqual({ names: ["big", "during", "after"], damage: undefined });
+});
+
+test("without free descriptors a rewrite ends in the state file, and no other file gets a line of it", async () => {
+  const { journal, store } = open({ compactAboveBytes: 20_000 });
+  await untilRewriteBegins(store);
+  replaceInFileSystem("openSync", () => () => {
+    throw systemError("EMFILE");
+  });
+  await untilRewriteEnds();
+  for (let tick = 0; tick < 10; tick++) await setImmediate();
+  restoreFileSystem();
+  const others = Array.from({ length: 8 }, (_, at) => fs.openSync(join(directory, `other-${at}`), "w"));
+  store.create(maps, "default", configMap("after"));
+  for (const other of others) fs.closeSync(other);
+  for (const at of others.keys()) expect(readFileSync(join(directory, `other-${at}`), "utf8")).toBe("");
+  await journal.close();
+  expect(await afterRestart()).toEqual({ names: ["big", "after"], damage: undefined });
+});
+
+test("a rewrite that fails and cannot be cleaned up leaves the process and the state as they are", async () => {
+  const { journal, store } = open({ compactAboveBytes: 20_000 });
+  replaceInFileSystem("rmSync", () => () => {
+    throw systemError("EROFS");
+  });
+  const rename = vi.spyOn(fs, "renameSync").mockImplementation(() => {
+    throw systemError("EROFS");
+  });
+  syncBuiltinESMExports();
+  await untilRewriteBegins(store);
+  while (rename.mock.calls.length === 0) await setImmediate();
+  await setImmediate();
+  restoreFileSystem();
+  store.create(maps, "default", configMap("after"));
+  await journal.close();
+  expect(await afterRestart()).toEqual({ names: ["big", "after"], damage: undefined });
 });
 
 test.for([

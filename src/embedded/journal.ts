@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   fdatasync,
   fdatasyncSync,
   fsync,
@@ -42,6 +43,8 @@ export interface Opened {
 const COMPACT_ABOVE_BYTES = 8 * 1024 * 1024;
 const SYNC_MS = 1_000;
 const CHUNK = 256 * 1024;
+/** The file of a rewrite is appended to once it has taken the old one's place. */
+const TRUNCATE_AND_APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
 /** A power cut may take the last second with it; what comes after must not reuse its revisions. */
 const REVISIONS_PER_START = 1_000_000;
 
@@ -136,7 +139,7 @@ export class Journal implements Ledger {
     try {
       if (this.#tornTail) ftruncateSync(this.#file, this.#size);
       this.#tornTail = true;
-      for (let written = 0; written < line.length;) written += writeSync(this.#file, line, written);
+      writeWhole(this.#file, line);
       this.#tornTail = false;
       this.#size += line.length;
       this.#unsynced = true;
@@ -172,7 +175,7 @@ export class Journal implements Ledger {
       // The change that is being appended is in memory only after this tick.
       await setImmediate();
       const snapshot = this.#snapshot();
-      file = openSync(path, "w", 0o600);
+      file = openSync(path, TRUNCATE_AND_APPEND, 0o600);
       const strangers = this.#strangers.map(recordOf);
       let size = await writeAll(file, [HEADER, ...strangers]);
       for (let at = 0; at < snapshot.length && !this.#closed; at += 64)
@@ -181,12 +184,17 @@ export class Journal implements Ledger {
       await syncData(file);
       if (this.#closed) throw new Error("closed meanwhile");
       // From here on in one tick: nothing can be appended in between.
-      for (const line of meanwhile) size += writeSync(file, line);
+      for (const line of meanwhile) {
+        writeWhole(file, line);
+        size += line.length;
+      }
+      // The old file may have had these lines on the disk for long.
+      if (meanwhile.length > 0) fdatasyncSync(file);
       renameSync(path, this.#path);
+      // Nothing that can fail comes after the rename: the file that has the name is the one that is written to.
       const outdated = this.#file;
-      void this.#syncing.then(() => closeSync(outdated));
-      this.#file = openSync(this.#path, "a");
-      closeSync(file);
+      this.#file = file;
+      void this.#syncing.then(() => closeQuietly(outdated));
       this.#size = size;
       this.#compactSize = compactSize;
       this.#tornTail = false;
@@ -195,8 +203,8 @@ export class Journal implements Ledger {
       embeddedRewrites.inc({ outcome: "done" });
     } catch (error) {
       embeddedRewrites.inc({ outcome: "failed" });
-      if (file !== undefined) closeSync(file);
-      rmSync(path, { force: true });
+      if (file !== undefined) closeQuietly(file);
+      removeQuietly(path);
       // Not again before the file has grown a good deal further.
       this.#compactSize = this.#size / 2;
       if (!this.#closed) log.warn({ file: this.#path, error }, "the state file could not be rewritten; it goes on growing");
@@ -240,7 +248,7 @@ function setAsideDamaged(path: string, { objects }: Recovered): string {
 function replaceWith(path: string, lines: readonly Buffer[]): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   try {
-    for (const line of lines) for (let written = 0; written < line.length;) written += writeSync(file, line, written);
+    for (const line of lines) writeWhole(file, line);
     // A power cut would otherwise leave the name with a file of zeros.
     fdatasyncSync(file);
   } finally {
@@ -259,6 +267,27 @@ function recordOf({ resource, object, revision, declaration }: RecoveredObject):
   const { name, namespace } = object.metadata;
   const key = namespace === undefined ? name : `${namespace}/${name}`;
   return lineOf({ revision, resource, key, entry: new Entry(object, revision), declaration });
+}
+
+/** The system may take part of a line, and refuse the rest only when it is asked again. */
+function writeWhole(file: number, line: Buffer): void {
+  for (let written = 0; written < line.length;) written += writeSync(file, line, written);
+}
+
+function closeQuietly(file: number): void {
+  try {
+    closeSync(file);
+  } catch {
+    // Nobody writes to it any more.
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The next rewrite begins by emptying it.
+  }
 }
 
 async function writeAll(file: number, lines: readonly Buffer[]): Promise<number> {
