@@ -1,5 +1,6 @@
 import { appendFileSync, chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
+import fsPromises, { open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -21,6 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  syncBuiltinESMExports();
   vi.useRealTimers();
   chmodSync(directory, 0o700);
   rmSync(directory, { recursive: true });
@@ -167,6 +169,7 @@ test("a damaged file is set aside with a word, and what can be read goes on", as
 test.each([
   ["a file of another version", checked('{"format":2}'), "it has format 2, which this version does not know"],
   ["a file that is all garbage", Buffer.from("x\ny\n"), "2 of its lines are damaged"],
+  ["a file of zeros, as a power cut leaves it", Buffer.alloc(3_000), "it has no line that can be read"],
 ])("%s is set aside, and a new one begun", async (_title, content, problem) => {
   writeFileSync(path, content);
   const { journal, recovered } = await reopen();
@@ -204,6 +207,51 @@ test("a disk that fails is told once and lived without; when it works again ever
   expect(said.slice(1)).toMatchObject([{ level: "info", msg: "the journal of the checks is kept again" }]);
   await journal.close();
   expect(await read()).toEqual({ a: { history: after([0, 1, 2, 3, 4, 5].map((second) => ok(second))) } });
+});
+
+test("a journal that could not be read at the start is read before it is written, and a copy of it is kept", async () => {
+  const { journal: first } = await reopen();
+  for (const uid of ["a", "b"]) await first.snapshot(uid, after([failed(0)]));
+  await first.close();
+  const before = readFileSync(path);
+
+  const noDescriptor = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+  const reads = vi.spyOn(fsPromises, "readFile").mockRejectedValue(noDescriptor);
+  syncBuiltinESMExports();
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const { journal, recovered } = await reopen();
+  expect(recovered.size).toBe(0);
+  expect(await journal.snapshot("a", begin(9))).toBe(false);
+  vi.advanceTimersByTime(60_000);
+  expect(await journal.snapshot("c", begin(9))).toBe(false);
+  expect(readFileSync(path)).toEqual(before);
+
+  reads.mockRestore();
+  syncBuiltinESMExports();
+  vi.advanceTimersByTime(120_000);
+  expect(await journal.snapshot("d", begin(9))).toBe(true);
+  await journal.close();
+  expect(readFileSync(`${path}.set-aside`)).toEqual(before);
+  expect(said).toMatchObject([
+    { level: "warn", error: { code: "EMFILE" } },
+    { level: "warn", problem: "it could not be read at the start", aside: `${path}.set-aside` },
+    { level: "info", msg: "the journal of the checks is kept again" },
+  ]);
+  const history = begin(9);
+  expect(await read()).toEqual({ a: { history }, b: { history: after([failed(0)]) }, c: { history }, d: { history } });
+});
+
+test("a journal that cannot be set aside is not overwritten", async () => {
+  const content = Buffer.from("x\ny\n");
+  writeFileSync(path, content);
+  vi.spyOn(fsPromises, "copyFile").mockRejectedValue(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" }));
+  syncBuiltinESMExports();
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const { journal } = await reopen();
+  vi.advanceTimersByTime(60_000);
+  expect(await journal.snapshot("a", begin(0))).toBe(false);
+  await journal.close();
+  expect(readFileSync(path)).toEqual(content);
 });
 
 test("a sync that fails is not believed either", async () => {

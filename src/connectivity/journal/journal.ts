@@ -36,6 +36,8 @@ export class Journal {
   readonly #log: Log;
   readonly #rewriteAboveBytes: number;
   #checks = new Map<string, Remembered>();
+  /** Until then the file may hold what is known nowhere else, and must not be rewritten. */
+  #isRead = false;
   /** undefined while the disk cannot be used. */
   #file: FileHandle | undefined;
   #size = 0;
@@ -122,6 +124,7 @@ export class Journal {
   async #commit(lines: Buffer): Promise<void> {
     if (!this.#file && performance.now() < this.#retryAt) return;
     try {
+      if (!this.#isRead) await this.#read();
       // What the lines say is among what is known by now.
       if (!this.#file || this.#size + lines.length > Math.max(this.#rewriteAboveBytes, 3 * this.#compactSize)) await this.#rewrite();
       else await this.#extend(this.#file, lines);
@@ -137,15 +140,24 @@ export class Journal {
   }
 
   async #recover(): Promise<void> {
+    const { size, isWhole } = await this.#read();
+    if (!isWhole) return this.#rewrite();
+    this.#file = await open(this.#path, "a");
+    this.#size = size;
+    checkJournalUsable.set(1);
+  }
+
+  /** What is known by now is newer than what the file says of the same check. */
+  async #read(): Promise<{ size: number; isWhole: boolean }> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const content = await readIfThere(this.#path);
     const { checks, isWhole, problem } = replay(content);
-    this.#checks = checks;
+    const isLate = this.#failures > 0 && checks.size > 0;
+    this.#checks = new Map([...checks, ...this.#checks]);
     if (problem !== undefined) await this.#setAside(problem);
-    if (!isWhole) return this.#rewrite();
-    this.#file = await open(this.#path, "a");
-    this.#size = content.length;
-    checkJournalUsable.set(1);
+    else if (isLate) await this.#setAside("it could not be read at the start");
+    this.#isRead = true;
+    return { size: content.length, isWhole };
   }
 
   /** One such file is kept for people to look at; the next one takes its place. */

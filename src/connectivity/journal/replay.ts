@@ -2,7 +2,7 @@ import { checkedLines, wholeBytes } from "../../resilience/checked-lines.ts";
 import type { History } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
 import type { Told } from "../source/tellings.ts";
-import { FORMAT, type JournalRecord } from "./record.ts";
+import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 
 /** What the journal knows of a check. */
 export interface Remembered {
@@ -41,6 +41,9 @@ export function replay(content: Buffer): Replayed {
     else damaged += 1;
   }
   const isWhole = hasHeader && damaged === 0 && wholeBytes(content) === content.length;
+  if (wholeBytes(content) === 0 && !HEADER.subarray(0, content.length).equals(content)) {
+    return { checks, isWhole, problem: "it has no line that can be read" };
+  }
   return damaged === 0 ? { checks, isWhole } : { checks, isWhole, problem: `${damaged} of its lines are damaged` };
 }
 
