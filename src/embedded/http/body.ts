@@ -1,7 +1,7 @@
-import { parse } from "yaml";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { apiVersionOf } from "../../api/kind.ts";
 import { ApiFault, badRequest } from "../fault.ts";
+import { readYaml } from "../files/manifests/yaml-value.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
 import { textAt } from "../objects/json.ts";
 import { decodeProtobuf } from "./protobuf.ts";
@@ -52,14 +52,20 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiFault {
 function parsed(bytes: Buffer, type: string, unreadable: (why: string) => ApiFault): unknown {
   try {
     if (type === "application/json") return JSON.parse(bytes.toString("utf8"));
-    // A few aliases are fine; a million of them are an attack.
-    if (type === "application/yaml") return parse(bytes.toString("utf8"), { maxAliasCount: 100 });
+    if (type === "application/yaml") return parsedYaml(bytes.toString("utf8"));
     const decoded = type === "application/vnd.kubernetes.protobuf" ? decodeProtobuf(bytes) : undefined;
     if (decoded) return decoded;
   } catch (error) {
     throw unreadable(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
   }
   throw unsupportedMediaType(["application/json", "application/yaml"]);
+}
+
+function parsedYaml(text: string): unknown {
+  const read = readYaml(text);
+  if (read === "empty") return null;
+  if ("flaw" in read) throw new Error(`yaml: line ${read.flaw.line + 1}: ${read.flaw.message}`);
+  return read.value;
 }
 
 function summary(bytes: Buffer): string {

@@ -114,6 +114,29 @@ describe("a request that makes no sense", () => {
     expect(store.collection(maps).size).toBe(0);
   });
 
+  test("a small patch that would fill the memory is refused, and the next request is served", async () => {
+    await send("POST", MAPS, JSON.stringify(configMap("x", { a: "1" })));
+    const operations = Array.from({ length: 40 }, (_, at) => ({ op: "copy", from: "", path: `/data/k${at}` }));
+    const { status } = await send("PATCH", `${MAPS}/x`, JSON.stringify(operations), { "content-type": "application/json-patch+json" });
+    expect([status, (await send("GET", MAPS)).status]).toEqual([422, 200]);
+  });
+
+  test("a body of YAML that would keep the parser busy is refused, and the next request is served", async () => {
+    const data = Array.from({ length: 50_000 }, (_, at) => `  k${at}: ""`).join("\n");
+    const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n${data}`;
+    const { status, json } = await send("POST", MAPS, body, { "content-type": "application/yaml" });
+    expect([status, json["message"]]).toEqual([400, expect.stringContaining("there are more than 100000 YAML tokens up to here")]);
+    expect((await send("GET", MAPS)).status).toBe(200);
+  });
+
+  test("a body of YAML is read as manifests are", async () => {
+    const body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &a b, c: *a}\nimmutable: yes\n";
+    const { status, json } = await send("POST", MAPS, body, { "content-type": "application/yaml" });
+    expect([status, json["data"], json["immutable"]]).toEqual([201, { a: "b", c: "b" }, true]);
+    const broken = await send("POST", MAPS, "a: 1\nb: c: d\n", { "content-type": "application/yaml" });
+    expect([broken.status, broken.json["message"]]).toEqual([400, expect.stringContaining("line 2: a field cannot start here")]);
+  });
+
   test("a client that hangs up half way is forgotten", async () => {
     const socket = connect(path, () => socket.write(`POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`));
     await sleep(20);

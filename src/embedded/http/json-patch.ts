@@ -5,6 +5,8 @@ import { same } from "../objects/json.ts";
 export class BadOperation extends Error {}
 
 const OPERATIONS_MAX = 10_000;
+/** Of all copies of a patch together, as an API server has it: each could double the object. */
+const COPIED_MAX = 3 * 1024 * 1024;
 
 interface Operation {
   op: string;
@@ -13,12 +15,17 @@ interface Operation {
   value: unknown;
 }
 
+interface Root {
+  document: unknown;
+  copied: number;
+}
+
 type Container = Record<string, unknown> | unknown[];
 
 /** RFC 6902, as far and as loosely as an API server takes it. */
 export function jsonPatched(target: object, operations: readonly unknown[]): unknown {
   if (operations.length > OPERATIONS_MAX) throw new BadOperation(`at most ${OPERATIONS_MAX} operations`);
-  const root: { document: unknown } = { document: structuredClone(target) };
+  const root: Root = { document: structuredClone(target), copied: 0 };
   for (const operation of operations) carryOut(root, readOperation(operation));
   return root.document;
 }
@@ -34,7 +41,7 @@ function pointer(text: unknown): string[] {
   return ["document", ...parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))];
 }
 
-function carryOut(root: { document: unknown }, { op, path, from, value }: Operation): void {
+function carryOut(root: Root, { op, path, from, value }: Operation): void {
   switch (op) {
     case "add":
       return add(root, path, value);
@@ -45,13 +52,21 @@ function carryOut(root: { document: unknown }, { op, path, from, value }: Operat
     case "move":
       return add(root, path, remove(root, from));
     case "copy":
-      return add(root, path, structuredClone(valueAt(root, from)));
+      return add(root, path, copied(root, valueAt(root, from)));
     case "test":
       if (same(valueAt(root, path) ?? null, value ?? null)) return;
       throw new BadOperation(`the value at ${path.join("/")} is another`);
     default:
       throw new BadOperation(`${op} is no operation`);
   }
+}
+
+function copied(root: Root, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const json = JSON.stringify(value);
+  root.copied += json.length;
+  if (root.copied > COPIED_MAX) throw new BadOperation(`the copies have more than ${COPIED_MAX} bytes`);
+  return JSON.parse(json);
 }
 
 /** The container that holds the last part of a path. */

@@ -173,7 +173,8 @@ function put(object: JsonObject, name: string, shape: Shape, value: bigint | Buf
   else if (shape === "textByKey" || shape === "bytesByKey") {
     const entry = decode(value, { 1: ["key", "string"], 2: ["value", "bytes"] }) as { key?: string; value?: Buffer };
     const text = (entry.value ?? Buffer.alloc(0)).toString(shape === "textByKey" ? "utf8" : "base64");
-    object[name] = { ...(object[name] as object | undefined), [entry.key ?? ""]: text };
+    // Defined and not assigned: a key may be called __proto__.
+    Object.defineProperty((object[name] ??= {}), entry.key ?? "", { value: text, enumerable: true, configurable: true, writable: true });
   } else {
     const scalar = scalarOf(shape, value);
     if (scalar !== undefined) object[name] = scalar;

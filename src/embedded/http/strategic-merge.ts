@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { badRequest } from "../fault.ts";
-import { same } from "../objects/json.ts";
 
 /** How the lists below a field are merged; a list without a key is replaced as a whole. */
 interface MergeRule {
@@ -70,11 +69,12 @@ function mergeObjects(target: JsonObject, patch: JsonObject, rule: MergeRule): J
   for (const [name, gone] of Object.entries(patch).filter(([field]) => field.startsWith(REMOVE))) {
     const field = name.slice(REMOVE.length);
     const list = fields.get(field);
-    if (Array.isArray(list) && Array.isArray(gone))
-      fields.set(
-        field,
-        list.filter((item) => !gone.some((value) => same(item, value))),
-      );
+    if (!Array.isArray(list) || !Array.isArray(gone)) continue;
+    const removed = new Set(gone.map(idOf));
+    fields.set(
+      field,
+      list.filter((item) => !removed.has(idOf(item))),
+    );
   }
   for (const [name, value] of Object.entries(patch)) {
     if (name.startsWith("$")) continue;
@@ -100,21 +100,35 @@ function mergeLists(target: readonly unknown[], patch: readonly unknown[], rule:
   const { key } = rule;
   if (key === undefined) return patch.filter((item) => !isDirective(item));
   if (key === "") {
-    const added = patch.filter((item) => !target.some((held) => same(held, item)));
+    const held = new Set(target.map(idOf));
+    const added = patch.filter((item) => !held.has(idOf(item)));
     return inOrder([...target, ...added], patch, target, key);
   }
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace" && item[key] === undefined)) {
     return patch.filter((item) => !isDirective(item));
   }
-  const merged = [...target];
+  const merged = new Map(target.entries());
+  const places = new Map<string, number[]>();
+  for (const [at, item] of target.entries()) if (isObject(item)) placesOf(places, item[key]).push(at);
+  let end = target.length;
   for (const item of patch) {
     if (!isObject(item) || item[key] === undefined) throw badRequest(`an item of ${name} does not contain declared merge key: ${key}`);
-    const at = merged.findIndex((held) => isObject(held) && same(held[key], item[key]));
-    if (item["$patch"] === "delete") merged.splice(at < 0 ? merged.length : at, 1);
-    else if (at < 0) merged.push(mergeObjects({}, item, rule));
-    else merged[at] = mergeObjects(objectOf(merged[at]), item, rule);
+    const found = placesOf(places, item[key]);
+    const [at] = found;
+    if (item["$patch"] === "delete") merged.delete(found.shift() ?? -1);
+    else if (at === undefined) {
+      found.push(end);
+      merged.set(end++, mergeObjects({}, item, rule));
+    } else merged.set(at, mergeObjects(objectOf(merged.get(at)), item, rule));
   }
-  return inOrder(merged, patch, target, key);
+  return inOrder([...merged.values()], patch, target, key);
+}
+
+function placesOf(places: Map<string, number[]>, name: unknown): number[] {
+  const id = idOf(name);
+  const found = places.get(id) ?? [];
+  places.set(id, found);
+  return found;
 }
 
 const isDirective = (item: unknown) => isObject(item) && item["$patch"] !== undefined;
@@ -124,16 +138,33 @@ const isDirective = (item: unknown) => isObject(item) && item["$patch"] !== unde
  * as it was.
  */
 function inOrder(list: readonly unknown[], order: readonly unknown[], before: readonly unknown[], key: string): unknown[] {
-  const nameOf = (item: unknown) => (key !== "" && isObject(item) ? item[key] : item);
-  const placeIn = (places: readonly unknown[], item: unknown) => places.findIndex((place) => same(nameOf(place), nameOf(item)));
-  const named = list.filter((item) => placeIn(order, item) >= 0).sort((a, b) => placeIn(order, a) - placeIn(order, b));
-  const others = list.filter((item) => placeIn(order, item) < 0);
+  const nameOf = (item: unknown) => idOf(key !== "" && isObject(item) ? item[key] : item);
+  const [wanted, former] = [firstPlaces(order.map(nameOf)), firstPlaces(before.map(nameOf))];
+  const placed = list.map((item) => {
+    const id = nameOf(item);
+    return { item, wantedAt: wanted.get(id) ?? -1, formerAt: former.get(id) ?? -1 };
+  });
+  const named = placed.filter(({ wantedAt }) => wantedAt >= 0).sort((a, b) => a.wantedAt - b.wantedAt);
+  const others = placed.filter(({ wantedAt }) => wantedAt < 0);
   const ordered: unknown[] = [];
-  while (others.length > 0 || named.length > 0) {
-    const [other, next] = [others[0], named[0]];
-    const place = placeIn(before, other);
-    const comesFirst = named.length === 0 || (others.length > 0 && place >= 0 && place < placeIn(before, next));
-    ordered.push(comesFirst ? others.shift() : named.shift());
+  for (let [nextOther, nextNamed] = [0, 0]; nextOther + nextNamed < placed.length;) {
+    const [other, next] = [others[nextOther], named[nextNamed]];
+    const comesFirst = !next || (other !== undefined && other.formerAt >= 0 && other.formerAt < next.formerAt);
+    ordered.push((comesFirst ? others[nextOther++] : named[nextNamed++])?.item);
   }
   return ordered;
+}
+
+function firstPlaces(ids: readonly string[]): Map<string, number> {
+  return new Map([...ids.entries()].reverse().map(([at, id]) => [id, at]));
+}
+
+/** The same for values that say the same: lists are long, and comparing each item with each would take minutes. */
+function idOf(value: unknown): string {
+  if (!isObject(value) && !Array.isArray(value)) return JSON.stringify(value) ?? "";
+  return JSON.stringify(value, (_name, item: unknown) => (isObject(item) ? inNameOrder(item) : item)) ?? "";
+}
+
+function inNameOrder(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
