@@ -264,6 +264,24 @@ test("a large answer that nobody reads is dropped after a minute", async () => {
   expect((await send("GET", `${MAPS}/m1`)).status).toBe(200);
 });
 
+test.for(["2147484", "99999999999999999999"])(
+  "a watch with timeoutSeconds=%s goes on, although no timer can be that long",
+  async (seconds) => {
+    let received = "";
+    const socket = connect(path, () =>
+      socket.write(`GET ${MAPS}?watch&resourceVersion=1&timeoutSeconds=${seconds} HTTP/1.1\r\nhost: x\r\n\r\n`),
+    );
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString()));
+    await vi.waitFor(() => expect(received).toContain("200 OK"));
+    // A timer that has run over ends the watch before this one does.
+    await sleep(20);
+    store.create(maps, "default", configMap("later"));
+    await vi.waitFor(() => expect(received).toMatch(/"type":"ADDED".*"later"|\r\n0\r\n/));
+    socket.destroy();
+    expect(received).toContain('"type":"ADDED"');
+  },
+);
+
 test("bookmarks come once a minute and name the newest state", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const lines: string[] = [];

@@ -19,6 +19,8 @@ const LIST_END = Buffer.from("]}");
 const FORMS = ["object", "table", "metadata"] as const;
 /** A watch ends by itself after between one and two of these. */
 const WATCH_MS = 30 * 60_000;
+/** Node runs a longer timer at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** get, list and watch. */
 export class Reading {
@@ -61,7 +63,7 @@ export class Reading {
       from: resourceVersionIn(query),
       sendInitialEvents: isTrue(query, "sendInitialEvents"),
       bookmarks: isTrue(query, "allowWatchBookmarks"),
-      timeoutMs: seconds > 0 ? seconds * 1000 : WATCH_MS * (1 + Math.random()),
+      timeoutMs: seconds > 0 ? Math.min(seconds * 1000, TIMER_MAX_MS) : WATCH_MS * (1 + Math.random()),
       show: (entry, first) => shown(entry, target, wanted, query, first),
       revision: () => this.#store.revision,
       log: this.#log,
