@@ -20,16 +20,39 @@ test.each([
     "::ffff:168.63.129.16 is an address of cloud metadata, which checks try only with --allow-target 168.63.129.16/32",
   ],
   ["64:ff9b::a9fe:a9fe", "64:ff9b::a9fe:a9fe is a link-local address, which checks try only with --allow-target 169.254.169.254/32"],
+  // 169.254.169.254 behind a NAT64 prefix of local use, with a prefix of 96, 64, 56 and 48 bits; bits behind it do not count.
+  // The last one could also be 169.254.0.8 behind 64 bits.
+  ["64:ff9b:1::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe is a link-local address, which checks try only with --allow-target 169.254.169.254/32"],
+  [
+    "64:ff9b:1:7:a9:fea9:fe00:0",
+    "64:ff9b:1:7:a9:fea9:fe00:0 is a link-local address, which checks try only with --allow-target 169.254.169.254/32",
+  ],
+  [
+    "64:ff9b:1:7a9:fe:a9fe:0:1",
+    "64:ff9b:1:7a9:fe:a9fe:0:1 is a link-local address, which checks try only with --allow-target 169.254.169.254/32",
+  ],
+  [
+    "64:ff9b:1:a9fe:a9:fe00:808:808",
+    "64:ff9b:1:a9fe:a9:fe00:808:808 is a link-local address, which checks try only with --allow-target 169.254.0.8/32",
+  ],
+  ["64:ff9b:1::7f00:1", "64:ff9b:1::7f00:1 is a loopback address, which checks try only with --allow-target 127.0.0.1/32"],
 ])("%s is refused", (address, why) => {
   expect(refusalOf(parseAddress(address), [])).toBe(why);
 });
 
-test.each(["10.0.0.1", "8.8.8.8", "100.64.0.1", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1", "64:ff9b::8.8.8.8"])(
-  "%s may be tried",
-  (address) => {
-    expect(refusalOf(parseAddress(address), [])).toBeUndefined();
-  },
-);
+test.each([
+  "10.0.0.1",
+  "8.8.8.8",
+  "100.64.0.1",
+  "fd00::1",
+  "2001:db8::1",
+  "::ffff:10.0.0.1",
+  "64:ff9b::8.8.8.8",
+  "64:ff9b:1::8.8.8.8",
+  "64:ff9b:1:808:8:800::",
+])("%s may be tried", (address) => {
+  expect(refusalOf(parseAddress(address), [])).toBeUndefined();
+});
 
 test.each([
   ["127.0.0.1", "127.0.0.0/8", true],
@@ -38,6 +61,9 @@ test.each([
   ["::1", "127.0.0.0/8", false],
   ["169.254.20.10", "169.254.20.10/32", true],
   ["fd00:ec2::254", "fd00:ec2::/32", true],
+  ["64:ff9b:1::a9fe:a9fe", "169.254.169.254/32", true],
+  ["64:ff9b:1::a9fe:a9fe", "64:ff9b:1::/48", true],
+  ["64:ff9b:1:a9fe:a9:fe00:808:808", "8.8.8.8/32", false],
 ])("whether %s is allowed with %s: %j", (address, prefix, allowed) => {
   expect(refusalOf(parseAddress(address), [parsePrefix(prefix)]) === undefined).toBe(allowed);
 });

@@ -21,26 +21,42 @@ const METADATA = [
 ].map(parseAddress);
 
 const NAT64 = parsePrefix("64:ff9b::/96");
+/** RFC 8215: each network divides it as it likes, so that nobody outside knows where in an address the IPv4 address is. */
+const LOCAL_NAT64 = parsePrefix("64:ff9b:1::/48");
 
 /**
  * Why no check may try this address; undefined where one may. Whoever creates a check has another pod or node connect and reads from
  * the status what is open there, so what only that pod or node can reach is left out unless it is allowed.
  */
 export function refusalOf(address: Address, allowed: readonly Prefix[]): string | undefined {
-  // The kernel, or a gateway, connects to the IPv4 address, and that is how it may be allowed, too.
-  const reached = address.mappedIPv4 ?? translatedIPv4(address) ?? address;
-  if (allowed.some((prefix) => prefix.contains(reached) || prefix.contains(address))) return undefined;
-  const scope = scopeOf(reached);
-  const kind = METADATA.some((known) => known.equals(reached))
-    ? "an address of cloud metadata"
-    : scope === "unicast"
-      ? undefined
-      : KINDS[scope];
-  if (kind === undefined) return undefined;
-  return `${address.toString()} is ${kind}, which checks try only with --allow-target ${new Prefix(reached).toString()}`;
+  if (allowed.some((prefix) => prefix.contains(address))) return undefined;
+  for (const reached of reachedBy(address)) {
+    const kind = kindOf(reached);
+    if (kind === undefined || allowed.some((prefix) => prefix.contains(reached))) continue;
+    return `${address.toString()} is ${kind}, which checks try only with --allow-target ${new Prefix(reached).toString()}`;
+  }
+  return undefined;
 }
 
-/** What NAT64 makes of it. */
-function translatedIPv4(address: Address): Address | undefined {
-  return NAT64.contains(address) ? new Address(4, address.value & 0xffff_ffffn) : undefined;
+function kindOf(address: Address): string | undefined {
+  if (METADATA.some((known) => known.equals(address))) return "an address of cloud metadata";
+  const scope = scopeOf(address);
+  return scope === "unicast" ? undefined : KINDS[scope];
+}
+
+/** The kernel, or a gateway, connects to the IPv4 address, and that is how it may be allowed, too. */
+function reachedBy(address: Address): Address[] {
+  if (address.mappedIPv4) return [address.mappedIPv4];
+  if (NAT64.contains(address)) return [lastIPv4(address.value)];
+  if (!LOCAL_NAT64.contains(address)) return [address];
+  const { value } = address;
+  // RFC 6052: bits 64 to 71 are no part of an IPv4 address that is not at the end.
+  const joined = ((value >> 64n) << 56n) | (value & ((1n << 56n) - 1n));
+  const places = [lastIPv4(value), lastIPv4(joined >> 24n), lastIPv4(joined >> 32n), lastIPv4(joined >> 40n)];
+  // Where there is nothing there is no IPv4 address.
+  return places.filter((one) => one.value !== 0n);
+}
+
+function lastIPv4(value: bigint): Address {
+  return new Address(4, value & 0xffff_ffffn);
 }
