@@ -22,6 +22,8 @@ export function isSilence(answer: Answer): boolean {
   return "code" in answer && answer.code === "EAI_AGAIN" && answer.afterMs >= SHORTEST_DNS_TIMEOUT_MS;
 }
 
+const LATE_MAX = 1_000;
+
 interface Query {
   readonly host: string;
   readonly answer: PromiseWithResolvers<Answer>;
@@ -69,8 +71,16 @@ export class Lookups {
     if (query.waiting > 0 || this.#queries.get(name) !== query) return;
     if (query.running) {
       lookupsAbandoned.inc();
-      this.#late.add(name);
+      this.#remember(name);
     } else this.#queries.delete(name);
+  }
+
+  /** Users choose the names, so only the latest are remembered. */
+  #remember(late: string): void {
+    this.#late.delete(late);
+    this.#late.add(late);
+    const [oldest = ""] = this.#late;
+    if (this.#late.size > LATE_MAX) this.#late.delete(oldest);
   }
 
   #startNext(): void {

@@ -158,6 +158,21 @@ test("one connection serves while the Secret stays, and a new one when it change
   await until(() => first.connections.size === 0);
 });
 
+test("the connection for a policy that is gone is closed, and those of others stay", async () => {
+  holdTime();
+  const [gone, kept] = [await server(theirs({ desiredState: "primary" })), await server(theirs({ desiredState: "primary" }))];
+  const { peers, own } = await peersWith(secret(kubeconfig(gone.url)));
+  await peers.ask(policy, signal);
+  own.follow(secret(kubeconfig(kept.url)));
+  const other = { ...policy, metadata: { ...policy.metadata, namespace: "other" } };
+  for (let minute = 0; minute < 12; minute++) {
+    await peers.ask(other, signal);
+    await vi.advanceTimersByTimeAsync(60_000);
+  }
+  await until(() => gone.connections.size === 0);
+  expect([gone.opened, kept.opened]).toEqual([1, 1]);
+});
+
 test("a Secret that was wrong and is put right is used", async () => {
   const other = await server(theirs({ desiredState: "primary" }));
   const { peers, own } = await peersWith(secret("nonsense"));

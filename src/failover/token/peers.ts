@@ -8,15 +8,19 @@ import type { PeerView } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
 const DEADLINE_MS = 5_000;
+/** A policy that asks again later gets a new connection. */
+const UNUSED_MS = 10 * 60_000;
 
 interface Line {
   /** The kubeconfig that it was made from, as it is in the Secret. */
   readonly content: string;
   readonly client: Promise<KubeClient>;
+  usedAt: number;
 }
 
 interface Silence {
   readonly error: KubeError;
+  readonly since: number;
   /** Whether somebody waits for an answer at this moment. */
   isAsked: boolean;
 }
@@ -69,7 +73,7 @@ export class Peers {
       this.#silences.delete(server);
       return answer;
     } catch (error) {
-      if (isKubeError(error, "Unreachable", "Timeout")) this.#silences.set(server, { error, isAsked: false });
+      if (isKubeError(error, "Unreachable", "Timeout")) this.#silences.set(server, { error, since: performance.now(), isAsked: false });
       else this.#silences.delete(server);
       throw error;
     }
@@ -79,13 +83,28 @@ export class Peers {
   async #clientFor(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<KubeClient> {
     const origin = `Secret ${namespace}/${name} key ${key}`;
     const content = await this.#read(namespace, { name, key }, signal);
+    this.#forgetUnused();
     const line = this.#lines.get(origin);
-    if (line?.content === content) return line.client;
+    if (line?.content === content) {
+      line.usedAt = performance.now();
+      return line.client;
+    }
 
     if (line) hangUp(line);
     const client = openLine(content, origin);
-    this.#lines.set(origin, { content, client });
+    this.#lines.set(origin, { content, client, usedAt: performance.now() });
     return client;
+  }
+
+  /** Policies and Secrets go, and servers are what their authors write. */
+  #forgetUnused(): void {
+    const oldest = performance.now() - UNUSED_MS;
+    for (const [origin, line] of this.#lines) {
+      if (line.usedAt > oldest) continue;
+      hangUp(line);
+      this.#lines.delete(origin);
+    }
+    for (const [server, { since, isAsked }] of this.#silences) if (since <= oldest && !isAsked) this.#silences.delete(server);
   }
 
   async #read(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<string> {
