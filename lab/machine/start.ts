@@ -171,6 +171,8 @@ function umlCommand({ program, seccomp }: Image, script: string, env: Readonly<R
     ...(seccomp ? ["seccomp=on"] : []),
     // Node uses io_uring, whose shared pages User-Mode Linux 7.2 frees while they are in use: "Bad page map", then a panic.
     "sysctl.kernel.io_uring_disabled=2",
+    // No sit0 in every network namespace: no node has it.
+    "sysctl.net.core.fb_tunnels_only_for_init_net=2",
     `init=${quoted(script)}`,
     "vec0:transport=tap,ifname=tap0,depth=128,gro=1",
     "con0=fd:0,fd:1",

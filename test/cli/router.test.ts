@@ -111,6 +111,6 @@ test("tree draws what manifests come to on each node", async () => {
 test("lint fails as the node would", async () => {
   expect(await plumbline(["lint", "-f", broken, "--node", "n1", "--interfaces", "eth1"])).toMatchObject({
     code: 1,
-    stdout: `${broken}:33: L3VNI openperouter-system/green: spec.vrf: No healthy L2VNI exists for VRF 'green'\n6 objects, 1 failure\n`,
+    stdout: `${broken}:33: L3VNI openperouter-system/green: spec.vrf: No healthy L2VNI exists for VRF 'green'\n6 objects, 1 failure, 1 warning\n`,
   });
 });
