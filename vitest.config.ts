@@ -19,9 +19,10 @@ const ROUTER_LABS = [
  * fault of ours.
  */
 const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/soak/lab.test.ts"];
+/** They use all of the processor, and other suites beside them would wait in vain. */
+const BENCHES = "test/bench/*.test.ts";
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
-  "test/bench/benches.test.ts",
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",
@@ -63,13 +64,14 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ROUTER_LABS, ...LABS],
+          exclude: [...configDefaults.exclude, ...ROUTER_LABS, ...LABS, BENCHES],
           globalSetup: ["test/support/global-setup.ts"],
           ...patience,
         },
       },
       { extends: true, test: { name: "router labs", include: ROUTER_LABS, ...patience, maxWorkers: 2, sequence: { groupOrder: 1 } } },
       { extends: true, test: { name: "labs", include: LABS, ...patience, maxWorkers: 2, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: "benches", include: [BENCHES], ...patience, maxWorkers: 1, sequence: { groupOrder: 3 } } },
     ],
   },
 });
