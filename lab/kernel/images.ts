@@ -75,7 +75,7 @@ rm user-mode-linux_*.deb
 `,
 } as const;
 
-/** The package of the machine's own Debian release: slow, and before 6.13 it does not boot on a CPU with AMX. */
+/** The package of the machine's own Debian release: 6.1 of Debian 12 is slow, and does not boot on a CPU with AMX. */
 export async function oldImage(progress: Progress): Promise<Image> {
   return imageInPackage(await cachedBuild(OLD, progress), false);
 }

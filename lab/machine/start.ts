@@ -212,7 +212,7 @@ function notBooted({ program }: Image, child: Child, cause: unknown): LabError {
   if (lines.some((line) => line.includes("set fp regs failed")))
     return new LabError(
       "NotStarted",
-      `${program} does not boot on this CPU, because its register state (AMX) is too large for a User-Mode Linux before 6.13: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
+      `${program} does not boot on this CPU, because its register state (AMX) is larger than this old User-Mode Linux expects: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
       cause,
     );
   const reason =
