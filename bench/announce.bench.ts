@@ -89,7 +89,11 @@ async function onMany(frr: FrrInNamespace, counts: Counts, say: (line: string) =
   const metallb = await asMetallb(counts, say);
   const about = { bench: "announce", unit: "ms", goal: 100 };
   return [
-    compare({ ...about, what: `one more Service among ${services} (the peer: our own lines rendered anew and frr-reload.py)` }, ours, peer),
+    compare(
+      { ...about, what: `one more Service among ${services} (the peer: our own lines rendered again and frr-reload.py)` },
+      ours,
+      peer,
+    ),
     compare(
       { ...about, what: `the same (the peer: as MetalLB writes it, among ${metallbServices} only, and frr-reload.py)` },
       ours,

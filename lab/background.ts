@@ -50,7 +50,7 @@ export class Background<T extends object> {
     const logFile = join(this.#directory, "log");
     const [program = "", ...args] = command;
     const log = openSync(logFile, "w", 0o600);
-    // It holds a lab of its own, whoever holds us.
+    // It holds a lab of its own, which is not part of ours.
     const env = { ...process.env, [HOLDER_VARIABLE]: undefined };
     const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log], env });
     closeSync(log);

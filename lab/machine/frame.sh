@@ -9,7 +9,7 @@ outside() { nsenter --net="/proc/$starter/ns/net" -- "$@"; }
 
 ip link set lo up
 ip link add up0 type veth peer name "$link" netns "$starter"
-# Whoever cleans up after a lab that was killed knows the link by it.
+# The cleanup after a killed lab finds the link by this.
 outside ip link set "$link" alias "plumbline lab $PLUMBLINE_LAB_HOLDER"
 outside ip address add "$address" dev "$link"
 outside ip link set "$link" up

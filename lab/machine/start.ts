@@ -166,7 +166,7 @@ function umlCommand({ program, seccomp }: Image, script: string, env: Readonly<R
     "rootflags=/",
     "ro",
     `mem=${MEMORY_GB}G`,
-    // Its pid file and console socket; in the home directory otherwise, where nobody removes them.
+    // Its pid file and console socket. By default they are in the home directory, and stay there.
     `uml_dir=${env["LAB_DIRECTORY"]}/uml`,
     ...(seccomp ? ["seccomp=on"] : []),
     // Node uses io_uring, whose shared pages User-Mode Linux 7.2 frees while they are in use: "Bad page map", then a panic.
