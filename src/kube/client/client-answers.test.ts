@@ -121,7 +121,8 @@ test("what is forbidden for another reason than a missing role is said as the se
   await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message: words });
 });
 
-test("what time it is for the server is known from its last answer", async () => {
+test("what time it is for the server is known from its last answer", async ({ onTestFinished }) => {
+  onTestFinished(() => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-16T12:00:00Z") });
   const server = await scripted(answer(200, map, { date: "Mon, 16 Nov 2026 09:00:00 GMT" }));
   const client = clientOf(server);
