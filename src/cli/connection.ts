@@ -31,7 +31,10 @@ export function withCluster(command: Command): Command {
 /** The options of every command by which a person speaks to an API server, embedded or not. */
 export function withConnection(command: Command): Command {
   return command
-    .option("--dir <directory>", "speak to the `plumbline up` of this directory; otherwise PLUMBLINE_DIR, or the one that runs")
+    .option(
+      "--dir <directory>",
+      "speak to the `plumbline up` of this directory; otherwise PLUMBLINE_DIR, or the one that runs (or the lab)",
+    )
     .option("--kubeconfig <file>", "speak to a cluster; otherwise KUBECONFIG, the pod's service account, ~/.kube/config")
     .option("--context <name>", "a context of the kubeconfig other than its current one");
 }
@@ -50,7 +53,7 @@ export async function connect(options: ConnectionOptions): Promise<KubeClient> {
   return clientOf(await whomToSpeakTo(options));
 }
 
-/** The flags, PLUMBLINE_DIR, KUBECONFIG, the pod we run in, a `plumbline up` of this user, ~/.kube/config: the first that there is. */
+/** The flags, PLUMBLINE_DIR, KUBECONFIG, the pod we run in, a `plumbline up` or lab of this user, ~/.kube/config: the first that there is. */
 async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Promise<ClusterAccess> {
   const byFlag = cluster.kubeconfig !== undefined || cluster.context !== undefined;
   if (bundle !== undefined) {
@@ -67,9 +70,14 @@ async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Pr
     const [up, ...others] = await runningUps();
     if (up && others.length > 0) {
       const directories = [up, ...others].map(({ directory }) => directory);
-      throw new CliError(`Several \`plumbline up\` run, on ${directories.join(" and ")}; choose one with --dir`, EXIT.misuse);
+      throw new CliError(
+        `Several \`plumbline up\` run, on ${directories.join(" and ")}; choose one with --dir or --kubeconfig`,
+        EXIT.misuse,
+      );
     }
-    if (up) return embeddedAccess(up.directory, up.socket);
+    const endpoint = up?.endpoint;
+    if (up && endpoint && "socket" in endpoint) return embeddedAccess(up.directory, endpoint.socket);
+    if (endpoint && "kubeconfig" in endpoint) cluster = { kubeconfig: endpoint.kubeconfig };
   }
   const { findAccess } = await import("../kube/client/access.ts");
   try {

@@ -69,7 +69,7 @@ async function run({ dir, listen, router = false, loadbalancer = false, connecti
   const stopped = untilStopped();
 
   await using embedded = await start(directory, listen, log);
-  const forget = recordUp({ directory, socket: embedded.socket });
+  const forget = recordUp({ directory, endpoint: { socket: embedded.socket } });
   const stop = new AbortController();
   const lines = head(dir, embedded);
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";

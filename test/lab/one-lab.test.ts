@@ -11,7 +11,6 @@ const ADDRESS = "10.202.0.1";
 const TORS = ["tor", "tor2"];
 
 let runtime: string;
-let kubeconfig: string;
 const lab = (...args: string[]) => plumbline(["lab", ...args], { XDG_RUNTIME_DIR: runtime });
 const exec = async (host: string, ...command: string[]) => (await lab("exec", host, "--", ...command)).stdout;
 const request = () => exec("client", "curl", "--silent", "--max-time", "2", `http://${ADDRESS}`);
@@ -20,7 +19,6 @@ beforeAll(async () => {
   runtime = await mkdtemp(join(tmpdir(), "plumbline-lab-test-"));
   const up = await lab("up", "--kube", "--tors", "2");
   if (up.code !== 0) throw new Error(up.stderr);
-  kubeconfig = up.stdout.trim();
 });
 afterAll(async () => {
   await lab("down");
@@ -36,7 +34,8 @@ test("every node has a router that is ready, and the kernel lacks nothing", asyn
 test("a request crosses client, ToR, EVPN fabric, node, kube-proxy and reaches a pod on another node", async () => {
   await expect.poll(request, EVENTUALLY).toMatch(/^portal-/);
   const pod = (await request()).trim();
-  const { stdout } = await plumbline(["get", "pods", "-n", "default", "-o", "json", "--kubeconfig", kubeconfig]);
+  // Without --kubeconfig: the lab that runs is found.
+  const { stdout } = await plumbline(["get", "pods", "-n", "default", "-o", "json"], { XDG_RUNTIME_DIR: runtime });
   const { items } = JSON.parse(stdout) as { items: { metadata: { name: string }; spec: { nodeName: string } }[] };
   expect(items.find(({ metadata }) => metadata.name === pod)?.spec.nodeName).toMatch(/^node[23]$/);
   for (const tor of TORS) {

@@ -118,8 +118,9 @@ async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<vo
   ending.defer(() => lab.stop());
   options.progress.done();
   ending.defer(await background.record(await described(lab)));
-  const { embedded, manifests } = lab.api;
-  if (embedded && manifests !== undefined) ending.defer(recordUp({ directory: manifests, socket: embedded.socket }));
+  const { embedded, manifests, url, kubeconfig } = lab.api;
+  const endpoint = embedded ? { socket: embedded.socket } : { url, kubeconfig };
+  ending.defer(recordUp({ directory: manifests ?? lab.directory, endpoint }));
   await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
   if (!abort.signal.aborted) throw new CliError(`The lab's machine ended by itself:\n${await lab.gone}`, EXIT.unknown);
 }

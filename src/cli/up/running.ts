@@ -1,13 +1,14 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type NetConnectOpts } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
-/** A `plumbline up` of this user. */
+/** A `plumbline up` or a lab of this user. */
 export interface RunningUp {
   readonly pid: number;
   readonly directory: string;
-  readonly socket: string;
+  readonly endpoint: { readonly socket: string } | { readonly url: string; readonly kubeconfig: string };
 }
 
 function recordDirectory(): string {
@@ -44,8 +45,8 @@ export function recordUp(up: Omit<RunningUp, "pid">): () => void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   // Someone else's directory: others could read where we are, and we would believe what they write. --dir still finds us.
   if (!isOurs(directory)) return () => undefined;
-  // Only one may serve a directory: whoever else claims this socket was killed, and would seem to answer where we do.
-  for (const file of recordsIn(directory)) if (parse(file)?.socket === up.socket) rmSync(file, { force: true });
+  // Only one may serve a directory: whoever else claims this endpoint was killed, and would seem to answer where we do.
+  for (const file of recordsIn(directory)) if (isDeepStrictEqual(parse(file)?.endpoint, up.endpoint)) rmSync(file, { force: true });
   const file = join(directory, `${process.pid}.json`);
   writeFileSync(file, JSON.stringify({ pid: process.pid, ...up }), { mode: 0o600 });
   return () => {
@@ -70,7 +71,7 @@ function isOurs(directory: string): boolean {
 
 async function readRecord(file: string): Promise<RunningUp | undefined> {
   const up = parse(file);
-  if (up && (await answers(up.socket))) return up;
+  if (up && (await answers(up.endpoint))) return up;
   // Left by one that was killed.
   rmSync(file, { force: true });
   return undefined;
@@ -78,18 +79,25 @@ async function readRecord(file: string): Promise<RunningUp | undefined> {
 
 function parse(file: string): RunningUp | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as RunningUp;
+    const up = JSON.parse(readFileSync(file, "utf8")) as Partial<RunningUp>;
+    return up.endpoint && (up as RunningUp);
   } catch {
     return undefined;
   }
 }
 
-function answers(socket: string): Promise<boolean> {
+function answers(endpoint: RunningUp["endpoint"]): Promise<boolean> {
   return new Promise((resolve) => {
-    const connection = connect(socket, () => {
+    const connection = connect(addressOf(endpoint), () => {
       connection.destroy();
       resolve(true);
     });
     connection.once("error", () => resolve(false));
   });
+}
+
+function addressOf(endpoint: RunningUp["endpoint"]): NetConnectOpts {
+  if ("socket" in endpoint) return { path: endpoint.socket };
+  const { hostname, port } = new URL(endpoint.url);
+  return { host: hostname, port: Number(port) };
 }
