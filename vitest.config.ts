@@ -1,24 +1,25 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What boots a lab of routers, the longest first. User-Mode Linux has one processor, so that two of them leave each other in peace. */
-const ROUTER_LABS = [
-  "test/router/e2e.test.ts",
+/**
+ * What boots a lab, the longest first. They wait for sessions and timers half of the time: three leave each other in peace on two processors, and nothing else runs
+ * beside them.
+ */
+const LABS = [
   "test/drill/drill.test.ts",
+  "test/router/e2e.test.ts",
+  "test/loadbalancer/e2e.test.ts",
   "test/router/e2e-edits.test.ts",
+  "test/soak/lab.test.ts",
   "test/hostnet/vrf.test.ts",
   "test/loadbalancer/e2e-vrf.test.ts",
+  "test/connectivity/e2e.test.ts",
   "test/lab/one-lab.test.ts",
   "test/lab/router-lab.test.ts",
   "test/lab/two-tors.test.ts",
   "test/lab/machine.test.ts",
   "test/cli/up-router.test.ts",
 ];
-/**
- * What is about sessions that fall within a second and attempts that are answered in time. Two at a time and nothing else: a machine that stalls is no
- * fault of ours.
- */
-const LABS = ["test/loadbalancer/e2e.test.ts", "test/connectivity/e2e.test.ts", "test/soak/lab.test.ts"];
 /** They use all of the processor, and other suites beside them would wait in vain. */
 const BENCHES = "test/bench/*.test.ts";
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
@@ -26,6 +27,7 @@ const LONG = [
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",
+  "test/loadbalancer/speaker-outages.test.ts",
   "test/loadbalancer/l2.test.ts",
   "test/failover/two-sites.test.ts",
   "test/lab/two-sites.test.ts",
@@ -34,7 +36,7 @@ const LONG = [
   "test/hostnet/links.test.ts",
 ];
 /** Longest first, of those that run together. */
-const ORDER = [...LONG, ...ROUTER_LABS, ...LABS];
+const ORDER = [...LONG, ...LABS];
 /** No test is about time. */
 const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
 
@@ -64,14 +66,13 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ROUTER_LABS, ...LABS, BENCHES],
+          exclude: [...configDefaults.exclude, ...LABS, BENCHES],
           globalSetup: ["test/support/global-setup.ts"],
           ...patience,
         },
       },
-      { extends: true, test: { name: "router labs", include: ROUTER_LABS, ...patience, maxWorkers: 2, sequence: { groupOrder: 1 } } },
-      { extends: true, test: { name: "labs", include: LABS, ...patience, maxWorkers: 2, sequence: { groupOrder: 2 } } },
-      { extends: true, test: { name: "benches", include: [BENCHES], ...patience, maxWorkers: 1, sequence: { groupOrder: 3 } } },
+      { extends: true, test: { name: "labs", include: LABS, ...patience, maxWorkers: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "benches", include: [BENCHES], ...patience, maxWorkers: 1, sequence: { groupOrder: 2 } } },
     ],
   },
 });
