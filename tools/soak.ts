@@ -1,7 +1,7 @@
 import { run as runTests } from "./test.ts";
 
-/** The lab under random faults and changes. */
-const SOAK = ["test/soak"];
+/** The lab under random faults and changes, and everything that listens under random inputs. */
+const SOAK = ["test/soak", "test/fuzz"];
 
 /** `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES. */
 export async function run(args: readonly string[]): Promise<number> {

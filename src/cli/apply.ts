@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import { print } from "../kube/printable.ts";
 import { type Apply, applyBeside, applyServerSide, resetToFile } from "./applying/apply-one.ts";
 import { refusals } from "./applying/refusals.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
@@ -66,7 +67,7 @@ async function applyOne(client: KubeClient, one: ResolvedInput, apply: Apply, si
   const object = { ...input.object, metadata: { ...input.object.metadata, ...where } };
   try {
     const outcome = await apply(client, resource, object, signal);
-    process.stdout.write(`${labelOf(resource)}/${harmless(object.metadata.name)} ${outcome}\n`);
+    print(`${labelOf(resource)}/${harmless(object.metadata.name)} ${outcome}\n`);
   } catch (error) {
     if (!isKubeError(error)) throw error;
     const refused = refusals(error);

@@ -4,6 +4,7 @@ import { gzip } from "node:zlib";
 import type { Command } from "commander";
 import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { print, printError } from "../kube/printable.ts";
 import { LOAD_BALANCER, ROUTER_PLACE } from "./agent-options.ts";
 import { gatherObjects, type GatheredObjects } from "./bundling/gather-objects.ts";
 import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "./bundling/manifest.ts";
@@ -83,7 +84,7 @@ async function run({ output, nodeState = false, node, namespace, ...connection }
     await writeOwnersFile(file, await archive(root, time, manifest, gathering));
     for (const { what, why } of missing) say(`Warning: ${what} is missing: ${why}`);
     say(`${files.length} files, ${missing.length} missing; secrets are masked, names and addresses are not`);
-    process.stdout.write(`${file}\n`);
+    print(`${file}\n`);
   } finally {
     client.close();
   }
@@ -189,5 +190,5 @@ function titleOf({ plural, group }: Kind): string {
 }
 
 function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+  printError(`${line}\n`);
 }

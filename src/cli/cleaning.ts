@@ -1,3 +1,4 @@
+import { print } from "../kube/printable.ts";
 import type { Removal } from "../hostnet/removal.ts";
 import { EXIT, failWith } from "./exit.ts";
 
@@ -6,9 +7,9 @@ export async function clean(
   found: readonly Removal[],
   { what, yes, signal }: { what: string; yes: boolean; signal: AbortSignal },
 ): Promise<void> {
-  if (found.length === 0) process.stdout.write(`There is nothing of the ${what} on this machine.\n`);
+  if (found.length === 0) print(`There is nothing of the ${what} on this machine.\n`);
   for (const { says, run } of found) {
-    process.stdout.write(says.map((line) => `${line}\n`).join(""));
+    print(says.map((line) => `${line}\n`).join(""));
     if (!yes) continue;
     try {
       await run(signal);
@@ -16,5 +17,5 @@ export async function clean(
       failWith(error instanceof Error ? error.message : String(error), EXIT.no);
     }
   }
-  if (found.length > 0 && !yes) process.stdout.write(`\nNothing is done yet. To do it: plumbline ${what.replace(" ", "")} clean --yes\n`);
+  if (found.length > 0 && !yes) print(`\nNothing is done yet. To do it: plumbline ${what.replace(" ", "")} clean --yes\n`);
 }

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { ClusterAccess } from "../kube/client/access.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import { printError } from "../kube/printable.ts";
 import type { BundleAccess } from "./bundling/serve-bundle.ts";
 import { CliError, EXIT } from "./exit.ts";
 import { warn } from "./printing/warn.ts";
@@ -95,7 +96,7 @@ async function whomToSpeakTo({ dir, bundle, ...cluster }: ConnectionOptions): Pr
 async function bundleAccess(file: string): Promise<ClusterAccess> {
   const { serveBundle } = await import("./bundling/serve-bundle.ts");
   const access = await serveBundle(file);
-  process.stderr.write(`As it was at ${access.takenAt}; the AGE of tables counts from now\n`);
+  printError(`As it was at ${access.takenAt}; the AGE of tables counts from now\n`);
   return access;
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print } from "../kube/printable.ts";
 import { type Blame, blame } from "../connectivity/blame/blame.ts";
 import { partly } from "../connectivity/blame/partly.ts";
 import { type Silence, silences } from "../connectivity/blame/silences.ts";
@@ -60,7 +61,7 @@ async function run(options: ConnectivityOptions): Promise<void> {
     const open = incidentsOf(current.flatMap(({ outages }) => outages.filter(({ state }) => state === "open")));
     const picture: Picture = { said, blames: blame(said), silent: silences(said), open, now };
     if (options.output === "json") printItems("Connectivity", [itemOf(picture)]);
-    else process.stdout.write(textOf(picture, paintFor(process.stdout)));
+    else print(textOf(picture, paintFor(process.stdout)));
     if (picture.blames.length > 0) process.exitCode = EXIT.no;
     else if (picture.silent.length > 0) process.exitCode = EXIT.unknown;
   } finally {

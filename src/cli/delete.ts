@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import { print } from "../kube/printable.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
 import { CliError, EXIT, exitCodeOf, failWith } from "./exit.ts";
 import { readInputs } from "./manifests/input.ts";
@@ -75,7 +76,7 @@ async function deleteOne(client: KubeClient, doomed: Doomed, signal: AbortSignal
   const { resource, name } = doomed;
   try {
     const left = await client.request<KubeObject>("DELETE", pathOf(resource, doomed), { signal, query: { fieldManager: "plumbline" } });
-    process.stdout.write(`${labelOf(resource)}/${name} ${outcome(left)}\n`);
+    print(`${labelOf(resource)}/${name} ${outcome(left)}\n`);
   } catch (error) {
     if (isKubeError(error, "NotFound")) return failWith(await missing(client, doomed, name, signal), EXIT.no);
     if (!isKubeError(error) || exitCodeOf(error) === EXIT.unknown) throw error;

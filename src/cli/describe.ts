@@ -4,6 +4,7 @@ import { Event } from "../api/core/event.ts";
 import type { KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import { print, printError } from "../kube/printable.ts";
 import { connect, type ConnectionOptions, timeOf, withLooking } from "./connection.ts";
 import { type Described, describeObject } from "./describing/describe-object.ts";
 import { declarationOf, isEmbedded } from "./embedded-api.ts";
@@ -32,7 +33,7 @@ async function run(words: readonly string[], options: ConnectionOptions & Select
     let printed = 0;
     for (const selection of selections) printed += await describeSelection(client, selection, embedded, printed, signal);
     const [first] = selections;
-    if (printed === 0 && first && first.names.length === 0) process.stderr.write(`${await nothingFound(client, first, signal)}\n`);
+    if (printed === 0 && first && first.names.length === 0) printError(`${await nothingFound(client, first, signal)}\n`);
   } finally {
     client.close();
   }
@@ -50,7 +51,7 @@ async function describeSelection(
   for (const [at, object] of items.entries()) {
     const described = await gather(client, selection.resource, object, embedded, signal);
     const text = describeObject(described, { paint: paintFor(process.stdout), now: timeOf(client), yaml });
-    process.stdout.write(printed + at === 0 ? text : `\n\n${text}`);
+    print(printed + at === 0 ? text : `\n\n${text}`);
   }
   for (const sentence of missing) failWith(sentence, EXIT.no);
   return items.length;

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { createLog } from "../kube/log.ts";
+import { print } from "../kube/printable.ts";
 import type { Difference } from "../router/planning/differences.ts";
 import { readCluster } from "../router/observing/read-cluster.ts";
 import { type RouterPlaceOptions, withNode, withRouterPlace } from "./agent-options.ts";
@@ -47,7 +48,7 @@ async function run({ node, routerNamespace, output, ...options }: DiffOptions): 
       warn(`Underlay ${planned.stopped.name} failed, so everything waits: ${planned.stopped.message}`);
     }
     if (output === "json") printItems("Difference", differences);
-    else process.stdout.write(text(differences));
+    else print(text(differences));
     if (differences.length > 0) process.exitCode = EXIT.no;
   } finally {
     frr.router.close();

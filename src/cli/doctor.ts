@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { isKubeError } from "../kube/client/error.ts";
+import { print } from "../kube/printable.ts";
 import { ROUTER_PLACE, withPart } from "./agent-options.ts";
 import { runHere } from "./bundling/one-script.ts";
 import { connect, type ConnectionOptions, withConnection } from "./connection.ts";
@@ -45,7 +46,7 @@ async function run({ router, stateDirectory: directory, output, ...connection }:
   const parts = { router: router === "on" };
   const findings = [...(await lookAtMachine(parts, directory, signal)), ...(await askApi(connection, parts, signal))];
   if (output === "json") printItems("Finding", findings);
-  else process.stdout.write(text(findings, paintFor(process.stdout)));
+  else print(text(findings, paintFor(process.stdout)));
   if (findings.some(({ level }) => level === "fail")) process.exitCode = EXIT.no;
 }
 

@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
-import { printable } from "../kube/printable.ts";
+import { printError, printable } from "../kube/printable.ts";
 
 /** What the exit code of every command means. */
 export const EXIT = { fine: 0, no: 1, misuse: 2, unknown: 3 } as const;
@@ -18,7 +18,7 @@ export class CliError extends Error {
 
 /** Says what went wrong, and goes on; the command ends with the gravest of its codes. */
 export function failWith(sentence: string, exitCode: number): void {
-  process.stderr.write(`plumbline: ${printable(sentence)}\n`);
+  printError(`plumbline: ${printable(sentence)}\n`);
   process.exitCode = Math.max(exitCode, typeof process.exitCode === "number" ? process.exitCode : EXIT.fine);
 }
 

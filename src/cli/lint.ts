@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print } from "../kube/printable.ts";
 import { LOAD_BALANCER } from "./agent-options.ts";
 import { EXIT } from "./exit.ts";
 import { lint, type PlacedFailure } from "./linting/lint.ts";
@@ -48,7 +49,7 @@ async function run({ filename, output, node, interfaces, metallbNamespace, stric
   const { failures, warnings } = lint(inputs, context, LINT_RULES, LINT_WARNERS);
   for (const warning of warnings) warn(warning);
   if (output === "json") printItems("Failure", failures);
-  else process.stdout.write(report(failures, warnings.length, inputs.inputs.length));
+  else print(report(failures, warnings.length, inputs.inputs.length));
   if (failures.length > 0 || (strict && warnings.length > 0)) process.exitCode = EXIT.no;
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print, printError } from "../kube/printable.ts";
 import { seconds } from "../api/duration.ts";
 import { blame } from "../connectivity/blame/blame.ts";
 import { counted } from "../connectivity/blame/words.ts";
@@ -67,9 +68,7 @@ async function run(options: OutagesOptions): Promise<void> {
         ? [`No outage in the last ${options.since}, by ${counted(all.length, "check")}`]
         : drawIncidents(incidents, now, paintFor(process.stdout));
     const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${harmless(sentence)}`));
-    process.stdout.write(
-      [...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"),
-    );
+    print([...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"));
     warn(all, from);
   } finally {
     client.close();
@@ -90,10 +89,10 @@ function warn(all: readonly Told[], from: number): void {
   const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
   const silent = all.filter(({ said }) => said.verdict === "unknown").length;
   if (full > 0)
-    process.stderr.write(`Warning: ${counted(full, "check")} had more outages than are kept; the oldest are missing
+    printError(`Warning: ${counted(full, "check")} had more outages than are kept; the oldest are missing
 `);
   if (silent > 0)
-    process.stderr.write(`Warning: nothing is heard of ${counted(silent, "check")} at present; plumbline connectivity says why
+    printError(`Warning: nothing is heard of ${counted(silent, "check")} at present; plumbline connectivity says why
 `);
 }
 

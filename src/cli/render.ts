@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { print } from "../kube/printable.ts";
 import { imagine, nodeNamed, routerObjects } from "./routing/imagine.ts";
 import { kernelPlan } from "./routing/kernel-plan.ts";
 import { readRouter, sayFailure } from "./routing/read-router.ts";
@@ -50,7 +51,7 @@ async function run({ filename, node: name, index, interfaces, routerNamespace, r
   const { frr, links, failures } = rendering(observed);
   const commands = kernelPlan(links, observed.interfaces.host, routerNetns);
   if (output === "json") printItems("RouterRendering", [{ node: name, index: node.index, frr, links, commands, failures }]);
-  else process.stdout.write(output === "frr" ? frr : commands.map((line) => `${line}\n`).join(""));
+  else print(output === "frr" ? frr : commands.map((line) => `${line}\n`).join(""));
   for (const failure of failures) sayFailure(failure);
 }
 

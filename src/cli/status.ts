@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { print } from "../kube/printable.ts";
 import { connect, timeOf } from "./connection.ts";
 import { clusterStatus, drawStatus } from "./explaining/draw-status.ts";
 import { exitCodeFor, type ExplainingOptions, warnOfUnread, withExplaining } from "./explaining/options.ts";
@@ -30,7 +31,7 @@ async function run(options: ExplainingOptions): Promise<void> {
     warnOfUnread(read);
     const status = clusterStatus(read.graph.verdicts(), read.graph.causes());
     if (options.output === "json") printItems("ClusterStatus", [status]);
-    else process.stdout.write(`${drawStatus(status, timeOf(client), paintFor(process.stdout), read.unread.length === 0).join("\n")}\n`);
+    else print(`${drawStatus(status, timeOf(client), paintFor(process.stdout), read.unread.length === 0).join("\n")}\n`);
     process.exitCode = exitCodeFor(status.causes.length > 0, read);
   } finally {
     client.close();

@@ -9,6 +9,7 @@ import { Underlay } from "../api/openpe/underlay.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
+import { print } from "../kube/printable.ts";
 import type { RouterObjects } from "../router/observed.ts";
 import { rendering } from "../router/planning/rendering.ts";
 import { plan } from "../router/plan.ts";
@@ -56,7 +57,7 @@ async function run(options: TreeOptions): Promise<void> {
   const trees = options.filename ? await fromFiles(options.filename, options) : await fromServer(options);
   const paint = paintFor(process.stdout);
   if (options.output === "json") printItems("RouterTree", trees);
-  else process.stdout.write(trees.map(({ node, resources }) => `${drawTree(node, resources, paint)}\n`).join("\n"));
+  else print(trees.map(({ node, resources }) => `${drawTree(node, resources, paint)}\n`).join("\n"));
   if (trees.some(({ resources }) => resources.some(({ failures }) => failures.length > 0))) process.exitCode = EXIT.no;
 }
 

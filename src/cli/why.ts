@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { print } from "../kube/printable.ts";
 import { connect, timeOf } from "./connection.ts";
 import { drawAnswer, drawCauses } from "./explaining/draw-why.ts";
 import { findThing } from "./explaining/find-thing.ts";
@@ -44,13 +45,13 @@ async function run(things: readonly string[], options: WhyOptions): Promise<void
     if (things.length === 0) {
       const causes = graph.causes();
       if (options.output === "json") printItems("Causes", causes);
-      else process.stdout.write(`${drawCauses(causes, now, paint, read.unread.length === 0).join("\n")}\n`);
+      else print(`${drawCauses(causes, now, paint, read.unread.length === 0).join("\n")}\n`);
       process.exitCode = exitCodeFor(causes.length > 0, read);
       return;
     }
     const answers = things.flatMap((words) => graph.why(findThing(words, options.namespace, graph.verdicts()).id) ?? []);
     if (options.output === "json") printItems("Answers", answers);
-    else process.stdout.write(`${answers.map((answer) => drawAnswer(answer, now, paint).join("\n")).join("\n\n")}\n`);
+    else print(`${answers.map((answer) => drawAnswer(answer, now, paint).join("\n")).join("\n\n")}\n`);
     process.exitCode = exitCodeFor(
       answers.some(({ path }) => path.health !== "Healthy"),
       read,

@@ -4,7 +4,7 @@ import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Log } from "../kube/log.ts";
 import { issueForServer, loadAuthority, parseListenAddress, writeKubeconfig } from "./credentials.ts";
 import { resourceName } from "./fault.ts";
-import { AppliedManifests } from "./files/applied-manifests.ts";
+import { AppliedManifests, protectApplied } from "./files/applied-manifests.ts";
 import { ManifestDirectory } from "./files/directory.ts";
 import type { Problem } from "./files/problems.ts";
 import { StoreSink } from "./files/store-sink.ts";
@@ -16,7 +16,7 @@ import { plumblinePaths } from "./http/plumbline.ts";
 import { listenOnSocket, listenOnTcp, type Listening } from "./http/server.ts";
 import { Journal } from "./journal.ts";
 import { Keeping } from "./keeping.ts";
-import { takeLock } from "./lock.ts";
+import { assertOwn, takeLock } from "./lock.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
 import { reportProblems } from "./problem-events.ts";
@@ -51,9 +51,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { directory, stateDirectory = join(directory, ".plumbline"), log } = options;
   await using started = new AsyncDisposableStack();
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  assertOwn(stateDirectory);
   const lock = takeLock(join(stateDirectory, "lock"), "plumbline up");
   started.defer(() => lock.release());
 
+  protectApplied(directory);
   const { store, journal, damage } = openStore(join(stateDirectory, "state.log"), log);
   started.defer(() => journal.close());
   const sink = new StoreSink(store);
@@ -77,8 +79,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const handler = apiHandler({ store, keeping, log, extras });
   const socket = join(stateDirectory, "api.sock");
   started.defer(() => rm(socket, { force: true }));
-  stopWith(started, await listenOnSocket(socket, handler));
-  const tcp = options.listen === undefined ? undefined : await listenWithTls(options.listen, stateDirectory, handler, started);
+  stopWith(started, await listenOnSocket(socket, handler, log));
+  const tcp = options.listen === undefined ? undefined : await listenWithTls(options.listen, { stateDirectory, handler, log }, started);
 
   const running = started.move();
   return { store, socket, tcp, problems, stop: () => running.disposeAsync() };
@@ -93,7 +95,11 @@ function openStore(path: string, log: Log): { store: Store; journal: Journal; da
     const message = `this record (${subject}) cannot be read back and is lost; the damaged file is kept as ${damage.setAside}`;
     return { path, line, level: "warning", message };
   });
-  const store = new Store(kinds, { ledger: journal, restored });
+  const store = new Store(kinds, {
+    ledger: journal,
+    restored,
+    onFault: (error) => log.error({ error }, "a part of the embedded API failed at a change"),
+  });
   journal.compactFrom(() => store.snapshot());
 
   const namespaces = store.kindOf("v1", "Namespace");
@@ -106,13 +112,12 @@ function openStore(path: string, log: Log): { store: Store; journal: Journal; da
 
 async function listenWithTls(
   listen: string,
-  stateDirectory: string,
-  handler: Handler,
+  { stateDirectory, handler, log }: { stateDirectory: string; handler: Handler; log: Log },
   started: AsyncDisposableStack,
 ): Promise<Embedded["tcp"]> {
   const address = parseListenAddress(listen);
   const authority = await loadAuthority(stateDirectory);
-  const listening = await listenOnTcp(address, { ...issueForServer(authority, address), authority: authority.certificate }, handler);
+  const listening = await listenOnTcp(address, { ...issueForServer(authority, address), authority: authority.certificate }, handler, log);
   stopWith(started, listening);
   const kubeconfig = join(stateDirectory, "kubeconfig");
   started.defer(() => rm(kubeconfig, { force: true }));

@@ -264,6 +264,27 @@ test.for([
   await journal.close();
 });
 
+test.for([
+  ["at the end", (lines: Buffer) => Buffer.concat([lines, Buffer.alloc(4_096)]), []],
+  ["before a line that is whole", (lines: Buffer, last: Buffer) => Buffer.concat([lines, Buffer.alloc(4_096), last]), ["c"]],
+  ["before half a line", (lines: Buffer, last: Buffer) => Buffer.concat([lines, Buffer.alloc(100), last.subarray(0, 20)]), []],
+] as const)("zeros %s of a state file are reported, and every whole line is kept", async ([, damage, more]) => {
+  const first = open();
+  for (const name of ["a", "b", "c"]) first.store.create(maps, "default", configMap(name));
+  await first.journal.close();
+  const content = readFileSync(path);
+  const last = content.lastIndexOf(10, content.length - 2) + 1;
+  const damaged = damage(content.subarray(0, last), content.subarray(last));
+  writeFileSync(path, damaged);
+  const second = open();
+  expect(names(second.store)).toEqual(["a", "b", ...more]);
+  expect(second.damage?.lost).toHaveLength(1);
+  expect(readFileSync(second.damage?.setAside ?? "")).toEqual(damaged);
+  second.store.create(maps, "default", configMap("d"));
+  await second.journal.close();
+  expect(await afterRestart()).toEqual({ names: ["a", "b", ...more, "d"], damage: undefined });
+});
+
 test.for([0, 1, HEADER.length - 1])("a state file that ends after %d bytes of its header is begun again", async (length) => {
   writeFileSync(path, HEADER.subarray(0, length));
   const { journal, damage } = open();

@@ -1,9 +1,20 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 
-export type LockErrorCode = "Held" | "NotWritable" | "NoFlock";
+export type LockErrorCode = "Held" | "NotWritable" | "NotOwn" | "NoFlock";
 
 /** The directory cannot be had. */
 export class LockError extends Error {
@@ -53,6 +64,26 @@ export function takeLock(path: string, command: string): Lock {
     closeSync(file);
   }
   throw new LockError("NotWritable", `${path} is removed again and again; find out by whom`);
+}
+
+/** Who can write here can put an authority in, whose certificates `--listen` would trust. Throws a LockError. */
+export function assertOwn(directory: string): void {
+  const uid = process.getuid?.() ?? 0;
+  // The link, where it is one, and what it leads to.
+  for (const { uid: owner } of [lstatSync(directory), statSync(directory)]) {
+    if (owner === uid) continue;
+    throw new LockError(
+      "NotOwn",
+      `${directory} belongs to user ${owner} and this is user ${uid}: run it as that user, give the directory to this one, or remove it`,
+    );
+  }
+  const { mode } = statSync(directory);
+  if ((mode & 0o077) === 0) return;
+  const bits = (mode & 0o777).toString(8);
+  throw new LockError(
+    "NotOwn",
+    `${directory} has mode ${bits}, so others can use it: see that nobody has put anything there, then run: chmod 700 ${directory}`,
+  );
 }
 
 function openLockFile(path: string): number {

@@ -16,8 +16,8 @@ export function kindNamed(name: string): ServedKind {
 }
 
 /** A store with the namespace `default`. */
-export function newStore(ledger?: Ledger): Store {
-  const store = new Store(kinds, ledger && { ledger });
+export function newStore(ledger?: Ledger, onFault?: (error: unknown) => void): Store {
+  const store = new Store(kinds, { ...(ledger && { ledger }), ...(onFault && { onFault }) });
   store.create(kindNamed("Namespace"), undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
   return store;
 }

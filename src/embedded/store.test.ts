@@ -286,6 +286,26 @@ describe("delete", () => {
   });
 });
 
+test("a watcher that throws is cut off, and neither the writer nor the others hear of it", () => {
+  const faults: unknown[] = [];
+  const store = newStore(undefined, (error) => faults.push(error));
+  const seen: string[] = [];
+  const cutOff: unknown[] = [];
+  const broken = new Error("cannot be shown");
+  const fail = () => {
+    throw broken;
+  };
+  const collection = store.collection(vnis);
+  collection.watch({ noticed: fail, cutOff: (error) => cutOff.push(error) });
+  collection.watch({ noticed: ({ type }) => seen.push(type), cutOff: fail });
+  store.subscribe(fail);
+  const changes = changesOf(store);
+  create(store, l3vni("red"));
+  store.delete(vnis, red);
+  expect([seen, cutOff, faults]).toEqual([["ADDED", "DELETED"], [broken], [broken, broken]]);
+  expect(changes).toHaveLength(2);
+});
+
 describe("the ledger", () => {
   test("a change that cannot be written down has not happened", () => {
     let broken = false;

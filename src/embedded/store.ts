@@ -75,6 +75,8 @@ export interface Outcome {
   readonly warnings: readonly string[];
 }
 
+type Listener = (kind: ServedKind, change: Change) => void;
+
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 /**
@@ -85,12 +87,15 @@ export class Store {
   readonly kinds: readonly ServedKind[];
   readonly #collections = new Map<string, Collection>();
   readonly #declarations = new Map<string, Declaration>();
-  readonly #listeners = new Set<(kind: ServedKind, change: Change) => void>();
+  readonly #listeners = new Set<Listener>();
+  readonly #onFault: (error: unknown) => void;
   readonly #ledger: Ledger | undefined;
   #revision: number;
 
-  constructor(kinds: readonly ServedKind[], options: { ledger?: Ledger; restored?: Restored } = {}) {
-    const { ledger, restored = { revision: 0, objects: [] } } = options;
+  /** `onFault` is told what a listener throws. */
+  constructor(kinds: readonly ServedKind[], options: { ledger?: Ledger; restored?: Restored; onFault?: (error: unknown) => void } = {}) {
+    const { ledger, restored = { revision: 0, objects: [] }, onFault = () => {} } = options;
+    this.#onFault = onFault;
     this.kinds = kinds;
     this.#ledger = ledger;
     this.#revision = restored.revision;
@@ -267,8 +272,17 @@ export class Store {
     this.#remember(`${resource}/${key}`, declaration);
     const change: Change = { type, entry, ...(previous && { previous }) };
     collection.apply(change);
-    for (const listener of this.#listeners) listener(kind, change);
+    for (const listener of this.#listeners) this.#tell(listener, kind, change);
     return entry;
+  }
+
+  /** The change is made: whoever made it must not hear of a listener's trouble. */
+  #tell(listener: Listener, kind: ServedKind, change: Change): void {
+    try {
+      listener(kind, change);
+    } catch (error) {
+      this.#onFault(error);
+    }
   }
 
   /** The file of an object changed, and the object did not. */

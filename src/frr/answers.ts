@@ -25,7 +25,7 @@ export function text(said: unknown): string | undefined {
 }
 
 export function number(said: unknown): number {
-  return typeof said === "number" ? said : 0;
+  return typeof said === "number" && Number.isFinite(said) ? said : 0;
 }
 
 export function record(said: unknown): Unread {

@@ -28,7 +28,12 @@ function datedOne<S extends RunningSession>(said: S, known: DatedSession | undef
   if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
   // Where FRR does not say since when, it is since now, if it changed before our eyes.
   if (sinceMs === undefined && !known) return session;
-  return { ...session, since: metaTime(new Date(now.getTime() - (sinceMs ?? 0))) };
+  return { ...session, since: metaTime(new Date(now.getTime() - ageOf(sinceMs))) };
+}
+
+/** What is older than the calendar has no age that counts. */
+function ageOf(sinceMs = 0): number {
+  return sinceMs >= 0 && sinceMs < Date.now() ? sinceMs : 0;
 }
 
 /** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */

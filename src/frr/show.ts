@@ -65,7 +65,9 @@ export async function vnis(router: FrrRouter, signal: AbortSignal): Promise<Vni[
 /** The addresses that zebra knows, by link. A second IPv4 address of a network is not listed, and in 8.4 no link-local one. */
 export async function knownAddresses(router: FrrRouter, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const links = await read(router, "zebra", "show interface vrf all brief json", signal);
-  return new Map(members(links).map(([link, said]) => [link, new Set(list(record(said)["addresses"]).map(String))]));
+  return new Map(
+    members(links).map(([link, said]) => [link, new Set(list(record(said)["addresses"]).flatMap((address) => text(address) ?? []))]),
+  );
 }
 
 export async function bfdPeers(router: FrrRouter, signal: AbortSignal): Promise<BfdPeer[]> {

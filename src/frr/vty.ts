@@ -28,6 +28,8 @@ const DEADLINE_MS = 10_000;
 /** Longer ones are refused by FRR's main branch, and not always with words. */
 const LONGEST_LINE = 4000;
 const END_OF_REPLY = 4;
+/** Many times what the largest router has to say. */
+const LONGEST_REPLY = 256 * 1024 * 1024;
 /** mgmtd does one commit at a time, and has whoever comes second come again. */
 const BUSY = /^% command failed, could not lock \w+ DS/;
 const BUSY_AGAIN_MS = 20;
@@ -43,6 +45,7 @@ export class Vty {
   readonly #waiting: Request[] = [];
   #underway: { request: Request; stop: () => void; again?: NodeJS.Timeout; busy?: string } | undefined;
   #received: Buffer[] = [];
+  #receivedBytes = 0;
   #lost: { code: VtyErrorCode; text: string; cause?: unknown } | undefined;
   readonly #onLoss = new Set<() => void>();
 
@@ -159,12 +162,18 @@ export class Vty {
 
   #receive(chunk: Buffer): void {
     this.#received.push(chunk);
+    this.#receivedBytes += chunk.length;
+    if (this.#receivedBytes > LONGEST_REPLY) {
+      this.#received = [];
+      return this.#lose({ code: "Malformed", text: "an answer came that has no end" });
+    }
     // Text has no NUL, so three of them and a status at the very end are the end.
     const tail = chunk.length < END_OF_REPLY && this.#received.length > 1 ? this.#mergeReceived() : chunk;
     const at = tail.length - END_OF_REPLY;
     if (at < 0 || tail[at] !== 0 || tail[at + 1] !== 0 || tail[at + 2] !== 0) return;
     const all = this.#mergeReceived();
     this.#received = [];
+    this.#receivedBytes = 0;
     const underway = this.#underway;
     if (!underway || all.indexOf(0) !== all.length - END_OF_REPLY) {
       return this.#lose({ code: "Malformed", text: "an answer came that nobody asked for" });

@@ -1,15 +1,17 @@
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Check, HealthServer } from "./health.ts";
+import { createLog } from "./log.ts";
 import { reconciles } from "./metrics.ts";
 
+const log = createLog({ level: "silent" });
 let checks: Map<string, Check>;
 let server: HealthServer;
 let address: string;
 
 beforeEach(async () => {
   checks = new Map();
-  server = new HealthServer(checks);
+  server = new HealthServer(checks, log);
   address = await server.listen("127.0.0.1:0");
 });
 
@@ -115,17 +117,24 @@ test("closing does not wait for a request that never ends", async () => {
 });
 
 test("an IPv6 address or a bare port will do, anything else is refused with the reason", async () => {
-  const six = new HealthServer(checks);
+  const six = new HealthServer(checks, log);
   expect(await six.listen("[::1]:0")).toMatch(/^\[::1\]:\d+$/);
   await six.close();
-  const any = new HealthServer(checks);
+  const both = new HealthServer(checks, log);
+  expect(await both.listen("[127.0.0.1,::1]:0")).toMatch(/^127\.0\.0\.1:\d+,\[::1\]:\d+$/);
+  await both.close();
+  const one = new HealthServer(checks, log);
+  // An address of documentation is nobody's.
+  expect(await one.listen("[127.0.0.1,2001:db8::1]:0")).toMatch(/^127\.0\.0\.1:\d+$/);
+  await one.close();
+  const any = new HealthServer(checks, log);
   expect(await any.listen(":0")).toMatch(/:\d+$/);
   await any.close();
   for (const wrong of ["localhost", "localhost:", "1.2.3.4:http", ":70000"]) {
-    await expect(new HealthServer(checks).listen(wrong)).rejects.toThrow("the address is not host:port or :port");
+    await expect(new HealthServer(checks, log).listen(wrong)).rejects.toThrow("the address is not host:port or :port");
   }
 });
 
 test("an address that is taken is an error", async () => {
-  await expect(new HealthServer(checks).listen(address)).rejects.toThrow("EADDRINUSE");
+  await expect(new HealthServer(checks, log).listen(address)).rejects.toThrow("EADDRINUSE");
 });

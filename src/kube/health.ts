@@ -1,60 +1,73 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { notLater } from "./controller/ending.ts";
+import type { Log } from "./log.ts";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { guard, listen, TIMERS } from "./serving.ts";
 
 /** Throws, saying why, when the process is not ready. */
 export type Check = (signal: AbortSignal) => void | Promise<void>;
 
 /** A check that has not answered by then has failed. */
 const CHECK_MS = 2_000;
+/** Anybody who reaches the port may ask, and few have a reason to. */
+const MAX_CONNECTIONS = 64;
 
 /** `/livez`, `/readyz` and `/metrics` on plain HTTP. */
 export class HealthServer {
   readonly #checks: ReadonlyMap<string, Check>;
-  readonly #server: Server;
+  readonly #log: Log;
+  readonly #servers: Server[] = [];
 
-  constructor(checks: ReadonlyMap<string, Check>) {
+  constructor(checks: ReadonlyMap<string, Check>, log: Log) {
     this.#checks = checks;
-    // `import "node:http"` would cost 13 MB more, for lazy parts that nobody here uses.
-    const { createServer } = process.getBuiltinModule("node:http");
-    this.#server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, (request, response) => {
-      this.#answer(request, response).catch((error: unknown) => {
-        if (response.headersSent) response.destroy();
-        else send(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
-      });
-    });
-    this.#server.on("clientError", (_error, socket) => {
-      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
-      else socket.destroy();
-    });
+    this.#log = log;
   }
 
-  /** Listens on `host:port`, `[v6]:port` or `:port` for all addresses, and says where. */
+  /** Listens on `host:port`, `[v6]:port`, `[host,host]:port` or `:port` for all addresses, and says where. */
   async listen(address: string): Promise<string> {
     const colon = address.lastIndexOf(":");
-    const host = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
+    const hosts = address.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
     const port = Number(address.slice(colon + 1));
     if (colon < 0 || address.endsWith(":") || !Number.isInteger(port) || port < 0 || port > 65_535) {
       throw new TypeError("the address is not host:port or :port");
     }
     collectProcessMetrics();
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ port, ...(host === "" ? {} : { host }) }, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
+    const tried = hosts.split(",").map((host) => listen(this.#server(), { port, ...(host !== "" && { host }) }));
+    const bound = await Promise.allSettled(tried);
+    // One address will do for probes; that another of the node is not there yet must not keep the process from starting.
+    if (bound.every(({ status }) => status === "rejected")) await Promise.all(tried);
+    const listening = bound.flatMap((one) => {
+      if (one.status === "fulfilled") return [one.value];
+      this.#log.error({ address, error: one.reason as Error }, "health server does not listen on all of its addresses");
+      return [];
     });
-    const bound = this.#server.address() as AddressInfo;
-    return bound.family === "IPv6" ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`;
+    return listening.map(({ family, address: at, port: on }) => (family === "IPv6" ? `[${at}]:${on}` : `${at}:${on}`)).join(",");
   }
 
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeAllConnections();
-    await closed;
+    await Promise.all(
+      this.#servers.map(async (server) => {
+        if (!server.listening) return;
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        server.closeAllConnections();
+        await closed;
+      }),
+    );
+  }
+
+  #server(): Server {
+    // `import "node:http"` would cost 13 MB more, for lazy parts that nobody here uses.
+    const { createServer } = process.getBuiltinModule("node:http");
+    const server = createServer(TIMERS, (request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else send(response, 500, `${error instanceof Error ? error.message : String(error)}\n`);
+      });
+    });
+    guard(server, { name: "health", log: this.#log, maxConnections: MAX_CONNECTIONS });
+    this.#servers.push(server);
+    return server;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -161,6 +161,13 @@ export const webhookCertificateExpiry = gauge(
   "When the serving certificate ends, in seconds since 1970.",
 );
 
+// serving.ts
+export const connectionsDropped = counter(
+  "server_connections_dropped_total",
+  "Connections that were closed because too many were open: the one that was silent for longest. `server` is health, webhook, page or api.",
+  "server",
+);
+
 // events.ts
 export const events = counter(
   "events_total",

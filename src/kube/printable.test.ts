@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { printable } from "./printable.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { print, printable, printError } from "./printable.ts";
 
 test.for([
   ["plain text, ünïcödé → 日本", "plain text, ünïcödé → 日本"],
@@ -10,4 +10,17 @@ test.for([
   ["over\rwritten\bby\u007fthis", "over?written?by?this"],
 ])("%j is printed as %j", ([text, shown]) => {
   expect(printable(text ?? "")).toBe(shown);
+});
+
+test("what is printed keeps our colors, and nothing else that controls a terminal", () => {
+  const written: string[] = [];
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, "write").mockImplementation((text) => {
+      written.push(String(text));
+      return true;
+    }),
+  );
+  onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
+  for (const show of [print, printError]) show("\u001b[31mred\u001b[39m \u001b[8mhidden\u001b[2J\u001b[1mbold\u001b[22m\n\u009b31m");
+  expect(written).toEqual(Array(2).fill("\u001b[31mred\u001b[39m ^[[8mhidden^[[2J\u001b[1mbold\u001b[22m\n?31m"));
 });

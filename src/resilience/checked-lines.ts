@@ -8,6 +8,8 @@ export interface CheckedLine {
   readonly bytes: Buffer;
   /** undefined when the line is not what was written. */
   readonly record: unknown;
+  /** Zeros stood before it, as a power cut leaves them where other lines were. */
+  readonly hadZeros: boolean;
 }
 
 /** A record as a line: its checksum, its JSON, a line feed. */
@@ -22,8 +24,11 @@ export function* checkedLines(content: Buffer): Generator<CheckedLine> {
   for (let number = 1; ; number++) {
     const end = content.indexOf(10, start);
     if (end < 0) return;
-    const bytes = content.subarray(start, end);
-    yield { number, bytes, record: recordIn(bytes) };
+    const line = content.subarray(start, end);
+    const afterZeros = line.subarray(line.lastIndexOf(0) + 1);
+    const record = recordIn(afterZeros);
+    const hadZeros = afterZeros.length < line.length;
+    yield { number, bytes: record === undefined ? line : afterZeros, record, hadZeros };
     start = end + 1;
   }
 }

@@ -8,8 +8,8 @@ import type { Cache } from "../kube/cache/cache.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import { aborted } from "../kube/controller/ending.ts";
 import type { Log } from "../kube/log.ts";
+import { guard, listen, secureContext, TIMERS } from "../kube/serving.ts";
 import type { Identity } from "../kube/x509.ts";
-import { listen, secureContext } from "../kube/webhook/listening.ts";
 import { paintersOf } from "./painters.ts";
 import { Picture } from "./picture/picture.ts";
 import { Pulse } from "./picture/pulse.ts";
@@ -34,6 +34,8 @@ export interface PageOptions {
   readonly certificates?: { subscribe(listener: (serving: Identity) => void): () => void };
   readonly log: Log;
 }
+
+const MAX_CONNECTIONS = 512;
 
 /** The page and what it shows, on HTTP or HTTPS. It only reads. */
 export class Page implements Runnable {
@@ -63,9 +65,8 @@ export class Page implements Runnable {
       const app = pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal });
       const server = await this.#server(getRequestListener(app.fetch, { overrideGlobalObjects: false }), ended);
       if (!server) return;
+      guard(server, { name: "page", log, maxConnections: MAX_CONNECTIONS });
       this.#listening.resolve(await this.#listen(server));
-      // Too many open files, and the like: without a listener it would end the process.
-      server.on("error", (error) => log.error({ error }, "page could not take a connection"));
       log.info({ address: await this.address }, "page listens");
       await ended;
       await close(server);
@@ -79,13 +80,12 @@ export class Page implements Runnable {
 
   async #server(listener: ReturnType<typeof getRequestListener>, ended: Promise<unknown>): Promise<Server | undefined> {
     const { certificates, log } = this.#options;
-    const limits = { requestTimeout: 10_000, headersTimeout: 5_000 };
     const answer = (...[request, response]: Parameters<typeof listener>) => void listener(request, response);
-    if (!certificates) return process.getBuiltinModule("node:http").createServer(limits, answer);
+    if (!certificates) return process.getBuiltinModule("node:http").createServer(TIMERS, answer);
     const first = Promise.withResolvers<Identity>();
     let server: ReturnType<typeof create> | undefined;
     const create = (serving: Identity) =>
-      process.getBuiltinModule("node:https").createServer({ ...limits, ...secureContext(serving) }, answer);
+      process.getBuiltinModule("node:https").createServer({ ...TIMERS, ...secureContext(serving) }, answer);
     const unsubscribe = certificates.subscribe((serving) => {
       first.resolve(serving);
       server?.setSecureContext(secureContext(serving));
@@ -102,7 +102,7 @@ export class Page implements Runnable {
     const { host, port, otherPorts = 0 } = this.#options;
     for (let tried = 0; ; tried += 1) {
       try {
-        return await listen(server, port === 0 ? 0 : port + tried, host);
+        return await listen(server, { port: port === 0 ? 0 : port + tried, ...(host !== undefined && { host }) });
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tried >= otherPorts) throw error;
       }

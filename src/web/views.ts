@@ -57,6 +57,8 @@ export interface SightRow extends Row<"sight"> {
   readonly lost: readonly { readonly kind: string; readonly since: string; readonly read: boolean }[];
   /** What the viewer may not list, so that none of it is shown. Never in the lab or `up`. */
   readonly hidden: readonly string[];
+  /** The viewer may list in more namespaces than the API server is asked about, so that some of what he may see is missing. */
+  readonly incomplete?: boolean;
 }
 
 // ---- overview

@@ -44,6 +44,29 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
   });
 });
 
+test("the agent's health port is on the internal addresses of the node, where the kubelet and the Service look for it", async () => {
+  const agent = (await rendered({})).find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "plumbline-agent");
+  const text = JSON.stringify(agent);
+  expect(text).toContain('"--health-address=[$(HOST_IPS)]:8081"');
+  expect(text).toContain('{"name":"HOST_IPS","valueFrom":{"fieldRef":{"fieldPath":"status.hostIPs"}}}');
+  expect(text).toContain('"hostNetwork":true');
+});
+
+async function ingress(values: Record<string, unknown>): Promise<object[]> {
+  const policy = (await rendered(values)).find(({ kind }) => kind === "NetworkPolicy") as unknown as { spec: { ingress: object[] } };
+  return policy.spec.ingress;
+}
+
+test("the network policy lets in everybody, or for each port only those who are named", async () => {
+  expect(await ingress({})).toEqual(["metrics", "webhook", "page"].map((port) => ({ ports: [{ port }] })));
+  const from = [{ ipBlock: { cidr: "192.0.2.0/24" } }];
+  expect(await ingress({ "networkPolicy.from.webhook": from })).toEqual([
+    { ports: [{ port: "metrics" }] },
+    { ports: [{ port: "webhook" }], from },
+    { ports: [{ port: "page" }] },
+  ]);
+});
+
 test("a flag that our programs do not know is noticed", async () => {
   await expect(understood(["agent", "--no-such-flag"])).rejects.toThrow("unknown option '--no-such-flag'");
   await expect(understood(["frr", "walk"])).rejects.toThrow("unknown command 'walk'");

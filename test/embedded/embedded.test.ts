@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -161,6 +161,49 @@ test("what people create through the API is kept in files, and what they delete 
   expect(await readdir(applied)).toEqual([]);
   await restart();
   expect((await client.resource(L3VNI).list({ signal })).items).toEqual([]);
+});
+
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+
+test("Secrets that people create through the API are in files that nobody else can read, also those of an earlier version", async () => {
+  const body = { apiVersion: "v1", kind: "Secret", metadata: { name: "tor" }, stringData: { password: "of-the-fabric" } };
+  const create = () =>
+    client.request("POST", "/api/v1/namespaces/default/secrets", { body, query: { fieldManager: "kubectl-create" }, signal });
+  await create();
+  const applied = join(directory, "applied");
+  const [name = ""] = await readdir(applied);
+  const file = join(applied, name);
+  expect([await modeOf(applied), await modeOf(file)]).toEqual(["700", "600"]);
+  await chmod(applied, 0o755);
+  await chmod(file, 0o644);
+  await restart();
+  expect([await modeOf(applied), await modeOf(file)]).toEqual(["700", "600"]);
+});
+
+test("a manifest with a secret that everybody on the machine can read is among the problems until its mode is another", async () => {
+  await chmod(directory, 0o755);
+  const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: tor, namespace: default}\nstringData: {password: x}\n";
+  const file = join(directory, "secret.yaml");
+  await writeFile(file, secret, { mode: 0o644 });
+  await eventually(async () => expect(embedded.problems()).toHaveLength(1));
+  const message = "Secret tor holds a secret, and every user of this machine can read the file; run: chmod 600 secret.yaml";
+  expect(embedded.problems()).toMatchObject([{ path: "secret.yaml", line: 1, level: "warning", message }]);
+  await chmod(file, 0o600);
+  await eventually(async () => expect(embedded.problems()).toEqual([]));
+});
+
+const start = (of: string) => startEmbedded({ directory: of, log }).then((started) => started.stop());
+
+test("a state directory that others can use, or that is another user's, is refused", async () => {
+  const open = await mkdtemp(join(directory, "open-"));
+  await mkdir(join(open, ".plumbline"));
+  await chmod(join(open, ".plumbline"), 0o755);
+  await expect(start(open)).rejects.toThrow(/\.plumbline has mode 755, so others can use it/);
+  await chmod(join(open, ".plumbline"), 0o700);
+  await start(open);
+  // Only root can give a directory away, and only to it does another's matter.
+  await chown(join(open, ".plumbline"), 65_534, 65_534);
+  await expect(start(open)).rejects.toThrow(/\.plumbline belongs to user 65534 and this is user 0/);
 });
 
 test("an object whose file comes back while a finalizer holds it is there anew once it has gone", async () => {

@@ -32,6 +32,7 @@ export const VARIATIONS: readonly (readonly [string, Readonly<Record<string, unk
       "controller.priorityClassName": "",
       "agent.healthPort": 18081,
       "agent.logLevel": "debug",
+      "networkPolicy.from.webhook": [{ ipBlock: { cidr: "192.0.2.0/24" } }],
       "frr.logLevel": "warn",
       "monitoring.serviceMonitor": "on",
       "monitoring.rules": "on",

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { request } from "node:https";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Agent, request } from "node:https";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { accessAs, installIdentities, tokenOf } from "../../lab/kube/identities.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
@@ -11,8 +11,10 @@ import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { addClusterPage } from "../../src/cli/page/cluster-page.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
+import { LeaderElector } from "../../src/kube/leader/leader.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { realServer } from "../support/servers.ts";
+import { SlowReviews } from "./fixtures/slow-reviews.ts";
 
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" };
 const ServiceAccount = builtinKind({ group: "", version: "v1", kind: "ServiceAccount", plural: "serviceaccounts", scope: "Namespaced" });
@@ -31,6 +33,9 @@ let port = 0;
 let ca = "";
 let shopkeeper = "";
 let stranger = "";
+const crowd: string[] = [];
+let reviews: SlowReviews;
+let leader: LeaderElector;
 
 beforeAll(async () => {
   const server = await realServer("page");
@@ -45,7 +50,8 @@ beforeAll(async () => {
     await admin.resource(ServiceBGPStatus).create({ metadata: { name: `web-of-${namespace}-n1`, namespace } }, { signal });
   }
   const inShop = { namespace: "shop" };
-  for (const name of ["shopkeeper", "stranger"]) await admin.resource(ServiceAccount).create({ metadata: { name, ...inShop } }, { signal });
+  for (const name of ["shopkeeper", "stranger", "crowd"])
+    await admin.resource(ServiceAccount).create({ metadata: { name, ...inShop } }, { signal });
   const rules = [
     { apiGroups: [""], resources: ["services"], verbs: ["list"] },
     { apiGroups: ["metallb.io"], resources: ["servicebgpstatuses", "servicel2statuses"], verbs: ["list"] },
@@ -56,10 +62,14 @@ beforeAll(async () => {
   await admin.resource(RoleBinding).create({ metadata: { name: "shopkeeper", ...inShop }, roleRef, subjects }, { signal });
   shopkeeper = await tokenOf(admin, ["shop", "shopkeeper"], undefined, signal);
   stranger = await tokenOf(admin, ["shop", "stranger"], undefined, signal);
+  for (let number = 0; number < 3; number += 1) crowd.push(await tokenOf(admin, ["shop", "crowd"], undefined, signal));
 
-  const client = new KubeClient(accessAs("controller", server.api.access));
+  reviews = await SlowReviews.before(server.api.access);
+  stopping.defer(() => reviews.close());
+  const client = new KubeClient({ ...accessAs("controller", server.api.access), server: reviews.url });
   const log = createLog({ level: "silent" });
-  const manager = new Manager({ client, log });
+  leader = new LeaderElector({ client, namespace: OWN, name: "plumbline-controller", identity: "page", log, retryMs: 300 });
+  const manager = new Manager({ client, log, leader });
   const places = { routerNamespace: "openperouter-system", metallbNamespace: "metallb-system" };
   const listening = addClusterPage({ manager, client, log, namespace: OWN, places, address: { host: "127.0.0.1", port: 0, chosen: true } });
   const stop = new AbortController();
@@ -80,10 +90,18 @@ interface Answer {
   text: string;
 }
 
+interface Asking {
+  method: string;
+  headers: Record<string, string>;
+  body: string;
+  until: RegExp;
+  agent: Agent;
+}
+
 /** Over TLS that is checked against what the page keeps in its Secret. */
-function ask(path: string, { method = "GET", headers = {}, body = "", until = /$/ } = {}): Promise<Answer> {
+function ask(path: string, { method = "GET", headers = {}, body = "", until = /$/, agent }: Partial<Asking> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const asking = request({ host: "127.0.0.1", port, path, method, headers, ca }, (response) => {
+    const asking = request({ host: "127.0.0.1", port, path, method, headers, ca, agent }, (response) => {
       let text = "";
       const answer = () => resolve({ status: response.statusCode, headers: response.headers, text });
       response.setEncoding("utf8");
@@ -135,13 +153,43 @@ test("a stream shows no more, and who may list nothing sees nothing", async () =
 test("the page itself is there for everybody, and a browser keeps the token where no script and no other site has it", async () => {
   expect((await ask("/")).status).toBe(200);
   const body = JSON.stringify({ token: shopkeeper });
-  const login = await ask("/api/login", { method: "POST", body });
+  const headers = { "Content-Type": "application/json" };
+  const login = await ask("/api/login", { method: "POST", body, headers });
   const cookie = login.headers["set-cookie"]?.[0] ?? "";
   expect(login.status).toBe(200);
   expect(cookie).toMatch(/^__Host-plumbline=[^;]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   const me = await ask("/api/whoami", { headers: { Cookie: cookie.split(";")[0] ?? "" } });
   expect(JSON.parse(me.text)).toMatchObject({ user: "system:serviceaccount:shop:shopkeeper", login: true });
-  expect((await ask("/api/logout", { method: "POST" })).headers["set-cookie"]?.[0]).toMatch(/^__Host-plumbline=; Max-Age=0; /);
+  expect((await ask("/api/logout", { method: "POST", headers })).headers["set-cookie"]?.[0]).toMatch(/^__Host-plumbline=; Max-Age=0; /);
+});
+
+test("the leader renews its Lease while a thousand requests wait for slow reviews", async () => {
+  await vi.waitFor(() => expect(leader.isLeader).toBe(true), 60_000);
+  const [first = "", second = "", third = ""] = crowd;
+  // From an address of their own: what is wrong here is counted there.
+  const agent = new Agent({ maxSockets: 200, keepAlive: true, localAddress: "127.0.0.2" });
+  onTestFinished(() => agent.destroy());
+  for (const token of [first, second]) expect((await ask("/api/whoami", { ...as(token), agent })).status).toBe(200);
+
+  reviews.holds = /reviews$/;
+  const tokens = [first, second, third];
+  const asking = Array.from({ length: 1_000 }, (_, number) => {
+    const token = number % 2 === 0 ? `made-up-${number}` : (tokens[number % 3] ?? "");
+    return ask("/api/views/loadbalancer", { ...as(token), agent }).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  });
+  await vi.waitFor(() => expect(reviews.held.length).toBeGreaterThan(3), 60_000);
+  const before = reviews.renewals;
+  await vi.waitFor(() => expect(reviews.renewals).toBeGreaterThan(before + 5), 60_000);
+  expect(leader.isLeader).toBe(true);
+  expect(reviews.held.length).toBeLessThanOrEqual(8);
+
+  reviews.release();
+  const statuses = await Promise.all(asking);
+  expect(new Set(statuses).difference(new Set([0, 200, 401, 429, 503]))).toEqual(new Set());
+  await vi.waitFor(async () => expect((await ask("/api/views/loadbalancer", as(shopkeeper))).status).toBe(200), 60_000);
 });
 
 test("who shows no token or a wrong one is told so, and who tries many has to wait, while others go on", async () => {

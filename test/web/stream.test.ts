@@ -121,15 +121,52 @@ test("a thing and the answer to why come with the stream, and again when they ar
   });
 });
 
-test("no more streams are open than are bearable, and one that is closed makes room", async () => {
-  const readers = Array.from({ length: 64 }, () => follow("views=sight"));
-  served.picture.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+test("no more streams are open than are bearable, of one user and of all, and one that is closed makes room", async () => {
+  const crowded = await servePicture({
+    ...atThisMachine,
+    viewerOf: ({ authorization = "" }) => Promise.resolve({ ...anyone, user: authorization }),
+  });
+  onTestFinished(() => crowded.stop());
+  crowded.picture.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+  const url = `${crowded.url}/api/stream?views=sight`;
+  const followAs = (user: string) => {
+    const reader = new EventReader(url, { Authorization: user });
+    onTestFinished(() => reader.close());
+    return reader;
+  };
+  const refusal = async (user: string) => {
+    const refused = await fetch(url, { headers: { Authorization: user } });
+    return [refused.status, await refused.json()];
+  };
+  const readers = Array.from({ length: 8 }, () => followAs("user0"));
   await Promise.all(readers.map((reader) => reader.next("snapshot")));
-  const refused = await fetch(`${served.url}/api/stream?views=sight`);
-  expect(refused.status).toBe(503);
-  expect(await refused.json()).toEqual({ error: expect.stringContaining("64 browsers follow") as string });
+  expect(await refusal("user0")).toEqual([503, { error: expect.stringContaining("8 browsers of user0 follow") as string }]);
+  for (let nth = 8; nth < 64; nth += 1) readers.push(followAs(`user${nth >> 3}`));
+  await Promise.all(readers.slice(8).map((reader) => reader.next("snapshot")));
+  expect(await refusal("user9")).toEqual([503, { error: expect.stringContaining("64 browsers follow") as string }]);
   readers[0]?.close();
-  await vi.waitFor(() => follow("views=sight").next("snapshot"), { timeout: 10_000 });
+  await vi.waitFor(() => followAs("user9").next("snapshot"), { timeout: 10_000 });
+});
+
+test("requests of one user beyond eight are refused while his others are unanswered, and others are served", async () => {
+  const learned = Promise.withResolvers<void>();
+  const crowded = await servePicture({
+    ...atThisMachine,
+    viewerOf: ({ authorization = "" }) =>
+      Promise.resolve({ ...anyone, user: authorization, learn: () => (authorization === "slow" ? learned.promise : Promise.resolve()) }),
+  });
+  onTestFinished(() => crowded.stop());
+  const ask = async (user: string) => {
+    const answer = await fetch(`${crowded.url}/api/views/overview`, { headers: { Authorization: user } });
+    await answer.text();
+    return answer.status;
+  };
+  const asking = Array.from({ length: 8 }, () => ask("slow"));
+  await vi.waitFor(async () => expect(await ask("slow")).toBe(429));
+  expect(await ask("quick")).toBe(200);
+  learned.resolve();
+  expect(await Promise.all(asking)).toEqual(Array(8).fill(200));
+  expect(await ask("slow")).toBe(200);
 });
 
 test("who goes away while it is found out who he is takes up no room", async () => {

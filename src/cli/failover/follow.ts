@@ -2,6 +2,7 @@ import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { print } from "../../kube/printable.ts";
 import { paintFor } from "../printing/paint.ts";
 import { untilStopped } from "../signals.ts";
 import { Screen } from "../up/screen.ts";
@@ -102,7 +103,7 @@ function screenView(asked: Asked, began: number): View {
     close() {
       clearInterval(tick);
       screen.close();
-      process.stdout.write(lines().concat("").join("\n"));
+      print(lines().concat("").join("\n"));
     },
   };
 }
@@ -120,5 +121,5 @@ function lineView(asked: Asked): View {
 }
 
 function tell(line: string): void {
-  process.stdout.write(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
+  print(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { connect } from "../connection.ts";
 import { CliError, EXIT } from "../exit.ts";
@@ -41,7 +42,7 @@ async function run(name: string | undefined, options: HistoryOptions): Promise<v
       name === undefined ? await listPolicies(client, options.namespace, signal) : [await readPolicy(client, name, options, signal)];
     const paint = paintFor(process.stdout);
     if (options.output === "json") printItems("FailoverSwitch", policies.flatMap(placedOf));
-    else process.stdout.write((name === undefined ? textOfAll(policies, paint) : policies.flatMap((one) => textOf(one, paint))).join("\n"));
+    else print((name === undefined ? textOfAll(policies, paint) : policies.flatMap((one) => textOf(one, paint))).join("\n"));
   } finally {
     client.close();
   }

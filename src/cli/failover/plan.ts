@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { Plan, PolicyFailure } from "../../failover/step.ts";
 import { connect } from "../connection.ts";
@@ -43,7 +44,7 @@ async function run(name: string, options: PlanOptions): Promise<void> {
     const { to = policy.spec.desiredState, dnsAnnotation } = options;
     const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
-    else process.stdout.write(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
+    else print(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;
   } finally {
     client.close();

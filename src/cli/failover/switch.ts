@@ -5,6 +5,7 @@ import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts
 import { humanDuration } from "../../embedded/http/table/age.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
+import { print, printError } from "../../kube/printable.ts";
 import { connect } from "../connection.ts";
 import { CliError, EXIT, failWith } from "../exit.ts";
 import { paintFor } from "../printing/paint.ts";
@@ -67,7 +68,7 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
         { to: options.to, generation },
         options,
       );
-    else process.stdout.write(`To see how it goes: ${switchCommand(asked, options.to, options)}\n`);
+    else print(`To see how it goes: ${switchCommand(asked, options.to, options)}\n`);
   } finally {
     client.close();
   }
@@ -78,13 +79,12 @@ async function mayBegin(client: KubeClient, policy: FailoverPolicy, signal: Abor
   const paint = paintFor(process.stderr);
   const { refusals, failures, mode } = await livePlan(client, policy, { signal });
   if (refusals.length > 0) {
-    process.stderr.write(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
+    printError(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
     process.exitCode = EXIT.no;
     return false;
   }
-  if (failures.length > 0)
-    process.stderr.write(["Wrong, and not switched until it is mended:", ...drawFailures(failures, paint), ""].join("\n"));
-  if (mode === "unsafe") process.stderr.write("Warning: mode is unsafe; no step waits for what it depends on, at the risk of the data\n");
+  if (failures.length > 0) printError(["Wrong, and not switched until it is mended:", ...drawFailures(failures, paint), ""].join("\n"));
+  if (mode === "unsafe") printError("Warning: mode is unsafe; no step waits for what it depends on, at the risk of the data\n");
   return true;
 }
 
@@ -100,7 +100,7 @@ async function askReason(): Promise<string> {
   if (!process.stdin.isTTY) return "";
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    process.stderr.write("If the other site still writes, both will, and one side's data will be lost.\n");
+    printError("If the other site still writes, both will, and one side's data will be lost.\n");
     return await terminal.question("Why is it known that it does not? ");
   } finally {
     terminal.close();
@@ -122,7 +122,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<FailoverPolicy> {
   if (policy.spec.desiredState === to && !force && !policy.spec.force) {
-    process.stdout.write(`FailoverPolicy ${titleOf(policy)} is asked to be ${to} already\n`);
+    print(`FailoverPolicy ${titleOf(policy)} is asked to be ${to} already\n`);
     return policy;
   }
   const patch = { spec: { desiredState: to, force: force ?? null } };
@@ -130,9 +130,7 @@ async function ask(
     const { name, namespace = "", resourceVersion = "" } = read.metadata;
     try {
       const asked = await client.resource(FailoverPolicy).patch({ name, namespace }, patch, { resourceVersion, signal });
-      process.stdout.write(
-        `FailoverPolicy ${titleOf(policy)} is asked to be ${to}${force ? `, without the other site: ${force.reason}` : ""}\n`,
-      );
+      print(`FailoverPolicy ${titleOf(policy)} is asked to be ${to}${force ? `, without the other site: ${force.reason}` : ""}\n`);
       return asked;
     } catch (error) {
       if (!isKubeError(error, "Conflict")) throw error;
@@ -149,7 +147,7 @@ async function ask(
 function tellEnding({ is, message = "", policy }: Ending, asked: Asked, options: SwitchOptions): void {
   const title = `FailoverPolicy ${titleOf(policy)}`;
   if (is === "complete")
-    process.stdout.write([`${title} is ${asked.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
+    print([`${title} is ${asked.to}${figures(policy)}`, ...drawNotes(policy.status?.workloadStatuses ?? []), ""].join("\n"));
   else if (is === "refused") failWith(`${title} is refused: ${message}`, EXIT.no);
   else if (is === "superseded") failWith(`${title} is asked to be ${policy.spec.desiredState} by now`, EXIT.no);
   else if (is === "deleted") failWith(`${title} was deleted`, EXIT.no);

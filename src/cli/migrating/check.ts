@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { print } from "../../kube/printable.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../connection.ts";
 import { EXIT, failWith } from "../exit.ts";
 import { failureLine } from "../printing/failure-line.ts";
@@ -40,7 +41,7 @@ async function run({ output, replaceStatusCrds = false, ...options }: CheckOptio
     const seen = await lookAt(client, options, AbortSignal.timeout(120_000));
     const found = differences(seen, { ...options, replaceStatusCrds });
     if (output === "json") printItems("Difference", found);
-    else process.stdout.write(report(found, paintFor(process.stdout)));
+    else print(report(found, paintFor(process.stdout)));
     for (const what of seen.unseen) failWith(`Could not look at ${what}`, EXIT.unknown);
     if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
   } finally {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { print } from "../../kube/printable.ts";
 import { crdOf, CustomResourceDefinition } from "../../api/crd.ts";
 import { CUSTOM_KINDS } from "../../api/kinds.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../connection.ts";
@@ -50,7 +51,7 @@ async function run({ replaceStatusCrds = false, ...options }: ClusterOptions & {
       const { metadata } = await crds.apply(crd, { fieldManager: FIELD_MANAGER, force: true, signal });
       const changed =
         before === undefined ? "created" : before.metadata.resourceVersion === metadata.resourceVersion ? "unchanged" : "replaced";
-      process.stdout.write(`${name} ${changed}\n`);
+      print(`${name} ${changed}\n`);
     }
   } finally {
     client.close();

@@ -13,6 +13,8 @@ import { pageCaches } from "./page-caches.ts";
 import { pageFiles } from "./page-files.ts";
 
 const NAME = "plumbline-page";
+/** Reviews wait for each other, and for nothing and nobody else. */
+const REVIEW_SOCKETS = 8;
 
 /** The page over TLS, for those whose token the API server knows. Its certificate is made and renewed as the webhook's is. Returns where it listens, once it does. */
 export function addClusterPage(options: {
@@ -39,7 +41,7 @@ export function addClusterPage(options: {
   const page = new Page({
     caches: pageCaches(manager, places),
     places,
-    doorkeeper: new TokenDoor(client),
+    doorkeeper: new TokenDoor(client.apart({ maxSockets: REVIEW_SOCKETS })),
     assets: pageFiles,
     version: VERSION,
     port,

@@ -1,5 +1,5 @@
-import { printable } from "../../kube/printable.ts";
+import { printError, printable } from "../../kube/printable.ts";
 
 export function warn(sentence: string): void {
-  process.stderr.write(`Warning: ${printable(sentence)}\n`);
+  printError(`Warning: ${printable(sentence)}\n`);
 }

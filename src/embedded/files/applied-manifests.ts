@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { chmodSync, lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { KubeObject } from "../../api/kind.ts";
 import { ApiFault, internalError } from "../fault.ts";
 import type { AppliedFiles } from "../keeping.ts";
@@ -42,6 +44,18 @@ export class AppliedManifests implements AppliedFiles {
   #checkAlone(path: string, key: string | undefined): void {
     if (this.#directory.keysIn(path).every((other) => other === key)) return;
     throw new ApiFault(403, "Forbidden", `${path} has other objects in it as well; change it there`);
+  }
+}
+
+/** Files of an earlier version could be read by everybody. What belongs to another user is left as it is. */
+export function protectApplied(root: string): void {
+  const directory = join(root, APPLIED);
+  const found = lstatSync(directory, { throwIfNoEntry: false });
+  if (!found?.isDirectory() || found.uid !== process.getuid?.()) return;
+  chmodSync(directory, 0o700);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isFile() && lstatSync(path).uid === found.uid) chmodSync(path, 0o600);
   }
 }
 

@@ -13,7 +13,7 @@ import { Doorbell, type Ring } from "./doorbell.ts";
 import { ProblemList, rootProblems, type Problem } from "./problems.ts";
 import { LEAVE_MS, Reader } from "./reader.ts";
 import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
-import { directoryIdentity, isLink, isManifestName, lookAt, reasonOf, writeFile } from "./seen-file.ts";
+import { directoryIdentity, isLink, isManifestName, isReadableByAll, lookAt, reasonOf, writeFile } from "./seen-file.ts";
 import { PATIENCE_MS, SETTLE_MS, Settling } from "./settling.ts";
 import type { ManifestSink } from "./sink.ts";
 import { unhurried } from "./unhurried.ts";
@@ -302,6 +302,18 @@ export class ManifestDirectory {
     const own = path === "." ? rootProblems(this.#root, this.#lost, this.#doorbell.deaf, SURVEY_DEAF_MS) : [];
     const unread = this.#scan?.problems.get(path);
     if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; what stood in it stays as it was` });
-    return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path)];
+    return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path), ...this.#exposed(path)];
   }
+
+  #exposed(path: string): Problem[] {
+    const secret = this.#catalogue.claimsOf(path).find(({ manifest: { object } }) => holdsSecret(object));
+    if (!secret || !isReadableByAll(`${this.#root}/${path}`)) return [];
+    const { kind, metadata } = secret.manifest.object;
+    const message = `${kind} ${metadata.name} holds a secret, and every user of this machine can read the file; run: chmod 600 ${path}`;
+    return [{ path, line: secret.line + 1, level: "warning", message, object: secret.manifest.object }];
+  }
+}
+
+function holdsSecret({ kind, spec }: KubeObject & { kind?: string; spec?: unknown }): boolean {
+  return kind === "Secret" || (typeof spec === "object" && spec !== null && "password" in spec && Boolean(spec.password));
 }

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -100,12 +101,12 @@ export function readFile(path: string): { readonly bytes: Buffer; readonly seen:
   }
 }
 
-/** Writes a file so that it has the old content or the new one, whatever happens. */
+/** Writes a file so that it has the old content or the new one, whatever happens. It may hold a Secret, so it is its owner's alone. */
 export function writeFile(path: string, bytes: Buffer): SeenFile {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unfinished = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   try {
-    const file = openSync(unfinished, "w", 0o644);
+    const file = openSync(unfinished, "w", 0o600);
     try {
       writeFileSync(file, bytes);
       fsyncSync(file);
@@ -117,6 +118,20 @@ export function writeFile(path: string, bytes: Buffer): SeenFile {
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;
+  }
+}
+
+/** Whether every user of the machine can read a file: its own mode allows it, and so does that of each directory above it. */
+export function isReadableByAll(path: string): boolean {
+  try {
+    const real = realpathSync(path);
+    if ((statSync(real).mode & constants.S_IROTH) === 0) return false;
+    for (let above = dirname(real); ; above = dirname(above)) {
+      if ((statSync(above).mode & constants.S_IXOTH) === 0) return false;
+      if (above === dirname(above)) return true;
+    }
+  } catch {
+    return false;
   }
 }
 

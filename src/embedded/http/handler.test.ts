@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../api/admission/value.ts";
 import { defineKind } from "../../api/define-kind.ts";
 import { s } from "../../api/schema.ts";
@@ -16,6 +16,8 @@ import { configMap, kindNamed } from "../specimen.ts";
 import { Store } from "../store.ts";
 import { apiHandler } from "./handler.ts";
 import { listenOnSocket, type Listening } from "./server.ts";
+import { Paths } from "./target.ts";
+import { Watch } from "./watch.ts";
 
 const maps = kindNamed("ConfigMap");
 const MAPS = "/api/v1/namespaces/default/configmaps";
@@ -45,7 +47,7 @@ beforeEach(async () => {
   store.create(kindNamed("Namespace"), undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "default" } });
   warnings = [];
   const log = createLog({ level: "warn", write: (line) => void warnings.push((JSON.parse(line) as { msg: string }).msg) });
-  listening = await listenOnSocket(path, apiHandler({ store, keeping: new Keeping(store, undefined), log, extras: [] }));
+  listening = await listenOnSocket(path, apiHandler({ store, keeping: new Keeping(store, undefined), log, extras: [] }), log);
 });
 afterEach(async () => {
   await listening.close();
@@ -202,6 +204,48 @@ function watcher(): Promise<Socket> {
     socket.once("readable", () => resolve(socket));
   });
 }
+
+test("a watch with options that make no sense is refused before it begins, and spoils nobody's write", async () => {
+  const bad = await send("GET", `${MAPS}?watch=1&resourceVersion=1&includeObject=Bogus`, undefined, {
+    accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+  });
+  expect([bad.status, bad.json["message"]]).toEqual([400, expect.stringContaining('includeObject: Invalid value: "Bogus"') as string]);
+  expect((await send("POST", MAPS, JSON.stringify(configMap("one")))).status).toBe(201);
+});
+
+const show = () => {
+  throw new Error("cannot be shown");
+};
+
+test("a watch that cannot show a change is cut off; the write and the other watches go on", async () => {
+  const log = createLog({ level: "error", write: (line) => void warnings.push((JSON.parse(line) as { msg: string }).msg) });
+  const target = new Paths(store.kinds).find(MAPS.slice(1).split("/"));
+  if (!target) throw new Error("no target");
+  const socket = join(directory, "broken.sock");
+  const options = { target, selection: {}, from: 1, sendInitialEvents: false, bookmarks: false, timeoutMs: 60_000, log };
+  const broken = await listenOnSocket(
+    socket,
+    (_request, response) => {
+      new Watch(response, { ...options, collection: store.collection(maps), show, revision: () => store.revision }).start();
+    },
+    log,
+  );
+  onTestFinished(() => broken.close());
+  const open = (at: string) =>
+    connect(at, function (this: Socket) {
+      this.write(`GET ${MAPS}?watch=1&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n`);
+    });
+  const [cut, other] = [open(socket), open(path)];
+  const ended = new Promise((resolve) => cut.on("error", () => undefined).once("close", resolve));
+  const heard: string[] = [];
+  other.on("data", (chunk) => void heard.push(chunk.toString()));
+  await Promise.all([cut, other].map((one) => new Promise((resolve) => one.once("data", resolve))));
+  expect((await send("POST", MAPS, JSON.stringify(configMap("one")))).status).toBe(201);
+  await ended;
+  await vi.waitFor(() => expect(heard.join("")).toContain('"name":"one"'));
+  other.destroy();
+  expect(warnings).toEqual(["a watch was cut off because a change could not be shown"]);
+});
 
 describe("a watcher that does not read", () => {
   test("is let go when it is too far behind, and costs the others nothing", async () => {

@@ -55,6 +55,8 @@ export class Reading {
     const { query } = request;
     const wanted = negotiate(request.message.headers.accept, FORMS);
     checkListOptions(query, true);
+    // Before it begins: what a watch cannot be shown must not be found out while somebody else writes.
+    if (wanted.as === "table") tableOf(target, { entries: [], revision: 0 }, query);
     const seconds = numberIn(query, "timeoutSeconds") ?? 0;
     new Watch(response, {
       collection: this.#store.collection(target.kind),

@@ -1,14 +1,16 @@
 import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
-import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
+import type { Log } from "../../kube/log.ts";
+import { guard, listen, TIMERS } from "../../kube/serving.ts";
 import type { Handler } from "./handler.ts";
 
 /** A path of a unix socket cannot be longer. */
 const SOCKET_PATH_MAX = 107;
 /** Longer than clients keep a connection that they do not use, so that it is they who close it. */
 const KEEP_ALIVE_MS = 120_000;
-const REQUEST_MS = 60_000;
+const LIMITS = { ...TIMERS, requestTimeout: 60_000, keepAliveTimeout: KEEP_ALIVE_MS };
+const MAX_CONNECTIONS = 1_024;
 
 const { createServer } = process.getBuiltinModule("node:http");
 const { createServer: createTlsServer } = process.getBuiltinModule("node:https");
@@ -21,14 +23,13 @@ export interface Listening {
 }
 
 /** On a unix socket that only its owner may connect to. The caller owns the path: what lies there is replaced. */
-export async function listenOnSocket(path: string, handler: Handler): Promise<Listening> {
+export async function listenOnSocket(path: string, handler: Handler, log: Log): Promise<Listening> {
   if (Buffer.byteLength(path) > SOCKET_PATH_MAX) {
     const message = `The path of the socket ${path} has ${Buffer.byteLength(path)} bytes, and ${SOCKET_PATH_MAX} are possible; use a directory with a shorter path`;
     throw Object.assign(new Error(message), { code: "ENAMETOOLONG" });
   }
   await rm(path, { force: true });
-  const server = configured(createServer(handler));
-  const listening = await started(server, { path });
+  const listening = await started(createServer(LIMITS, handler), { path }, log);
   await chmod(path, 0o600);
   return listening;
 }
@@ -40,9 +41,15 @@ export interface TlsIdentity {
   readonly authority: string;
 }
 
-export async function listenOnTcp(address: { host: string; port: number }, identity: TlsIdentity, handler: Handler): Promise<Listening> {
+export async function listenOnTcp(
+  address: { host: string; port: number },
+  identity: TlsIdentity,
+  handler: Handler,
+  log: Log,
+): Promise<Listening> {
   const server = createTlsServer(
     {
+      ...LIMITS,
       cert: identity.certificate,
       key: identity.privateKey,
       ca: identity.authority,
@@ -52,18 +59,7 @@ export async function listenOnTcp(address: { host: string; port: number }, ident
     },
     handler,
   );
-  return started(configured(server), address);
-}
-
-function configured<S extends Server | TlsServer>(server: S): S {
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.requestTimeout = REQUEST_MS;
-  // Malformed requests have no answer of ours; the parser's own will do.
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-    else socket.end(malformed(error));
-  });
-  return server;
+  return started(server, address, log);
 }
 
 function malformed({ code }: NodeJS.ErrnoException): string {
@@ -81,19 +77,14 @@ function malformed({ code }: NodeJS.ErrnoException): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 }
 
-async function started(server: Server | TlsServer, where: { path: string } | { host: string; port: number }): Promise<Listening> {
+async function started(server: Server, where: { path: string } | { host: string; port: number }, log: Log): Promise<Listening> {
+  guard(server, { name: "api", log, maxConnections: MAX_CONNECTIONS, streams: true, malformed });
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(where, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  await listen(server, where);
   const address = server.address();
   return {
     port: typeof address === "object" ? address?.port : undefined,

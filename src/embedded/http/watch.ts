@@ -74,7 +74,7 @@ export class Watch {
       if (!missed) return this.#tooOld(from);
       this.#backlog.push(...missed);
     }
-    this.#ends.push(collection.watch((change) => this.#noticed(change)));
+    this.#ends.push(collection.watch({ noticed: (change) => this.#noticed(change), cutOff: (error) => this.#fail(error) }));
     const timeout = setTimeout(() => this.#finish(), timeoutMs);
     this.#ends.push(() => clearTimeout(timeout));
     if (bookmarks) {
@@ -175,10 +175,21 @@ export class Watch {
     this.#pump();
   }
 
+  /** A client that does not read. */
   #cutOff(why: string): void {
-    const { target, log } = this.#options;
-    embeddedWatchesCutOff.inc({ resource: target.kind.plural });
-    log.warn({ resource: target.kind.plural, why }, "a watch was cut off because its client does not read");
+    const resource = this.#options.target.kind.plural;
+    this.#options.log.warn({ resource, why }, "a watch was cut off because its client does not read");
+    this.#destroy();
+  }
+
+  #fail(error: unknown): void {
+    const resource = this.#options.target.kind.plural;
+    this.#options.log.error({ resource, error }, "a watch was cut off because a change could not be shown");
+    this.#destroy();
+  }
+
+  #destroy(): void {
+    embeddedWatchesCutOff.inc({ resource: this.#options.target.kind.plural });
     this.#end();
     this.#response.destroy();
   }

@@ -3,12 +3,19 @@ import { keyOf } from "../../api/kind.ts";
 import type { Entry } from "./entry.ts";
 import { History, type Change } from "./history.ts";
 
+export interface Watcher {
+  /** Called in the tick of every change; must not write. */
+  noticed(change: Change): void;
+  /** It has thrown, and is told of nothing more. */
+  cutOff(error: unknown): void;
+}
+
 /** All objects of one kind. */
 export class Collection {
   readonly kind: ServedKind;
   readonly history: History;
   readonly #entries = new Map<string, Entry>();
-  readonly #watchers = new Set<(change: Change) => void>();
+  readonly #watchers = new Set<Watcher>();
   #revision: number;
   /** Made when asked for; only objects that come or go make it stale. */
   #sortedKeys: string[] | undefined;
@@ -45,7 +52,17 @@ export class Collection {
     if (change.type !== "MODIFIED") this.#sortedKeys = undefined;
     this.#revision = change.entry.revision;
     this.history.record(change);
-    for (const watcher of this.#watchers) watcher(change);
+    for (const watcher of this.#watchers) this.#tell(watcher, change);
+  }
+
+  /** Whoever writes, and those who watch besides, must not hear of a watcher's trouble: the change is made. */
+  #tell(watcher: Watcher, change: Change): void {
+    try {
+      watcher.noticed(change);
+    } catch (error) {
+      this.#watchers.delete(watcher);
+      watcher.cutOff(error);
+    }
   }
 
   /** Sorted by key, as a server lists them. */
@@ -62,8 +79,7 @@ export class Collection {
     return entries;
   }
 
-  /** Called in the tick of every change; must not throw and must not write. */
-  watch(watcher: (change: Change) => void): () => void {
+  watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }

@@ -35,13 +35,16 @@ export class ForeignState extends Error {}
 /**
  * Reads a state file back. A line that was being written when the process was killed has no line feed and is dropped: nobody was told
  * that it was there. A line that has one and is not whole was damaged afterwards: it is lost, and said to be. So is a file without any line,
- * unless it is the beginning of a header.
+ * unless it is the beginning of a header, and so are zeros: a power cut leaves them where lines were that somebody was told of.
  */
 export function recover(content: Buffer): Recovered {
   const objects = new Map<string, RecoveredObject>();
   const lost: LostRecord[] = [];
   let revision = 0;
-  for (const { number, bytes, record } of checkedLines(content)) {
+  let lines = 0;
+  for (const { number, bytes, record, hadZeros } of checkedLines(content)) {
+    lines = number;
+    if (hadZeros && record !== undefined) lost.push({ line: number, subject: "unknown" });
     if (isHeader(record)) checkFormat(record);
     else if (isRecord(record)) {
       revision = Math.max(revision, record.revision);
@@ -49,7 +52,9 @@ export function recover(content: Buffer): Recovered {
     } else lost.push({ line: number, subject: guessSubject(bytes) });
   }
   const whole = wholeBytes(content);
-  if (whole === 0 && !HEADER.subarray(0, content.length).equals(content)) lost.push({ line: 1, subject: guessSubject(content) });
+  const rest = content.subarray(whole);
+  const isTorn = whole > 0 ? !rest.includes(0) : HEADER.subarray(0, rest.length).equals(rest);
+  if (!isTorn) lost.push({ line: lines + 1, subject: guessSubject(rest) });
   return { revision, objects, lost, wholeBytes: whole };
 }
 

@@ -21,7 +21,7 @@ export class KubeClient {
   readonly #transport: Transport;
   readonly #check: (() => void) | undefined;
 
-  constructor(access: ClusterAccess, options: ClientOptions = {}, shared?: { transport: Transport; check: () => void }) {
+  constructor(access: ClusterAccess, options: ClientOptions = {}, shared?: { transport: Transport; check: (() => void) | undefined }) {
     this.access = access;
     this.#transport = shared?.transport ?? new Transport(access, options);
     this.#check = shared?.check;
@@ -75,7 +75,12 @@ export class KubeClient {
     return new KubeClient(this.access, {}, { transport: this.#transport, check: both });
   }
 
-  /** Ends every connection, also those of fenced clients; calls in flight end with Unreachable. */
+  /** The same server and identity over connections of its own, which no call of this client can occupy. Closed with this client. */
+  apart(options: ClientOptions): KubeClient {
+    return new KubeClient(this.access, {}, { transport: this.#transport.apart(options), check: this.#check });
+  }
+
+  /** Ends every connection, also those of fenced clients and of clients apart; calls in flight end with Unreachable. */
   close(): void {
     this.#transport.close();
   }

@@ -16,7 +16,7 @@ export interface ClientOptions {
   deadlineMs?: number;
   /** After 429 and 5xx; 4. */
   retries?: number;
-  /** Connections for calls; watches come on top. 64: a renewal must find one free while forty status writes wait for a slow server. */
+  /** Connections for calls; watches come on top. 64. */
   maxSockets?: number;
   /** Told of what a server warns of, such as a deprecated version. */
   onWarning?: (text: string) => void;
@@ -51,6 +51,7 @@ const RETRY_AFTER_MAX_MS = 30_000;
 
 export class Transport {
   readonly access: ClusterAccess;
+  readonly #options: ClientOptions;
   readonly #sockets: Sockets;
   readonly #userAgent: string;
   readonly #deadlineMs: number;
@@ -58,11 +59,13 @@ export class Transport {
   readonly #onWarning: ((text: string) => void) | undefined;
   /** What ends the attempts and pauses under way. */
   readonly #open = new Set<(reason: unknown) => void>();
+  readonly #apart: Transport[] = [];
   #closed = false;
   #serverAheadMs: number | undefined;
 
   constructor(access: ClusterAccess, options: ClientOptions) {
     this.access = access;
+    this.#options = options;
     this.#sockets = new Sockets(access, options.maxSockets ?? 64);
     this.#userAgent = options.userAgent ?? "plumbline";
     this.#deadlineMs = options.deadlineMs ?? 30_000;
@@ -73,6 +76,13 @@ export class Transport {
   /** By how much the server's clock was ahead of ours when it last answered, to the second; undefined before that. */
   get serverAheadMs(): number | undefined {
     return this.#serverAheadMs;
+  }
+
+  /** Another to the same server over connections of its own. It is closed with this one. */
+  apart(options: ClientOptions): Transport {
+    const transport = new Transport(this.access, { ...this.#options, ...options });
+    this.#apart.push(transport);
+    return transport;
   }
 
   /** The answer's body, parsed. */
@@ -111,6 +121,7 @@ export class Transport {
     this.#closed = true;
     for (const end of this.#open) end(this.#closedError());
     this.#sockets.close();
+    for (const transport of this.#apart) transport.close();
   }
 
   /** One attempt, and a second one if the first was refused for who we are and we have become someone newer since. */

@@ -79,7 +79,7 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     const stopListening = this.#listenForTheEnd(signal);
     const watching = new AbortController();
-    const health = new HealthServer(this.#checks);
+    const health = new HealthServer(this.#checks, this.#log);
     try {
       if (this.#healthAddress !== undefined) await this.#listen(health, this.#healthAddress);
       for (const { cache } of this.#caches) cache.start(watching.signal);

@@ -217,6 +217,41 @@ describe("the fence", () => {
     expect(isKubeError(await one.outcome, "Fenced")).toBe(true);
   });
 
+  test("is closed after a pause of the machine, during which only the wall clock went on", async () => {
+    const one = candidate("one");
+    await seconds(5);
+    const before = server.writes.length;
+    // The monotonic clock and with it all timers stand still.
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(() => one.elector.assertLeading()).toThrow("has not renewed it in time");
+    await seconds(5);
+    expect(server.writes).toHaveLength(before);
+    expect(isKubeError(await one.outcome, "Fenced")).toBe(true);
+  });
+
+  test("stays closed when a renewal is answered after a pause of the machine", async () => {
+    const one = candidate("one");
+    await seconds(5);
+    server.after = () => void vi.setSystemTime(Date.now() + 60_000);
+    await seconds(2.5);
+    expect(one.elector.isLeader).toBe(false);
+  });
+
+  test("stays open when the clock is set back, and a clock that is set forward lets nobody take the Lease early", async () => {
+    const one = candidate("one");
+    await seconds(5);
+    const two = candidate("two");
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await seconds(30);
+    one.elector.assertLeading();
+    expect(one.terms).toEqual(["free"]);
+    server.before = hang;
+    vi.setSystemTime(Date.now() + 3_600_000);
+    server.before = () => {};
+    await seconds(1);
+    expect(two.terms).toEqual([]);
+  });
+
   test("stays open when a renewal arrived whose answer did not, and when the Lease was deleted", async () => {
     const one = candidate("one");
     await seconds(5);

@@ -32,6 +32,9 @@ export interface Term {
   onStarted: (signal: AbortSignal, takeover: Takeover) => Promise<void>;
 }
 
+/** One for a renewal, one for another while the first hangs. Nothing else uses them, so nothing else can keep a renewal waiting. */
+const LEASE_SOCKETS = 2;
+
 /** Takes a Lease, keeps it while the term lasts, and says in every tick whether it may still be relied on. */
 export class LeaderElector {
   readonly identity: string;
@@ -46,8 +49,8 @@ export class LeaderElector {
   readonly #requestDeadlineMs: number;
   #observed: ObservedLease | undefined;
   #takeover: Takeover = "free";
-  /** When the last write that gave us the Lease, or renewed it, was started. */
-  #renewedAt = -Infinity;
+  /** When the last write that gave us the Lease, or renewed it, was started; nothing while we do not lead. */
+  #renewedAt: Moment | undefined;
   #settledAt = 0;
 
   constructor({ client, namespace, name, identity, log, ...times }: LeaderOptions) {
@@ -55,8 +58,8 @@ export class LeaderElector {
     this.#namespace = namespace;
     this.#name = name;
     this.#log = log.child({ lease: `${namespace}/${name}` });
-    this.#client = client;
-    this.#leases = client.resource(Lease);
+    this.#client = client.apart({ maxSockets: LEASE_SOCKETS });
+    this.#leases = this.#client.resource(Lease);
     this.#durationMs = times.durationMs ?? 15_000;
     this.#renewMs = times.renewMs ?? 10_000;
     this.#retryMs = times.retryMs ?? 2_000;
@@ -68,16 +71,16 @@ export class LeaderElector {
   }
 
   get isLeader(): boolean {
-    return performance.now() - this.#renewedAt <= this.#renewMs;
+    return this.#msLeft(this.#renewedAt) >= 0;
   }
 
   /** For `client.fenced`: throws when the own last renewal is too old, so that a leader which was frozen and woken starts no new write. */
   assertLeading(): void {
-    this.#assertBefore(this.#renewedAt + this.#renewMs);
+    this.#assertFresh(this.#renewedAt);
   }
 
-  #assertBefore(end: number): void {
-    if (performance.now() <= end) return;
+  #assertFresh(renewedAt: Moment | undefined): void {
+    if (this.#msLeft(renewedAt) >= 0) return;
     leaderFencedWrites.inc({ lease: this.#name });
     throw new KubeError(
       "Fenced",
@@ -150,12 +153,12 @@ export class LeaderElector {
   /** Returns why the Lease was lost; nothing when renewing was no longer needed. */
   async #keepRenewing(over: AbortSignal): Promise<KubeError | undefined> {
     for (;;) {
-      const left = Math.max(0, this.#renewedAt + this.#renewMs - performance.now());
+      const left = Math.max(0, this.#msLeft(this.#renewedAt));
       await pause(Math.min(about(this.#retryMs), left), over).catch(ended);
       if (over.aborted) return undefined;
       if (!this.isLeader) return this.#loss("could not be renewed in time");
       try {
-        const limit = Math.min(this.#renewMs / 2, this.#renewedAt + this.#renewMs - performance.now());
+        const limit = Math.min(this.#renewMs / 2, this.#msLeft(this.#renewedAt));
         await within(limit, over, (limited) => this.#renew(limited));
         leaderRenewals.inc({ lease: this.#name, outcome: "ok" });
       } catch (error) {
@@ -198,9 +201,9 @@ export class LeaderElector {
       renewTime: microTime(new Date()),
     };
     const metadata = { namespace: this.#namespace, name: this.#name };
-    const startedAt = performance.now();
+    const startedAt = moment();
     const lease = found ? await leases.replace({ ...found, spec }, { signal }) : await leases.create({ metadata, spec }, { signal });
-    this.#observed = { lease, since: startedAt };
+    this.#observed = { lease, since: startedAt.monotonic };
     this.#renewedAt = startedAt;
   }
 
@@ -214,7 +217,7 @@ export class LeaderElector {
   }
 
   #loss(how: string): KubeError {
-    this.#renewedAt = -Infinity;
+    this.#renewedAt = undefined;
     return new KubeError("Fenced", `The Lease ${this.#namespace}/${this.#name} ${how}; this process no longer leads`);
   }
 
@@ -223,9 +226,9 @@ export class LeaderElector {
     // Should it be found to be ours still, it is taken as anyone else's: writes of this term may be under way then.
     this.#takeover = "expired";
     if (!this.isLeader) return this.#changed("lost");
-    const expiresAt = this.#renewedAt + this.#renewMs;
-    this.#renewedAt = -Infinity;
-    const leases = this.#client.fenced(() => this.#assertBefore(expiresAt)).resource(Lease);
+    const renewedAt = this.#renewedAt;
+    this.#renewedAt = undefined;
+    const leases = this.#client.fenced(() => this.#assertFresh(renewedAt)).resource(Lease);
     try {
       await this.#limited(never, async (signal) => {
         // A renewal may have been cut short, so the version we know can be old.
@@ -241,6 +244,11 @@ export class LeaderElector {
     }
   }
 
+  /** How long a renewal of this time can be relied on; less than nothing when it is too old. */
+  #msLeft(renewedAt: Moment | undefined): number {
+    return renewedAt ? this.#renewMs - ageOf(renewedAt) : -Infinity;
+  }
+
   #limited<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return within(this.#renewMs / 2, signal, call);
   }
@@ -250,6 +258,21 @@ export class LeaderElector {
     leaderTransitions.inc({ lease: this.#name, change });
     this.#log.info({ identity: this.identity, change, ...fields }, "leadership changed");
   }
+}
+
+/** A time on both clocks: the monotonic one stands still while a VM is paused or a machine sleeps, the other one can be set. */
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+function moment(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+/** By the clock that says more. A clock that is set forward may cost us the lead, which is safe; to take it counts by the monotonic clock alone. */
+function ageOf({ monotonic, wall }: Moment): number {
+  return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
 const never = new AbortController().signal;

@@ -28,7 +28,8 @@ export class LeasesInMemory {
           return this.#replace(lease);
         }),
     };
-    return { resource: () => verbs, fenced: (inner: () => void) => this.client(inner) } as unknown as KubeClient;
+    const client = { resource: () => verbs, fenced: (inner: () => void) => this.client(inner), apart: () => client };
+    return client as unknown as KubeClient;
   }
 
   put(lease: Lease): Lease {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { request as httpsRequest, Agent, type RequestOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -161,14 +163,54 @@ test.each([
   expect(await outcomes()).toEqual(["malformed 1"]);
 });
 
-test("a body of eight megabytes is read, a larger one refused", async () => {
+const MIB = 1024 * 1024;
+
+test("a body of three megabytes is read, a larger one refused", async () => {
   server.register(L3VNI, () => ({}));
   await listening();
-  expect(await call(path, Buffer.from(review().padEnd(8 * 1024 * 1024)))).toMatchObject({ status: 200 });
-  for (const bytes of [8 * 1024 * 1024 + 1, 20 * 1024 * 1024]) {
-    const answer = await call(path, Buffer.alloc(bytes, " "));
-    expect(answer).toMatchObject({ status: 413, body: { message: "The body has more than 8388608 bytes" } });
-  }
+  expect(await call(path, Buffer.from(review().padEnd(3 * MIB)))).toMatchObject({ status: 200 });
+  const message = "The body has more than 3145728 bytes";
+  expect(await call(path, Buffer.alloc(3 * MIB + 1, " "))).toMatchObject({ status: 413, body: { message } });
+});
+
+const begin = (headers: Record<string, string | number>) =>
+  httpsRequest({ host: "127.0.0.1", port, path, method: "POST", headers, ca: authority.certificate, agent: false });
+
+test("a body that says that it is too large is refused before it is sent, one that does not say so when it is", async () => {
+  server.register(L3VNI, () => ({}));
+  await listening();
+  const announced = begin({ "content-length": 8 * MIB });
+  announced.flushHeaders();
+  const [refusal] = (await once(announced, "response")) as [IncomingMessage];
+  expect(refusal.statusCode).toBe(413);
+  announced.destroy();
+  const chunked = begin({ "transfer-encoding": "chunked" });
+  chunked.on("error", () => undefined);
+  const response = once(chunked, "response") as Promise<[IncomingMessage]>;
+  chunked.write(Buffer.alloc(3 * MIB + 1, " "));
+  expect((await response)[0].statusCode).toBe(413);
+  chunked.destroy();
+});
+
+test("bodies beyond what four large ones have are refused with 429 until others are judged", async () => {
+  const judge = Promise.withResolvers<void>();
+  let asked = 0;
+  server.register(L3VNI, async () => {
+    asked += 1;
+    await judge.promise;
+    return {};
+  });
+  await listening();
+  const large = Buffer.from(review().padEnd(3 * MIB));
+  const judged = Array.from({ length: 4 }, () => call(path, large, { agent: new Agent({ ca: authority.certificate }) }));
+  await vi.waitFor(() => expect(asked).toBe(4));
+  expect(await call(path, review(), { agent: new Agent({ ca: authority.certificate }) })).toMatchObject({
+    status: 429,
+    body: { message: "Too many writes are being judged" },
+  });
+  judge.resolve();
+  for (const one of judged) expect(await one).toMatchObject({ status: 200 });
+  expect(await call(path, review())).toMatchObject({ status: 200 });
 });
 
 test("an unknown path is answered with 404 and those that there are, another method with 405", async () => {

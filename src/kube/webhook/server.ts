@@ -6,8 +6,8 @@ import type { Runnable } from "../controller/controller.ts";
 import { aborted, endsWithin, notLater } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
+import { guard, listen, secureContext, TIMERS } from "../serving.ts";
 import type { Identity } from "../x509.ts";
-import { listen, secureContext } from "./listening.ts";
 import { pathOf, TIMEOUT_SECONDS, type Operation, type Watched } from "./configuration.ts";
 import { answer, MalformedReview, parseReview, reviewOf, type AdmissionRequest, type Judgement, type Review } from "./review.ts";
 
@@ -28,7 +28,10 @@ interface Registered extends Watched {
 }
 
 /** An object has at most 1.5 MB in etcd, and an update carries it twice. */
-const BODY_BYTES = 8 * 1024 * 1024;
+const BODY_BYTES = 3 * 1024 * 1024;
+/** Of all bodies that are read and judged at a time: anybody who reaches the port may send one, and as objects they take many times their bytes. */
+const MOST_BYTES = 4 * BODY_BYTES;
+const MAX_CONNECTIONS = 256;
 /** Before the API server gives up, so that whoever writes hears that nothing was checked. */
 const JUDGE_MS = (TIMEOUT_SECONDS - 1) * 1000;
 /** How long answers on their way may take once we are told to end. */
@@ -43,6 +46,7 @@ export class WebhookServer implements Runnable {
   readonly #registered = new Map<string, Registered>();
   readonly #listening = Promise.withResolvers<AddressInfo>();
   #state: "starting" | "listening" | "ending" = "starting";
+  #bytesHeld = 0;
 
   constructor(options: WebhookServerOptions) {
     this.#options = options;
@@ -80,7 +84,7 @@ export class WebhookServer implements Runnable {
       const serving = await Promise.race([first.promise, ended]);
       if (!serving) return;
       server = this.#createServer(serving);
-      this.#listening.resolve(await listen(server, port, host));
+      this.#listening.resolve(await listen(server, { port, ...(host !== undefined && { host }) }));
       this.#state = "listening";
       log.info({ port: (await this.address).port }, "webhook listens");
       await ended;
@@ -93,7 +97,7 @@ export class WebhookServer implements Runnable {
 
   #createServer(serving: Identity): Server {
     const { createServer } = process.getBuiltinModule("node:https");
-    const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: KEEP_ALIVE_MS };
+    const limits = { ...TIMERS, keepAliveTimeout: KEEP_ALIVE_MS };
     const server = createServer({ ...secureContext(serving), ...limits }, (request, response) => {
       this.#handle(request, response).catch((error: unknown) => {
         // The API server has hung up.
@@ -101,6 +105,7 @@ export class WebhookServer implements Runnable {
         response.destroy();
       });
     });
+    guard(server, { name: "webhook", log: this.#options.log, maxConnections: MAX_CONNECTIONS });
     server.on("tlsClientError", (error) => this.#options.log.debug({ error }, "webhook handshake failed"));
     return server;
   }
@@ -113,8 +118,14 @@ export class WebhookServer implements Runnable {
 
     const kind = registered.kind.kind;
     const stop = webhookSeconds.startTimer({ kind });
+    let held = 0;
+    const hold = (bytes: number) => {
+      held += bytes;
+      this.#bytesHeld += bytes;
+      if (this.#bytesHeld > MOST_BYTES) throw new MalformedReview("Too many writes are being judged", { status: 429 });
+    };
     try {
-      const { outcome, review } = await this.#review(registered, parseReview(await bodyOf(request)));
+      const { outcome, review } = await this.#review(registered, parseReview(await bodyOf(request, hold)));
       webhookRequests.inc({ kind, outcome });
       this.#send(response, 200, review);
     } catch (error) {
@@ -122,6 +133,7 @@ export class WebhookServer implements Runnable {
       webhookRequests.inc({ kind, outcome: "malformed" });
       this.#send(response, error.status, { message: error.message });
     } finally {
+      this.#bytesHeld -= held;
       stop();
     }
   }
@@ -156,12 +168,15 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage, hold: (bytes: number) => void): Promise<string> {
+  const tooLarge = () => new MalformedReview(`The body has more than ${BODY_BYTES} bytes`, { status: 413 });
+  if (Number(request.headers["content-length"] ?? 0) > BODY_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > BODY_BYTES) throw new MalformedReview(`The body has more than ${BODY_BYTES} bytes`, { status: 413 });
+    if (bytes > BODY_BYTES) throw tooLarge();
+    hold(chunk.length);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { secureHeaders } from "hono/secure-headers";
@@ -14,6 +14,7 @@ import { LoginError } from "../viewers/login-error.ts";
 import { RefsBehind } from "../viewers/refs.ts";
 import type { Viewer } from "../viewers/viewer.ts";
 import { type Refusal, VIEW_NAMES, type ViewName, type WhoAmI } from "../views.ts";
+import { Slots } from "../slots.ts";
 import type { Asset } from "./assets.ts";
 import { DetailPainter } from "./details.ts";
 import { EventStream } from "./stream.ts";
@@ -43,7 +44,11 @@ export interface AppOptions {
 }
 
 /** Each costs a connection and a little work for every change. */
-const MOST_STREAMS = 64;
+const MOST_STREAMS = { each: 8, all: 64 };
+/** Requests of one user and of all whose answers are under way, until the last byte is sent. */
+const MOST_REQUESTS = { each: 8, all: 64 };
+/** Requests that are worked on, also of those who are not known yet. */
+const MOST_AT_ONCE = 128;
 /** Of one stream. */
 const MOST_DETAILS = 8;
 const LONGEST_TOKEN = 16 * 1024;
@@ -57,8 +62,22 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
   const app = new Hono<Env>();
   const details = new DetailPainter(picture, places);
   const behind = new RefsBehind(picture.rows, places);
-  let streams = 0;
+  const streams = new Slots(MOST_STREAMS);
+  const requests = new Slots(MOST_REQUESTS);
+  let atOnce = 0;
 
+  /** Who asks, if he and all others do not ask for too much at once. */
+  const admitted = async (c: Context<Env>): Promise<Viewer> => {
+    const viewer = await viewerOf(c);
+    const { outgoing } = c.env;
+    // Of who has gone meanwhile no close would be seen.
+    if (outgoing.destroyed) throw new LoginError("Unreachable", "Nobody waits for the answer any more");
+    const free = requests.take(viewer.user);
+    if (free === "each") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.each} requests of one user are answered at a time`);
+    if (free === "all") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.all} requests are answered at a time`);
+    outgoing.once("close", free);
+    return viewer;
+  };
   const viewerOf = (c: Context<Env>): Promise<Viewer> => {
     const { authorization, cookie } = c.req.header();
     const from = c.env.incoming.socket.remoteAddress ?? "";
@@ -86,8 +105,18 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     return next();
   });
   app.use("/api/*", async (c, next) => {
-    await next();
+    if (atOnce >= MOST_AT_ONCE) {
+      c.header("Retry-After", "10");
+      return refuse(c, 503, "The page has too many requests to answer; try again in a moment");
+    }
+    atOnce += 1;
+    try {
+      await next();
+    } finally {
+      atOnce -= 1;
+    }
     if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+    return undefined;
   });
   app.onError((error, c) => {
     if (error instanceof LoginError) {
@@ -108,7 +137,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
   app.get("/api/views/:view", async (c) => {
     const view = c.req.param("view");
     if (!isView(view)) return refuse(c, 404, `There is no view ${view}, only ${VIEW_NAMES.join(", ")}`);
-    const viewer = await viewerOf(c);
+    const viewer = await admitted(c);
     const eyes = new Eyes(viewer, places);
     pulse.freshen();
     await viewer.learn(eyes.asks([view], behind), c.req.raw.signal);
@@ -123,7 +152,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
   });
 
   app.get("/api/things/:id{.+}", async (c) => {
-    const viewer = await viewerOf(c);
+    const viewer = await admitted(c);
     pulse.freshen();
     const answer = await details.thing(c.req.param("id"), viewer, new Eyes(viewer, places), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
@@ -132,7 +161,7 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
   app.get("/api/why", async (c) => {
     const id = c.req.query("thing");
     if (!id) return refuse(c, 400, "Say what it is about: /api/why?thing=Service/shop/web");
-    const viewer = await viewerOf(c);
+    const viewer = await admitted(c);
     pulse.freshen();
     const answer = await details.why(id, viewer, new Eyes(viewer, places), c.req.raw.signal);
     return c.json(answer, "missing" in answer ? 404 : 200);
@@ -148,10 +177,12 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
     const viewer = await viewerOf(c);
     // Who has gone meanwhile would never be seen to go.
     if (c.env.outgoing.destroyed) return c.body(null);
-    if (streams >= MOST_STREAMS) {
+    const free = streams.take(viewer.user);
+    if (typeof free === "string") {
       pageStreamsRefused.inc();
       c.header("Retry-After", "10");
-      return refuse(c, 503, `${MOST_STREAMS} browsers follow this page already; reload it without following, or close one of them`);
+      const whose = free === "each" ? `${MOST_STREAMS.each} browsers of ${viewer.user}` : `${MOST_STREAMS.all} browsers`;
+      return refuse(c, 503, `${whose} follow this page already; reload it without following, or close one of them`);
     }
     const lastEventId = c.req.header("last-event-id");
     const ended = new AbortController();
@@ -168,11 +199,10 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
       ...(lastEventId !== undefined && { lastEventId }),
       signal: AbortSignal.any([signal, ended.signal]),
     });
-    streams += 1;
-    pageStreams.set(streams);
+    pageStreams.set(streams.taken);
     c.env.outgoing.once("close", () => {
-      streams -= 1;
-      pageStreams.set(streams);
+      free();
+      pageStreams.set(streams.taken);
       ended.abort();
     });
     return c.body(stream.body(), 200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
@@ -199,11 +229,20 @@ export function pageApp({ picture, pulse, places, doorkeeper, assets, version, l
   }
 }
 
+/** Another site could send a form here, and have the browser look with a token of its own. */
+const ours: MiddlewareHandler<Env> = async (c, next) => {
+  const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/json") return refuse(c, 415, "Only application/json is taken");
+  // Browsers send it; other programs need not.
+  if ((c.req.header("sec-fetch-site") ?? "same-origin") !== "same-origin") return refuse(c, 403, "Only this page itself may ask for that");
+  return next();
+};
+
 /** The token stays with the browser, out of reach of scripts, and comes back with each request to this page and to no other. */
 function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, token: string) => Promise<Viewer>): void {
   const attributes = { httpOnly: true, secure: true, sameSite: "Strict", path: "/" } as const;
   const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => refuse(c, 413, "That is no token") });
-  app.post("/api/login", small, async (c) => {
+  app.post("/api/login", ours, small, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
     if (typeof token !== "string" || token.trim() === "") return refuse(c, 400, 'Send the token as { "token": ... }');
@@ -213,7 +252,7 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
     setCookie(c, cookie, token.trim(), attributes);
     return c.json({ user });
   });
-  app.post("/api/logout", (c) => {
+  app.post("/api/logout", ours, (c) => {
     deleteCookie(c, cookie, attributes);
     return c.json({});
   });
@@ -221,7 +260,7 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 421 | 429 | 500 | 503, error: string): Response {
+function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 415 | 421 | 429 | 500 | 503, error: string): Response {
   return c.json({ error } satisfies Refusal, status);
 }
 

@@ -21,6 +21,7 @@ function viewer(...allowed: string[]): Viewer {
     login: true,
     seesAll: false,
     version: 0,
+    isIncomplete: false,
     learn: (refs) => {
       for (const ref of refs) known.add(words(ref));
       return Promise.resolve();

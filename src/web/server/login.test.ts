@@ -1,15 +1,16 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { Pulse } from "../picture/pulse.ts";
 import { pictureOf, PLACES } from "../specimen.ts";
 import { anyone } from "../viewers/viewer.ts";
 import { pageApp } from "./app.ts";
 
-test("a token that no browser would keep in a cookie is refused with words, not forgotten after the login", async () => {
+function served() {
   const picture = pictureOf();
   const log = createLog({ level: "silent" });
   const pulse = new Pulse(picture, log);
-  const app = pageApp({
+  onTestFinished(() => pulse.stop());
+  return pageApp({
     picture,
     pulse,
     places: PLACES,
@@ -19,12 +20,32 @@ test("a token that no browser would keep in a cookie is refused with words, not 
     log,
     signal: new AbortController().signal,
   });
-  const env = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
-  const logIn = (token: string) => app.request("/api/login", { method: "POST", body: JSON.stringify({ token }) }, env);
+}
+const env = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
+
+test("a token that no browser would keep in a cookie is refused with words, not forgotten after the login", async () => {
+  const app = served();
+  const headers = { "content-type": "application/json" };
+  const logIn = (token: string) => app.request("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) }, env);
   const kept = await logIn("x".repeat(3_000));
   expect([kept.status, kept.headers.get("set-cookie")?.length]).toEqual([200, expect.any(Number)]);
   const refused = await logIn("x".repeat(5_000));
   expect([refused.status, refused.headers.get("set-cookie")]).toEqual([413, null]);
   expect(await refused.json()).toEqual({ error: expect.stringContaining("too long for a cookie") as string });
-  pulse.stop();
+});
+
+test.for([
+  ["a form of another site", { "content-type": "text/plain", "sec-fetch-site": "cross-site" }, 415],
+  ["a form of an old browser", { "content-type": "application/x-www-form-urlencoded" }, 415],
+  ["nothing about its type", {}, 415],
+  ["a script of another site", { "content-type": "application/json", "sec-fetch-site": "cross-site" }, 403],
+  ["a page of a neighbor in the domain", { "content-type": "application/json", "sec-fetch-site": "same-site" }, 403],
+  ["this page", { "content-type": "application/json; charset=utf-8", "sec-fetch-site": "same-origin" }, 200],
+  ["a program", { "content-type": "application/json" }, 200],
+] as const)("login and logout from %s", async ([, headers, status]) => {
+  for (const path of ["/api/login", "/api/logout"]) {
+    const body = new TextEncoder().encode('{"token":"of-an-attacker","x":"="}');
+    const answer = await served().request(path, { method: "POST", headers, body }, env);
+    expect([answer.status, answer.headers.has("set-cookie")]).toEqual([status, status === 200]);
+  }
 });

@@ -21,6 +21,7 @@ test("what comes into being while the API server is asked about the viewer is to
     login: true,
     seesAll: false,
     version: 0,
+    isIncomplete: false,
     async learn(refs) {
       const asked = [...refs].filter(({ namespace }) => !known.has(namespace));
       if (asked.length === 0) return;

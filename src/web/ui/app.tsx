@@ -129,6 +129,12 @@ function Notices() {
           {sight.lost.map(({ kind, since }) => `${kind} (as of ${clockTime(since)})`).join(", ")}
         </p>
       )}
+      {sight?.incomplete && (
+        <p>
+          Not everything that you may list is shown: you have rights in more namespaces than are looked at. A role that lists them in all
+          namespaces shows everything.
+        </p>
+      )}
       {sight && sight.hidden.length > 0 && <p class="calm">You may not list, and so do not see: {sight.hidden.join(", ")}</p>}
     </div>
   );

@@ -15,7 +15,7 @@ import type { Viewer } from "./viewer.ts";
 function viewer(...allowed: string[]): Viewer {
   const may = ({ kind, namespace }: Ref) =>
     allowed.includes(kind.plural) || (namespace !== undefined && allowed.includes(`${kind.plural} in ${namespace}`));
-  return { user: "someone", login: true, seesAll: false, version: 0, learn: () => Promise.resolve(), may };
+  return { user: "someone", login: true, seesAll: false, version: 0, isIncomplete: false, learn: () => Promise.resolve(), may };
 }
 
 const SHOP = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];

@@ -94,7 +94,8 @@ export class Eyes {
   }
 
   #sight(row: SightRow): SightRow {
-    return { ...row, hidden: this.#shown.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind) };
+    const hidden = this.#shown.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind);
+    return { ...row, hidden, ...(this.#viewer.isIncomplete && { incomplete: true }) };
   }
 
   #cause({ key }: CauseRow, cause: Cause): CauseRow | undefined {

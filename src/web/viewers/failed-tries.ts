@@ -1,19 +1,34 @@
+import { addressOf } from "../../ip/address.ts";
+import { Prefix } from "../../ip/prefix.ts";
+
 const WITHIN_MS = 60_000;
 const MOST = 10;
-/** From all addresses together: behind a proxy they are one, and with IPv6 anybody has many. */
-const MOST_IN_ALL = 100;
+/** The network that began first is forgotten when more have failed. */
+const MOST_NETWORKS = 10_000;
 
-/** Counts wrong tokens within a minute, by where they come from. */
+/** Counts wrong tokens within a minute, by the network that they come from. */
 export class FailedTries {
-  #tries: { readonly from: string; readonly at: number }[] = [];
+  readonly #tries = new Map<string, number[]>();
 
   add(from: string): void {
-    this.#tries.push({ from, at: performance.now() });
+    this.#tries.set(from, [...this.#recent(from), performance.now()]);
+    if (this.#tries.size > MOST_NETWORKS) this.#tries.delete(this.#tries.keys().next().value ?? "");
   }
 
   areTooMany(from: string): boolean {
-    const now = performance.now();
-    this.#tries = this.#tries.filter(({ at }) => now - at < WITHIN_MS);
-    return this.#tries.length >= MOST_IN_ALL || this.#tries.filter((one) => one.from === from).length >= MOST;
+    return this.#recent(from).length >= MOST;
   }
+
+  #recent(from: string): number[] {
+    const now = performance.now();
+    return (this.#tries.get(from) ?? []).filter((at) => now - at < WITHIN_MS);
+  }
+}
+
+/** What one host has of addresses: one of IPv4, and a /64 of IPv6. */
+export function networkOf(address: string): string {
+  // An IPv4 client of a socket for both families.
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  const parsed = addressOf(plain);
+  return parsed?.family === 6 ? String(new Prefix(parsed, 64)) : plain;
 }

@@ -22,7 +22,14 @@ export async function reviewToken(client: KubeClient, token: string, signal: Abo
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
   const path = "/apis/authentication.k8s.io/v1/tokenreviews";
   const { status } = await client.request<TokenReview>("POST", path, { body, signal, repeatable: true });
-  return status?.authenticated === true && status.user?.username ? status.user : undefined;
+  return status?.authenticated === true && status.user?.username ? withoutCredential(status.user) : undefined;
+}
+
+/** Which of his tokens a user has shown does not change what he may do, and would make him another user with each. */
+function withoutCredential(user: User): User {
+  if (!user.extra) return user;
+  const extra = Object.entries(user.extra).filter(([key]) => key !== "authentication.kubernetes.io/credential-id");
+  return { ...user, extra: Object.fromEntries(extra) };
 }
 
 /** Asks whether someone may list objects of a kind. */

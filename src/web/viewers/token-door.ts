@@ -2,18 +2,21 @@ import { createHash } from "node:crypto";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { pageLogins } from "../metrics.ts";
 import type { Doorkeeper } from "../server/app.ts";
-import { FailedTries } from "./failed-tries.ts";
+import { Slots } from "../slots.ts";
+import { FailedTries, networkOf } from "./failed-tries.ts";
 import { LoginError } from "./login-error.ts";
-import { reviewToken } from "./reviews.ts";
+import { reviewToken, type User } from "./reviews.ts";
 import { TokenViewer } from "./token-viewer.ts";
+import { REVIEW_MS, UserAccess } from "./user-access.ts";
 import type { Viewer } from "./viewer.ts";
 
 const COOKIE = "__Host-plumbline";
 /** Whoever came longest ago is forgotten, and asked about again when he comes back. */
 const MOST_VIEWERS = 256;
-/** Tokens that the API server is asked about at a time: anybody can send one. */
-const MOST_ENTERING = 64;
-const REVIEW_MS = 10_000;
+/** Tokens that the API server is asked about at a time: anybody can send one. Of one address half of them, so that others can log in. */
+const MOST_ENTERING = { each: 2, all: 4 };
+/** Requests that wait for one token to be reviewed. */
+const MOST_WAITING = { each: 8, all: Infinity };
 const LONGEST_TOKEN = 16 * 1024;
 
 /** In a cluster: who shows a token that the API server knows may look at what he may list. */
@@ -21,7 +24,10 @@ export class TokenDoor implements Doorkeeper {
   readonly cookie = COOKIE;
   readonly #client: KubeClient;
   readonly #viewers = new Map<string, TokenViewer>();
+  readonly #users = new Map<string, UserAccess>();
   readonly #entering = new Map<string, Promise<TokenViewer>>();
+  readonly #reviews = new Slots(MOST_ENTERING);
+  readonly #waiting = new Slots(MOST_WAITING);
   readonly #failed = new FailedTries();
 
   constructor(client: KubeClient) {
@@ -36,16 +42,22 @@ export class TokenDoor implements Doorkeeper {
   async viewerOf({ authorization, cookie, from }: Parameters<Doorkeeper["viewerOf"]>[0], signal: AbortSignal): Promise<Viewer> {
     const token = bearer(authorization) ?? inCookie(cookie);
     if (token === undefined) throw new LoginError("NoToken", "Log in with a token of the cluster: kubectl create token NAME -n NAMESPACE");
-    const viewer = await this.#viewer(token, from);
-    await viewer.learn([], signal).catch((error: unknown) => {
-      if (error instanceof LoginError && error.code === "Refused") this.#viewers.delete(hashOf(token));
+    const hash = hashOf(token);
+    const stopWaiting = this.#waiting.take(hash);
+    if (typeof stopWaiting === "string") throw new LoginError("TooMany", "Too many requests with this token wait for the API server");
+    try {
+      const viewer = await this.#viewer(hash, token, from);
+      await viewer.learn([], signal);
+      return viewer;
+    } catch (error) {
+      if (error instanceof LoginError && error.code === "Refused") this.#viewers.delete(hash);
       throw error;
-    });
-    return viewer;
+    } finally {
+      stopWaiting();
+    }
   }
 
-  async #viewer(token: string, from: string): Promise<TokenViewer> {
-    const hash = hashOf(token);
+  async #viewer(hash: string, token: string, from: string): Promise<TokenViewer> {
     const viewer = this.#viewers.get(hash) ?? (await (this.#entering.get(hash) ?? this.#letIn(hash, token, from)));
     // Those who came last stand last.
     this.#viewers.delete(hash);
@@ -62,18 +74,25 @@ export class TokenDoor implements Doorkeeper {
   }
 
   async #enter(token: string, from: string): Promise<TokenViewer> {
-    if (this.#entering.size >= MOST_ENTERING || this.#failed.areTooMany(from)) {
+    const network = networkOf(from);
+    const stopReviewing = this.#failed.areTooMany(network) ? "each" : this.#reviews.take(network);
+    if (typeof stopReviewing === "string") {
       pageLogins.inc({ outcome: "limited" });
-      throw new LoginError("TooMany", "Too many tokens were wrong, or are being looked at; try again in a minute");
+      throw new LoginError("TooMany", "Too many tokens were wrong, or are being reviewed; try again in a minute");
     }
-    const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
-    if (!user) {
-      this.#failed.add(from);
-      pageLogins.inc({ outcome: "refused" });
-      throw new LoginError("Refused", "The API server does not know this token, or it has expired");
+    try {
+      const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
+      if (!user) throw new LoginError("Refused", "The API server does not know this token, or it has expired");
+      pageLogins.inc({ outcome: "accepted" });
+      return new TokenViewer(this.#client, token, user, (one) => this.#accessOf(one));
+    } catch (error) {
+      // A review that is not answered has cost the API server as much as a wrong token.
+      this.#failed.add(network);
+      pageLogins.inc({ outcome: error instanceof LoginError && error.code === "Refused" ? "refused" : "unreachable" });
+      throw error;
+    } finally {
+      stopReviewing();
     }
-    pageLogins.inc({ outcome: "accepted" });
-    return new TokenViewer(this.#client, token, user);
   }
 
   /** Several requests may wait for it, so it ends with none of them. */
@@ -81,9 +100,17 @@ export class TokenDoor implements Doorkeeper {
     try {
       return await reviewToken(this.#client, token, AbortSignal.timeout(REVIEW_MS));
     } catch (error) {
-      pageLogins.inc({ outcome: "unreachable" });
       throw new LoginError("Unreachable", "The API server does not say whose token this is; try again in a moment", { cause: error });
     }
+  }
+
+  #accessOf(user: User): UserAccess {
+    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra]);
+    const access = this.#users.get(key) ?? new UserAccess(this.#client, user);
+    this.#users.delete(key);
+    this.#users.set(key, access);
+    if (this.#users.size > MOST_VIEWERS) this.#users.delete(this.#users.keys().next().value ?? "");
+    return access;
   }
 }
 

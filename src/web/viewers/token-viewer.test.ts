@@ -3,6 +3,7 @@ import { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { TokenViewer } from "./token-viewer.ts";
+import { UserAccess } from "./user-access.ts";
 
 const { signal } = new AbortController();
 const MINUTE = 60_000;
@@ -26,7 +27,9 @@ function apiServer() {
       return Promise.resolve({ status: { allowed: server.allowed.includes(words) } });
     },
   };
-  return Object.assign(server, { viewer: new TokenViewer(client as unknown as KubeClient, "secret", { username: "ada" }) });
+  const ada = new UserAccess(client as unknown as KubeClient, { username: "ada" });
+  const viewerWith = (token: string) => new TokenViewer(client as unknown as KubeClient, token, { username: "ada" }, () => ada);
+  return Object.assign(server, { viewer: viewerWith("secret"), viewerWith });
 }
 
 const inShop = { kind: Service, namespace: "shop" };
@@ -85,4 +88,37 @@ test("while the API server cannot be asked its last word holds, but not for ever
   const fresh = apiServer();
   fresh.answers = false;
   await expect(fresh.viewer.learn([inShop], signal)).rejects.toMatchObject({ code: "Unreachable" });
+});
+
+test("requests that come at once, also with another token of the same user, share one review per kind and namespace", async () => {
+  const { viewer, viewerWith, asked } = apiServer();
+  const other = viewerWith("another");
+  await Promise.all(Array.from({ length: 50 }, (_, nth) => (nth % 2 ? viewer : other).learn([inShop, inVault, { kind: Node }], signal)));
+  expect(asked.toSorted()).toEqual(["nodes", "services", "services in shop", "services in vault"]);
+  expect([viewer.may(inShop), other.may(inShop), other.may(inVault)]).toEqual([true, true, false]);
+  vi.advanceTimersByTime(MINUTE);
+  await Promise.all(Array.from({ length: 50 }, () => viewer.learn([inShop], signal)));
+  expect(asked.slice(4).toSorted()).toEqual(["services", "services in shop", "token"]);
+});
+
+test("who has gone keeps nobody waiting who has asked for the same", async () => {
+  const { viewer, asked } = apiServer();
+  const gone = new AbortController();
+  const first = viewer.learn([inShop], gone.signal);
+  const second = viewer.learn([inShop], signal);
+  gone.abort(new Error("gone"));
+  await expect(first).rejects.toThrow("gone");
+  await second;
+  expect([viewer.may(inShop), asked]).toEqual([true, ["services", "services in shop"]]);
+});
+
+test("of more namespaces than are asked about the viewer is told that something is missing, until there are fewer", async () => {
+  const { viewer, asked } = apiServer();
+  const many = Array.from({ length: 2_100 }, (_, nth) => ({ kind: Service, namespace: `n${nth}` }));
+  await viewer.learn(many, signal);
+  expect(asked).toHaveLength(2_000);
+  expect([viewer.isIncomplete, viewer.version]).toEqual([true, 1]);
+  vi.advanceTimersByTime(2 * MINUTE);
+  await viewer.learn(many.slice(0, 100), signal);
+  expect(viewer.isIncomplete).toBe(false);
 });

@@ -11,6 +11,8 @@ export interface Viewer {
   learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void>;
   /** Another number whenever it turns out that he may see more or less than before. */
   readonly version: number;
+  /** Whether there was more to find out than is asked about: then what he may see is missing. */
+  readonly isIncomplete: boolean;
   /** As it was found out; no for what was not. */
   may(ref: Ref): boolean;
 }
@@ -22,5 +24,6 @@ export const anyone: Viewer = {
   seesAll: true,
   learn: () => Promise.resolve(),
   version: 0,
+  isIncomplete: false,
   may: () => true,
 };

@@ -11,6 +11,7 @@ import { needsOf } from "../../../failover/sight/needs.ts";
 import type { Managed } from "../../../failover/observed.ts";
 import { ServedKinds } from "../../../failover/sight/served.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { print } from "../../../kube/printable.ts";
 import { connect } from "../../connection.ts";
 import { CliError, EXIT } from "../../exit.ts";
 import { controllerOn } from "../../lab/sites.ts";
@@ -91,10 +92,10 @@ export async function drill(name: string, options: DrillOptions): Promise<void> 
   try {
     const results: Result[] = [];
     for (const half of COURSE) {
-      process.stdout.write(`\n${half.site} to ${half.to}:\n`);
+      print(`\n${half.site} to ${half.to}:\n`);
       results.push(await move(lab.sites[half.site].client, { name, namespace }, half, timeout * 1000));
     }
-    process.stdout.write(["", ...table(results), ""].join("\n"));
+    print(["", ...table(results), ""].join("\n"));
   } finally {
     await lab.stop();
   }

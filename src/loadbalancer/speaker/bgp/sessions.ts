@@ -155,11 +155,14 @@ interface Reasons {
   readonly heard: ReadonlySet<string>;
 }
 
+/** A peer may send another text each time. */
+const MOST_REASONS = 20;
+
 /** A session that does not come up tells the same few reasons in turn, for ever. Each of them is news once. */
 function reasonsOf(before: Reasons | undefined, state: string, said: string | undefined): Reasons {
   const heard = before?.state === state ? before.heard : new Set<string>();
   if (said === undefined || heard.has(said)) return { state, last: before?.state === state ? before.last : said, heard };
-  return { state, last: said, heard: new Set([...heard, said]) };
+  return { state, last: said, heard: new Set([...heard, said].slice(-MOST_REASONS)) };
 }
 
 /** The session with a peer among all sessions. */

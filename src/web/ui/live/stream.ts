@@ -130,6 +130,6 @@ export async function logIn(token: string): Promise<string | undefined> {
 }
 
 export async function logOut(): Promise<void> {
-  await fetch("api/logout", { method: "POST" }).catch(() => undefined);
+  await fetch("api/logout", { method: "POST", headers: { "content-type": "application/json" } }).catch(() => undefined);
   location.reload();
 }
