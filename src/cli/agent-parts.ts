@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { Node } from "../api/core/node.ts";
 import { addChecks } from "../connectivity/source/add-checks.ts";
@@ -67,7 +66,7 @@ interface Shared extends AgentPartsOptions {
 export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
-  const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
   const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
 
   // All caches are synced when the manager starts the first of its runnables.
@@ -79,6 +78,11 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       namespace,
       node,
       nodeUid: () => nodes.get(node)?.metadata.uid,
+      parts: [
+        ...(routerNamespace === undefined ? [] : (["router"] as const)),
+        ...(loadbalancer ? (["loadbalancer"] as const) : []),
+        ...(checks ? (["connectivity"] as const) : []),
+      ],
       log,
       ...(options.heartbeatMs !== undefined && { renewMs: options.heartbeatMs }),
     }),

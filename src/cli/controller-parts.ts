@@ -125,7 +125,8 @@ function reportedByRouters(cache: Cache<RouterNodeConfigurationStatus>): Reporte
     kind: RouterNodeConfigurationStatus,
     cache,
     nodeOf: (status) => status.metadata.name,
-    unknown: (status, silence, now) => silentRouter(status, silence, now),
+    part: "router",
+    unknown: silentRouter,
   };
 }
 

@@ -53,6 +53,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   doctor: { about: "Check whether an agent can run on this node, before it is installed.", load: () => import("./doctor.ts") },
   bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
   migrate: { about: "Move over from MetalLB and OpenPERouter: what differs, and the definitions.", load: () => import("./migrate.ts") },
+  clean: { about: "Remove what Plumbline has reported, from a cluster that it was removed from.", load: () => import("./clean.ts") },
   lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
   crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
   completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },
@@ -66,7 +67,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "See how it is:": ["status", "why", "get", "describe", "tree", "connectivity", "outages", "bundle"],
   "Change it:": ["lint", "render", "diff", "apply", "delete", "failover"],
   "Run it:": ["controller", "agent", "frr", "p2pnc", "router", "loadbalancer"],
-  "Install it:": ["doctor", "migrate", "crds", "completion", "version"],
+  "Install it:": ["doctor", "migrate", "crds", "clean", "completion", "version"],
 };
 
 const HELP = `

@@ -1,4 +1,4 @@
-/** Labels and annotations of checks. */
+/** Labels and annotations of checks, and of the Services that meshes name. */
 
 /** The mesh that made the check, as a label what fits into one. */
 export const meshMark = "plumbline.dev/mesh";
@@ -12,3 +12,5 @@ export const sourceNodeMark = "plumbline.dev/source-node";
 export const targetMark = "plumbline.dev/target";
 /** The node on which the target runs. */
 export const targetNodeMark = "plumbline.dev/target-node";
+/** On a Service: the other namespaces whose meshes may name it, separated by commas, or `*`. */
+export const allowMark = "plumbline.dev/allow-mesh-from";

@@ -27,6 +27,7 @@ afterEach(() => {
 class Signs {
   readonly known = new Set<string>();
   readonly silent = new Set<string>();
+  readonly off = new Set<string>();
   readonly #listeners = new Set<(name: string) => void>();
 
   beats(name: string): void {
@@ -43,6 +44,10 @@ class Signs {
 
   silence(name: string): Silence | undefined {
     return this.silent.has(name) ? { node: name, since: new Date("2026-11-16T08:59:00Z") } : undefined;
+  }
+
+  lacks(name: string): boolean {
+    return this.off.has(name);
   }
 
   knows(name: string): boolean {
@@ -225,6 +230,21 @@ test("a watch that is opened anew, as it is every few minutes, changes nothing",
       await wait(minute);
     }
     expect(stage.shown("shop/a")).toBe("Unknown Stale");
+  }));
+
+test("a node's check is marked at once when its agent lives without the part that makes checks, and not when it has it again", () =>
+  staged(async (stage) => {
+    const metadata = { ...well(0).metadata, namespace: SYSTEM, annotations: { "plumbline.dev/node": "n1" } };
+    stage.put({ ...well(0), metadata });
+    stage.agents.off.add("n1");
+    stage.agents.beats("n1");
+    await wait(minute);
+    expect([stage.shown(`${SYSTEM}/a`), stage.marks]).toEqual(["Unknown Stale", 1]);
+    stage.agents.off.delete("n1");
+    stage.put({ ...well(1), metadata });
+    stage.agents.beats("n1");
+    await wait(minute);
+    expect([stage.shown(`${SYSTEM}/a`), stage.marks]).toEqual(["True ConnectDone", 1]);
   }));
 
 test("a node's check goes by its agent in Plumbline's own namespace, and by a pod of that name elsewhere", () =>

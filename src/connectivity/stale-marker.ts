@@ -14,7 +14,7 @@ import { activityOf, isStale, reachableOf } from "./activity.ts";
 import { type Seen, type SourceSign, staleness } from "./stale.ts";
 import { nodeOf, podOf } from "./who-tries.ts";
 
-type Signs = Pick<AgentWatch, "silence" | "knows" | "subscribe" | "ready">;
+type Signs = Pick<AgentWatch, "silence" | "knows" | "lacks" | "subscribe" | "ready">;
 
 export interface StaleMarkerOptions {
   /** Fenced: only the leader marks. */
@@ -157,5 +157,6 @@ export class StaleMarker implements Runnable {
 function signOf(signs: Signs, name: string): SourceSign {
   const silence = signs.silence(name);
   if (silence) return { is: "silent", since: silence.since };
+  if (signs.lacks(name, "connectivity")) return { is: "off" };
   return { is: signs.knows(name) ? "alive" : "none" };
 }

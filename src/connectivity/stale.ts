@@ -4,8 +4,12 @@ import { isStale, lastResultOf, reachableOf } from "./activity.ts";
 import { INTERVAL_MS } from "./attempt.ts";
 import { LONGEST_CHECKPOINT_MS } from "./longest-checkpoint.ts";
 
-/** What the Lease of a check's source says. `none`: there is none, as with somebody's own checker. */
-export type SourceSign = { readonly is: "alive" } | { readonly is: "silent"; readonly since: Date } | { readonly is: "none" };
+/** What the Lease of a check's source says. `off`: it lives and makes no checks. `none`: there is none, as with somebody's own checker. */
+export type SourceSign =
+  | { readonly is: "alive" }
+  | { readonly is: "off" }
+  | { readonly is: "silent"; readonly since: Date }
+  | { readonly is: "none" };
 
 /** What was seen of a check, and when, in monotonic milliseconds. */
 export interface Seen {
@@ -39,6 +43,7 @@ export function staleness(
     const waitMs = Math.max(since, heardAt) + MUTE_MS - now;
     return waitMs > 0 ? { againMs: waitMs } : { message: mute(check) };
   }
+  if (sign.is === "off") return { message: off(check) };
   if (sign.is === "silent") {
     // One whose results keep coming although nobody renews the Lease is judged by the results.
     const waitMs = heardAt > markedAt ? heardAt + LEASELESS_MS - now : 0;
@@ -58,6 +63,10 @@ function isSettled(check: PodNetworkConnectivityCheck): boolean {
 
 function silentSince(check: PodNetworkConnectivityCheck, since: Date): string {
   return `Nothing has been heard of the source ${sourceOf(check)} since ${metaTime(since)}; what else stands here is what it last reported`;
+}
+
+function off(check: PodNetworkConnectivityCheck): string {
+  return `The agent on node ${sourceOf(check)} runs without its part connectivity; what else stands here is what it last reported`;
 }
 
 function mute(check: PodNetworkConnectivityCheck): string {

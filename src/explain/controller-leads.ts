@@ -1,8 +1,6 @@
 import { Lease } from "../api/core/lease.ts";
+import { CONTROLLER_LEASE } from "../kube/members/agent-lease.ts";
 import { type Explainer, explainer, type Standing } from "../api/standing.ts";
-
-/** Of the Lease that the controllers lead by. */
-export const CONTROLLER_LEASE = "plumbline-controller";
 
 /** Two clocks may differ by this much, and a Lease that another has just taken over is not told of. */
 const PATIENCE_MS = 60_000;

@@ -19,11 +19,13 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { membersName, parseMembers } from "../kube/members/members.ts";
+import { CONTROLLER_LEASE } from "../kube/members/agent-lease.ts";
+import { agentsBefore, type Members, membersName, nobody, parseMembers } from "../kube/members/members.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
 import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
+import { controllerWatch } from "./report/controller-watch.ts";
 import { LostViews } from "./report/lost-views.ts";
 import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
@@ -88,7 +90,7 @@ const SECRETS_MS = 2_000;
 export function addSpeaker(options: SpeakerOptions): void {
   const { manager, client, log, node, namespace, systemNamespace, memory, budget, events } = options;
   const views = clusterViews(manager, systemNamespace);
-  const { services, slices, nodes, members } = views;
+  const { services, slices, nodes } = views;
   const config = configViews(manager, namespace);
   const bell = new Bell();
   const work = new Bell();
@@ -96,7 +98,8 @@ export function addSpeaker(options: SpeakerOptions): void {
   const reports = new Reports({ manager, client, node, namespace, budget, log });
   const tidings = new Tidings({ node, events, state: () => reports.state });
   const key = new LastTold(() => heartbeatKey(views.heartbeats.get(`${systemNamespace}/${heartbeatSecretName}`)));
-  const live = new LastTold(() => liveOf(members.get(`${systemNamespace}/${membersName}`), log));
+  const members = new LastTold(() => membersOf(views.members.get(`${systemNamespace}/${membersName}`), log));
+  const live = () => members.value && new Set(members.value.live);
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
     isMember: (name) => speaker.isMember(name),
@@ -134,7 +137,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const prime = async (): Promise<void> => {
     speaker.publish();
     await place();
-    await speaker.members(live.value);
+    await speaker.members(live());
     // All of them before the first pass: what is not known yet would be taken for gone.
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
@@ -153,7 +156,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         changesThatCount(views.namespaces, () => [CONFIG]),
         changesThatCount(config.extras, () => [CONFIG]),
         changesThatCount(nodes, () => [NODES, CONFIG]),
-        changesThatCount(members, () => [MEMBERS]),
+        changesThatCount(views.members, () => [MEMBERS]),
         changesThatCount(services, (service) => [keyOf(service)]),
         // Most slices are of Services that nobody announces.
         changesThatCount(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
@@ -163,7 +166,7 @@ export function addSpeaker(options: SpeakerOptions): void {
       log,
       timeoutMs: PASS_MS,
       async reconcile(key, { signal }) {
-        if (key === MEMBERS) return speaker.members(live.value);
+        if (key === MEMBERS) return speaker.members(live());
         if (key === NODES) return place();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
@@ -188,6 +191,8 @@ export function addSpeaker(options: SpeakerOptions): void {
     }),
   );
   manager.add(secrets);
+  const controllers = { namespace: systemNamespace, lease: CONTROLLER_LEASE, metallbNamespace: namespace };
+  manager.add(controllerWatch({ ...controllers, client, log, agentsBefore: () => agentsBefore(node, members.value ?? nobody) }));
   // After the last pass has ended or was cut.
   manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
   bell.ring(CONFIG);
@@ -247,10 +252,10 @@ function addressesOf(nodes: readonly Node[]): ReadonlyMap<string, readonly strin
   return new Map(nodes.map(({ metadata, status }) => [metadata.name, status?.addresses?.map(({ address }) => address) ?? []]));
 }
 
-function liveOf(members: ConfigMap | undefined, log: Log): ReadonlySet<string> | undefined {
+function membersOf(members: ConfigMap | undefined, log: Log): Members | undefined {
   if (!members) return undefined;
   try {
-    return new Set(parseMembers(members).live);
+    return parseMembers(members);
   } catch (error) {
     log.warn({ error }, "who is alive cannot be read; what was known holds");
     return undefined;

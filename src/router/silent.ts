@@ -1,13 +1,14 @@
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
-import { silentConditions } from "../kube/members/silent.ts";
+import type { Silence } from "../kube/members/agent-watch.ts";
+import { type PartOff, silentConditions } from "../kube/members/silent.ts";
 
 /** What a node's router last reported, marked as no longer known: nothing is taken away, but no condition claims to be true or false any more. */
 export function silentRouter(
   { status }: RouterNodeConfigurationStatus,
-  silence: { node: string; since: Date },
+  cause: Silence | PartOff,
   now: Date,
 ): { conditions: Condition[] } | undefined {
-  const conditions = silentConditions(status?.conditions, ["Ready", "Degraded"], silence, now);
+  const conditions = silentConditions(status?.conditions, ["Ready", "Degraded"], cause, now);
   return conditions && { conditions };
 }

@@ -9,12 +9,21 @@ import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { silent } from "../../lab/progress.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { crdOf, CustomResourceDefinition } from "../../src/api/crd.ts";
+import { Lease } from "../../src/api/core/lease.ts";
+import { Service } from "../../src/api/core/service.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
+import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
+import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { ValidatingWebhookConfiguration } from "../../src/kube/webhook/configuration.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { LAUNCHER } from "../support/command-line.ts";
+import { LAUNCHER, plumbline } from "../support/command-line.ts";
 import { CHART, helm, template, VARIATIONS } from "../support/chart.ts";
 
 let api: SuiteApiServer;
@@ -126,3 +135,58 @@ test("who removes the release keeps the definitions and what people have configu
   expect((await client.resource(Namespace).get("metallb-system", { signal: soon() })).metadata.deletionTimestamp).toBeUndefined();
   expect((await kubectl(["get", "deployments,daemonsets,clusterroles", "-A", "-o", "name"])).includes("plumbline")).toBe(false);
 });
+
+test('afterwards "plumbline clean --statuses" removes every report of ours, and nothing while an agent runs', async () => {
+  const at = new Date().toISOString();
+  const condition = (type: string) => ({ type, status: "True", reason: "Fine", message: "", lastTransitionTime: at });
+  const annotations = { "plumbline.dev/node": "n1" };
+  const put = async <T extends KubeObject>(kind: Kind<T>, metadata: object, fields: object, status: object) => {
+    const { metadata: made } = await client.resource(kind).create({ metadata, ...fields } as never, { signal: soon() });
+    await client.resource(kind).patchStatus(made, { status }, { signal: soon() });
+  };
+  const [routers, metallb] = [{ namespace: "openperouter-system" }, { namespace: "metallb-system" }];
+  await put(RouterNodeConfigurationStatus, { name: "n1", ...routers, annotations }, {}, { conditions: [condition("Ready")] });
+  await put(RouterNodeConfigurationStatus, { name: "of-others", ...routers }, {}, { conditions: [condition("Ready")] });
+  await put(ConfigurationState, { name: "speaker-n1", ...metallb, annotations }, {}, { result: "Valid", lastError: "" });
+  await put(ConfigurationState, { name: "controller", ...metallb }, {}, { result: "Valid", lastError: "" });
+  await put(ConfigurationStatus, { name: "config-status", ...metallb }, {}, { validConfig: true });
+  await put(BGPSessionStatus, { name: "n1-tor", ...metallb, annotations }, {}, { bgpStatus: "Established" });
+  const ports = { spec: { ports: [{ port: 80 }] } };
+  const conditions = [condition("metallb.io/Announced"), condition("example.com/Theirs")];
+  await put(Service, { name: "web", namespace: "default" }, ports, { conditions });
+
+  const stop = new AbortController();
+  const agent = { client, namespace: "edge-system", node: "n1", nodeUid: () => undefined, log: createLog({ level: "silent" }) };
+  const beating = heartbeat({ ...agent, durationMs: 1_000, renewMs: 200 }).run(stop.signal);
+  await expect.poll(() => leases()).toEqual(["agent-n1"]);
+  const clean = (...flags: string[]) => plumbline(["clean", "--statuses", "--namespace", "edge-system", ...flags], env);
+  const refused = await clean();
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The agent on node n1 runs and would report again")]);
+  stop.abort();
+  await beating;
+
+  const cleaned = [
+    "RouterNodeConfigurationStatus openperouter-system/n1 deleted",
+    "ConfigurationState metallb-system/controller deleted",
+    "ConfigurationState metallb-system/speaker-n1 deleted",
+    "ConfigurationStatus metallb-system/config-status deleted",
+    "BGPSessionStatus metallb-system/n1-tor deleted",
+    "Service default/web condition metallb.io/Announced removed",
+    "Lease edge-system/agent-n1 deleted",
+  ];
+  const looked = await clean("--dry-run", "-o", "json");
+  const { kind, items } = JSON.parse(looked.stdout) as { kind: string; items: { name: string; done: boolean }[] };
+  expect([looked.code, kind, items.length, items.every(({ done }) => !done)]).toEqual([0, "CleanedStatus", cleaned.length, true]);
+  expect(await clean()).toMatchObject({ code: 0, stdout: cleaned.map((line) => `${line}\n`).join("") });
+  const reports = await client.resource(RouterNodeConfigurationStatus).list({ ...routers, signal: soon() });
+  expect(reports.items.map(({ metadata }) => metadata.name)).toEqual(["of-others"]);
+  const { status } = await client.resource(Service).get("web", { namespace: "default", signal: soon() });
+  expect(status?.conditions?.map(({ type }) => type)).toEqual(["example.com/Theirs"]);
+  expect(await leases()).toEqual([]);
+  expect(await clean()).toMatchObject({ code: 0, stdout: "There is no report of Plumbline in this cluster.\n", stderr: "" });
+  expect((await plumbline(["clean"], env)).code).toBe(2);
+});
+
+async function leases(): Promise<string[]> {
+  return (await client.resource(Lease).list({ namespace: "edge-system", signal: soon() })).items.map(({ metadata }) => metadata.name);
+}

@@ -10,9 +10,13 @@ import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
+import { createLog } from "../../src/kube/log.ts";
 import { parseMembers } from "../../src/kube/members/members.ts";
+import { controllerWatch } from "../../src/loadbalancer/report/controller-watch.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
 const namespace = "plumbline-system";
@@ -110,6 +114,40 @@ test("two replicas are ready, one leads; told to end it lets go, and the other l
   second.process.kill("SIGINT");
   expect(await second.ended).toBe(0);
   expect(await holder()).toBe("");
+});
+
+test("when both replicas are killed an agent marks what they reported Unknown, and the next one corrects it", async ({
+  onTestFinished,
+}) => {
+  const agent = new KubeClient(accessAs({ agentOf: "n1" }, api.access));
+  const metallbNamespace = "metallb-system";
+  const log = createLog({ level: "silent" });
+  const stop = new AbortController();
+  const options = { client: agent, log, namespace, lease: "plumbline-controller", metallbNamespace, agentsBefore: () => 0 };
+  const watching = controllerWatch({ ...options, pollMs: 500, silenceMs: 8_000 }).run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await watching;
+    agent.close();
+  });
+  const reported = async () => {
+    const state = await client.resource(ConfigurationState).get("controller", { namespace: metallbNamespace, signal });
+    const whole = await client.resource(ConfigurationStatus).get("config-status", { namespace: metallbNamespace, signal });
+    const [condition, valid] = [state.status?.conditions?.[0], whole.status?.conditions?.[0]];
+    return [state.status?.result, condition?.reason, valid?.status, valid?.reason, whole.status?.validConfig];
+  };
+  const becomes = (...wanted: unknown[]) =>
+    vi.waitFor(async () => expect(await reported()).toEqual(wanted), { timeout: 60_000, interval: 100 });
+  const replicas = [new Controller("one", kubeconfig), new Controller("two", kubeconfig)];
+  await becomes("Valid", "ConfigurationValid", "True", "ConfigurationValid", true);
+
+  for (const { process } of replicas) process.kill("SIGKILL");
+  await becomes("Unknown", "ControllerSilent", "Unknown", "ControllerSilent", undefined);
+  // Otherwise the next one waits until it expires.
+  await client.resource(Lease).delete({ name: "plumbline-controller", namespace }, { signal });
+  const third = new Controller("three", kubeconfig);
+  await third.said("leadership changed");
+  await becomes("Valid", "ConfigurationValid", "True", "ConfigurationValid", true);
 });
 
 test("every replica answers on the webhook's address with the certificate that they share", async () => {

@@ -61,6 +61,8 @@ test("it may do what pruning takes: ask for the pod, delete the check, tell of i
     reason: "ConnectivityCheckPruned",
     message: "",
     type: "Normal",
+    source: { component: "plumbline-controller" },
+    reportingComponent: "plumbline-controller",
   };
   await client.resource(Event).create(event as Parameters<ReturnType<typeof client.resource<Event>>["create"]>[0], { signal });
   client.close();

@@ -40,6 +40,18 @@ test("the shipped meshes make a check for each pair of the specification's goals
   await cluster.service(`${ETCD}/etcd`, { name: "etcd", port: 2379 }, 2379, each("etcd-master", "192.0.2.1"));
   const { spec } = await cluster.client.resource(Service).get("kubernetes", { namespace: "default", signal });
   await cluster.shippedMeshes();
+  await eventually(async () => {
+    expect(await cluster.shown("kas-to-etcd", KAS)).toBe(
+      `3 0 0 False Incomplete: spec.targets[0]: Service ${ETCD}/etcd does not exist, or does not allow meshes of namespace ${KAS}: annotate it with plumbline.dev/allow-mesh-from: ${KAS}`,
+    );
+  });
+  const metadata = { annotations: { "plumbline.dev/allow-mesh-from": `${KAS},${OAS}` } };
+  for (const [namespace, name] of [
+    [KAS, "apiserver"],
+    [OAS, "api"],
+    [ETCD, "etcd"],
+  ] as const)
+    await cluster.client.resource(Service).patch({ name, namespace }, { metadata }, { signal });
 
   const fromEach = (source: string, targets: string[]) =>
     masters.flatMap((n) => targets.map((target) => `${source}-${n} ${target}`)).toSorted();

@@ -225,6 +225,7 @@ describe("a sidecar", () => {
     const ours = { name: "ours", namespace: "shop" };
     const spec = { sourcePod: "web-1", targetEndpoint: listener.target };
     const leases = client.resource(Lease);
+    const election = await admin.resource(Lease).create({ metadata: { name: "election", namespace: "shop" }, spec: {} }, { signal });
     const stolen = { ...(await admin.resource(Lease).get("check-web-2", { namespace: "shop", signal })) };
     const tries: Try[] = [
       ["create a check", () => checks.create({ metadata: { name: "new", namespace: "shop" }, spec }, { signal }), forbidden],
@@ -237,6 +238,16 @@ describe("a sidecar", () => {
       ],
       ["write a status elsewhere", () => checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }), forbidden],
       ["read checks elsewhere", () => checks.list({ namespace: "elsewhere", signal }), forbidden],
+      [
+        "take a Lease that is none of its own",
+        () => leases.replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal }),
+        denied("no Lease but check-<pod>"),
+      ],
+      [
+        "make a Lease that is none of its own",
+        () => leases.create({ metadata: { name: "new-election", namespace: "shop" }, spec: {} }, { signal }),
+        denied("no Lease but check-<pod>"),
+      ],
       ["speak for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied("its own")],
       ["renew another's Lease", () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }), denied("its own")],
       [
@@ -256,10 +267,28 @@ describe("a sidecar", () => {
     for (const one of [client, other]) one.close();
   });
 
-  test("one with a kubeconfig of the host, as a static pod has, is held by its Role alone", async () => {
+  test("who has a right of its own on a Lease, as for an election, keeps it", async () => {
+    const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop";
+    const rules = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["election"], verbs: ["patch"] }];
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "election" };
+    const subjects = [{ kind: "ServiceAccount", name: "web", namespace: "shop" }];
+    await admin.request("POST", `${rbac}/roles`, { body: { metadata: { name: "election" }, rules }, signal });
+    await admin.request("POST", `${rbac}/rolebindings`, { body: { metadata: { name: "election" }, roleRef, subjects }, signal });
+    const client = clientWith(await inPod("web-1"));
+    const election = await admin.resource(Lease).get("election", { namespace: "shop", signal });
+    await eventually(async () => {
+      await client.resource(Lease).replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal });
+    });
+    client.close();
+  });
+
+  test("one with a kubeconfig of the host, as a static pod has, writes Leases of checks alone, and is else held by its Role", async () => {
     const client = clientWith(await tokenOf(admin, ["shop", "web"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
     await checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal });
+    const lease = (name: string) => client.resource(Lease).create({ metadata: { name, namespace: "shop" }, spec: {} }, { signal });
+    expect(await refusalOf(lease("kube-scheduler"))).toMatch(/no Lease but check-<pod>/);
+    await lease("check-web-node1");
     expect(await refusalOf(checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }))).toBe(forbidden);
     client.close();
   });

@@ -61,13 +61,19 @@ const workload = {
 };
 const elsewhere = { spec: { template: { spec: { containers: [{ name: "c", image: "example.com/other" }] } } } };
 const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-const event = {
-  ...named("e"),
+const event = (name: string, component: string, instance = "") => ({
+  ...named(name),
   involvedObject: { kind: "Service", namespace: "shop", name: "web" },
   reason: "Told",
   message: "told",
   type: "Normal",
-};
+  source: { component },
+  reportingComponent: component,
+  reportingInstance: instance,
+});
+const owner = { apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "00000000-0000-0000-0000-000000000000" };
+const unknown = { type: "Valid", status: "Unknown", reason: "ControllerSilent", message: "", lastTransitionTime: "2026-11-16T09:00:00Z" };
+const known = { ...unknown, status: "True", reason: "ConfigurationValid" };
 
 beforeAll(async () => {
   api = await apiServer("rights");
@@ -83,12 +89,23 @@ beforeAll(async () => {
     [`POST ${LEASES}`, lease("plumbline-controller")],
     [`POST ${BALANCER}${METALLB}/ipaddresspools`, { ...named("pool"), spec: { addresses: ["192.0.2.0/24"] } }],
     [`POST ${BALANCER}${METALLB}/configurationstates`, "controller"],
+    [`PATCH ${BALANCER}${METALLB}/configurationstates/controller/status`, status({ result: "Valid", lastError: "", conditions: [known] })],
+    [`POST ${BALANCER}${METALLB}/configurationstatuses`, "config-status"],
+    [
+      `PATCH ${BALANCER}${METALLB}/configurationstatuses/config-status/status`,
+      status({ validConfig: true, lastError: "", conditions: [known] }),
+    ],
+    [`POST /api/v1${SHOP}/events`, event("of-worker0", "plumbline-agent", "worker0")],
+    [`POST /api/v1${SHOP}/events`, event("of-worker1", "plumbline-agent", "worker1")],
+    [`POST /api/v1${SHOP}/events`, event("of-the-controller", "plumbline-controller")],
+    [`POST /api/v1${SHOP}/events`, event("of-others", "kubelet", "worker0")],
     ...["worker0", "worker1"].flatMap((node): Ask[] => [
       [`POST ${LEASES}`, lease(`agent-${node}`, node)],
       [`POST ${BALANCER}${METALLB}/configurationstates`, named(`speaker-${node}`, node)],
       [`POST ${BALANCER}${METALLB}/bgpsessionstatuses`, named(`${node}-tor`, node)],
       [`POST ${BALANCER}${SHOP}/servicebgpstatuses`, named(`web-${node}`, node)],
       [`POST ${BALANCER}${SHOP}/servicel2statuses`, named(`of-${node}`, node)],
+      [`PATCH ${BALANCER}${SHOP}/servicel2statuses/of-${node}/status`, status({ node })],
       [`POST ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses`, named(node, node)],
       [`POST ${CHECKS}`, { ...named(`from-${node}`, node), spec: { sourcePod: node, targetEndpoint: "192.0.2.1:80" } }],
     ]),
@@ -102,6 +119,8 @@ beforeAll(async () => {
     ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker1/status`, status()],
     ["agent", `PATCH ${CHECKS}/from-worker1/status`, status()],
     ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere],
+    ["controller", "PATCH /api/v1/nodes/worker0", labels],
+    ["controller", `PATCH /api/v1${SHOP}/events/of-others`, labels],
   ];
   for (const [who, ...ask] of refused) await vi.waitUntil(async () => (await outcome(who, ask)) !== "allowed", { timeout: 60_000 });
 });
@@ -143,6 +162,12 @@ const NO_SWITCH =
 const SESSION_OF_ANOTHER = "an agent names the report of a session after its own node";
 const SERVICE_OF_ANOTHER = "an agent names the report of a Service after its own node";
 const REPORT_OF_ANOTHER = "an agent reports of no node but its own";
+const NOT_OUR_EVENT = "an agent or a controller writes only Events that say they are from it";
+const EVENT_OF_ANOTHER = "an agent writes only Events that say they are from its own node";
+const LABEL_OF_ANOTHER = "an agent labels what it writes with no node but its own";
+const ONLY_INDEX = "the controller writes nothing of a Node but annotation openpe.io/nodeindex";
+const NOT_OUR_METADATA = "the controller leaves labels, owners and finalizers of others' objects as they are";
+const NOT_OUR_ANNOTATION = "the controller writes only annotations that belong to a switch";
 const NOT_OUR_CHECK = "an agent writes only the status of checks that annotation plumbline.dev/node says are of its own node";
 
 describe("what is refused", () => {
@@ -266,6 +291,67 @@ describe("what is refused", () => {
       ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
       ["agent", `PATCH ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
       ["agent", `PATCH ${CHECKS}/from-worker1/status`, status(), NOT_OUR_CHECK],
+      ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker0/status`, status({ node: "worker1" }), REPORT_OF_ANOTHER],
+      [
+        "agent",
+        `POST ${BALANCER}${METALLB}/bgpsessionstatuses`,
+        { metadata: { name: "worker0-other", ...of("worker0").metadata, labels: { "metallb.io/node": "worker1" } } },
+        LABEL_OF_ANOTHER,
+      ],
+      [
+        "agent",
+        `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor`,
+        { metadata: { labels: { "metallb.io/node": "worker1" } } },
+        LABEL_OF_ANOTHER,
+      ],
+      ["agent", `POST /api/v1${SHOP}/events`, event("new", "kubelet", "worker0"), NOT_OUR_EVENT],
+      ["agent", `POST /api/v1${SHOP}/events`, event("new", "plumbline-agent", "worker1"), EVENT_OF_ANOTHER],
+      ["agent", `PATCH /api/v1${SHOP}/events/of-worker1`, { message: "x" }, EVENT_OF_ANOTHER],
+      ["agent", `PATCH /api/v1${SHOP}/events/of-worker1`, { reportingInstance: "worker0" }, EVENT_OF_ANOTHER],
+      ["agent", `PATCH /api/v1${SHOP}/events/of-others`, { message: "x" }, NOT_OUR_EVENT],
+      ["agent", `PATCH /api/v1${SHOP}/events/of-the-controller`, { message: "x" }, NOT_OUR_EVENT],
+      ["an agent whose token names no node", `POST /api/v1${SHOP}/events`, event("new", "plumbline-agent", "worker0"), EVENT_OF_ANOTHER],
+      ["controller", `PATCH /api/v1${SHOP}/events/of-worker1`, { message: "x" }, NOT_OUR_EVENT],
+      ["controller", `POST /api/v1${SHOP}/events`, event("new", "plumbline-agent", "worker1"), NOT_OUR_EVENT],
+      // Only that nothing is known any more, and nothing else.
+      ...[
+        status({ result: "Invalid", conditions: [unknown] }),
+        status({ result: "Unknown", conditions: [known] }),
+        status({ result: "Unknown", lastError: "x", conditions: [unknown] }),
+        status({ result: "Unknown", resources: [], conditions: [unknown] }),
+        status({ result: "Unknown", conditions: null }),
+      ].map((body): [Who, string, object, string] => [
+        "agent",
+        `PATCH ${BALANCER}${METALLB}/configurationstates/controller/status`,
+        body,
+        NOT_OURS,
+      ]),
+      ...[
+        status({ validConfig: false, conditions: [unknown] }),
+        status({ validConfig: null, conditions: [known] }),
+        status({ validConfig: null, lastError: "x", conditions: [unknown] }),
+        status({ validConfig: null, lastError: null, conditions: [unknown] }),
+      ].map((body): [Who, string, object, string] => [
+        "agent",
+        `PATCH ${BALANCER}${METALLB}/configurationstatuses/config-status/status`,
+        body,
+        NOT_OURS,
+      ]),
+      ["controller", "PATCH /api/v1/nodes/worker0", { spec: { unschedulable: true } }, ONLY_INDEX],
+      ["controller", "PATCH /api/v1/nodes/worker0", { spec: { taints: [{ key: "x", effect: "NoExecute" }] } }, ONLY_INDEX],
+      ["controller", "PATCH /api/v1/nodes/worker0", labels, ONLY_INDEX],
+      ["controller", "PATCH /api/v1/nodes/worker0", { metadata: { ownerReferences: [owner] } }, ONLY_INDEX],
+      ["controller", "PATCH /api/v1/nodes/worker0", { metadata: { finalizers: ["example.com/f"] } }, ONLY_INDEX],
+      ["controller", "PATCH /api/v1/nodes/worker0", { metadata: { annotations: { "example.com/theirs": "x" } } }, ONLY_INDEX],
+      ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, { metadata: { ownerReferences: [owner] } }, NOT_OUR_METADATA],
+      ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, { metadata: { finalizers: ["example.com/f"] } }, NOT_OUR_METADATA],
+      ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, labels, NOT_OUR_METADATA],
+      [
+        "controller",
+        `PATCH /apis/apps/v1${SHOP}/deployments/web`,
+        { metadata: { annotations: { "example.com/theirs": "x" } } },
+        NOT_OUR_ANNOTATION,
+      ],
       ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere, NO_SWITCH],
       [
         "controller",
@@ -295,7 +381,22 @@ test("what each of them needs is allowed", async () => {
     ["agent", `GET ${PEERS}${METALLB}/bgppeers`],
     ["agent", `GET ${ROUTER}${ROUTERS}/underlays`],
     ["agent", `GET ${CHECKS}`],
-    ["agent", `POST /api/v1${SHOP}/events`, event],
+    ["agent", `POST /api/v1${SHOP}/events`, event("new", "plumbline-agent", "worker0")],
+    ["agent", `PATCH /api/v1${SHOP}/events/of-worker0`, { message: "again", count: 2 }],
+    ["controller", `POST /api/v1${SHOP}/events`, event("new", "plumbline-controller", "replica-1")],
+    ["controller", `PATCH /api/v1${SHOP}/events/of-the-controller`, { message: "again", count: 2 }],
+    ["agent", `GET ${LEASES}/plumbline-controller`],
+    ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/controller/status`, status({ result: "Unknown", conditions: [unknown] })],
+    [
+      "agent",
+      `PATCH ${BALANCER}${METALLB}/configurationstatuses/config-status/status`,
+      status({ validConfig: null, conditions: [unknown] }),
+    ],
+    [
+      "agent",
+      `POST ${BALANCER}${METALLB}/bgpsessionstatuses`,
+      { metadata: { name: "worker0-other", ...of("worker0").metadata, labels: { "metallb.io/node": "worker0" } } },
+    ],
     ["agent", `PATCH ${LEASES}/agent-worker0`, { spec: { holderIdentity: "worker0" } }],
     ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker0/status`, status()],
     ["agent", `PATCH ${BALANCER}${METALLB}/bgpsessionstatuses/worker0-tor/status`, status()],
@@ -307,6 +408,7 @@ test("what each of them needs is allowed", async () => {
     ["agent", `DELETE ${BALANCER}${SHOP}/servicebgpstatuses/web-worker0`],
     // The one report that changes hands.
     ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker1`, of("worker0")],
+    ["agent", `PATCH ${BALANCER}${SHOP}/servicel2statuses/of-worker0/status`, status({ node: "worker0" })],
     ["agent", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status()],
     ["agent", `PATCH ${CHECKS}/from-worker0/status`, status()],
     ["controller", `PATCH ${LEASES}/plumbline-controller`, { spec: { holderIdentity: "a" } }],

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test, type TestContext } from "v
 import { DaemonSet } from "../../src/api/core/daemon-set.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Pod } from "../../src/api/core/pod.ts";
+import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
+import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { durationMs, eventually, installKinds, Membership, throughout } from "./fixtures/membership.ts";
 
@@ -27,7 +30,7 @@ async function living(
   const membership = await Membership.create(api, nodes);
   onTestFinished(() => membership.end());
   for (const node of nodes) membership.startAgent(node);
-  membership.startController(options.daemonSet);
+  membership.startController({ agents: options.daemonSet });
   await eventually(async () => {
     expect(await membership.ready(...nodes)).toEqual(nodes.map(() => "True"));
     expect((await membership.members())?.live).toEqual(nodes);
@@ -102,19 +105,44 @@ describe.concurrent("the janitor", () => {
     await throughout(2, async () => expect((await it.report("alive-a"))?.metadata.uid).toBe(uid));
   });
 
+  test("a part that is switched off: its report is Unknown, then deleted; that of the part which runs, and of an older agent, stay", async (context) => {
+    const it = await Membership.create(api, ["part-a", "part-b"]);
+    context.onTestFinished(() => it.end());
+    const results = await speakerReports(context, it, ["part-a", "part-b"]);
+    it.startAgent("part-a", ["router", "loadbalancer"]);
+    it.startAgent("part-b");
+    it.startController({ loadBalancer: true });
+    await eventually(async () => expect((await it.members())?.live).toEqual(["part-a", "part-b"]));
+    await throughout(1.5, async () =>
+      expect([...results]).toEqual([
+        ["speaker-part-a", ["Valid"]],
+        ["speaker-part-b", ["Valid"]],
+      ]),
+    );
+
+    await it.stopAgents("part-a");
+    it.startAgent("part-a", ["router"]);
+    await eventually(async () => expect(results.get("speaker-part-a")).toEqual(["Valid", "Unknown PartSwitchedOff", "deleted"]));
+    expect(results.get("speaker-part-b")).toEqual(["Valid"]);
+    expect(await it.ready("part-a", "part-b")).toEqual(["True", "True"]);
+    expect(await it.hasLease("part-a")).toBe(true);
+  });
+
   test("where agents are Pods, a report is deleted once the settled DaemonSet has had none on the node for a full duration", async (context) => {
     const nodes = ["pods-a", "pods-b", "pods-c"];
     const it = await living(context, nodes, { daemonSet: "agent" });
     const daemonSet = await createDaemonSet(it);
     for (const node of nodes) await createPod(it, daemonSet, node);
-    await settle(it, daemonSet, { ready: 2, desired: 3 });
+    await settle(it, daemonSet, { scheduled: 3, desired: 3 });
     await it.stopAgents("pods-a", "pods-b");
     await eventually(async () => expect(await it.ready("pods-a", "pods-b")).toEqual(["Unknown AgentSilent", "Unknown AgentSilent"]));
 
+    await settle(it, daemonSet, { scheduled: 2, desired: 3 });
     await removePod(it, "pods-a");
     await throughout(2, async () => expect(await it.ready("pods-a")).toEqual(["Unknown AgentSilent"]));
 
-    await settle(it, daemonSet, { ready: 2, desired: 2 });
+    // That the agent of pods-b is not ready is no matter.
+    await settle(it, daemonSet, { scheduled: 2, desired: 2 });
     await eventually(async () => {
       expect(await it.report("pods-a")).toBeUndefined();
       expect(await it.hasLease("pods-a")).toBe(false);
@@ -137,6 +165,30 @@ test("an API server that is away for longer than agents may be silent makes nobo
   });
 });
 
+/** What speakers of these nodes have reported, and from then on what becomes of it. */
+async function speakerReports({ onTestFinished }: TestContext, it: Membership, nodes: readonly string[]): Promise<Map<string, string[]>> {
+  const states = it.client.resource(ConfigurationState);
+  for (const node of nodes) {
+    const metadata = { name: `speaker-${node}`, namespace: it.metallb, annotations: { "plumbline.dev/node": node } };
+    await states.create({ metadata }, { signal });
+    await states.patchStatus(metadata, { status: { result: "Valid", lastError: "" } }, { signal });
+  }
+  const results = new Map<string, string[]>();
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const cache = new Cache(it.client, ConfigurationState, { namespace: it.metallb, log: createLog({ level: "error" }) });
+  cache.subscribe(({ type, object: { metadata, status } }) => {
+    if (!metadata.name.startsWith("speaker-")) return;
+    const reason = status?.conditions?.find((condition) => condition.type === "Valid")?.reason;
+    const result = type === "deleted" ? "deleted" : [status?.result, reason].filter((word) => word !== undefined).join(" ");
+    const before = results.get(metadata.name) ?? [];
+    if (before.at(-1) !== result) results.set(metadata.name, [...before, result]);
+  });
+  cache.start(stop.signal);
+  await cache.waitForSync(signal);
+  return results;
+}
+
 async function createDaemonSet({ client, namespace }: Membership): Promise<DaemonSet> {
   const labels = { app: "agent" };
   const template: object = { metadata: { labels }, spec: { containers: [{ name: "agent", image: "agent" }] } };
@@ -147,14 +199,14 @@ async function createDaemonSet({ client, namespace }: Membership): Promise<Daemo
 }
 
 /** What the DaemonSet's controller would report, were there one. */
-async function settle({ client }: Membership, { metadata }: DaemonSet, numbers: { ready: number; desired: number }): Promise<void> {
-  const { ready, desired } = numbers;
+async function settle({ client }: Membership, { metadata }: DaemonSet, numbers: { scheduled: number; desired: number }): Promise<void> {
+  const { scheduled, desired } = numbers;
   const status = {
     observedGeneration: metadata.generation,
     desiredNumberScheduled: desired,
-    currentNumberScheduled: desired,
-    updatedNumberScheduled: desired,
-    numberReady: ready,
+    currentNumberScheduled: scheduled,
+    updatedNumberScheduled: scheduled,
+    numberReady: 1,
     numberMisscheduled: 0,
   };
   await client.resource(DaemonSet).patchStatus(metadata, { status }, { signal });

@@ -82,7 +82,7 @@ async function startAgent(): Promise<void> {
   const client = agentOf("worker0");
   const manager = new Manager({ client, log });
   const nodes = manager.cache(Node, { fieldSelector: "metadata.name=worker0" });
-  const events = new EventRecorder({ client, component: "plumbline-agent", instance: "test", log });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: "worker0", log });
   manager.add(heartbeat({ client, namespace: own, node: "worker0", nodeUid: () => nodes.get("worker0")?.metadata.uid, log }));
   addSpeaker({
     manager,

@@ -161,6 +161,7 @@ describe("ConfigurationStatus config-status", () => {
       expect(await aggregate()).toMatchObject({
         validConfig: false,
         lastError: message,
+        error: message,
         components: { valid: 2, invalid: 2, unknown: 1 },
         invalidComponents: ["speaker-n1", "speaker-n2"],
         unknownComponents: ["speaker-n4"],
@@ -169,14 +170,14 @@ describe("ConfigurationStatus config-status", () => {
     );
     for (const node of ["n1", "n2"]) await states().delete(inMetallb(`speaker-${node}`), { signal });
     await eventually(async () =>
-      expect(await aggregate()).toMatchObject({ validConfig: false, lastError: "", conditions: [{ status: "Unknown" }] }),
+      expect(await aggregate()).toMatchObject({ validConfig: true, lastError: "", conditions: [{ status: "Unknown" }] }),
     );
     await cluster.client.resource(ConfigurationStatus).delete(inMetallb("config-status"), { signal });
     await eventually(async () => expect(await aggregate()).toMatchObject({ components: { valid: 2, invalid: 0, unknown: 1 } }));
-    const edit = { status: { validConfig: true, lastError: "all is well", components: { valid: 9, invalid: 9, unknown: 9 } } };
+    const edit = { status: { validConfig: false, lastError: "all is lost", components: { valid: 9, invalid: 9, unknown: 9 } } };
     await cluster.client.resource(ConfigurationStatus).patchStatus(inMetallb("config-status"), edit, { signal });
     await eventually(async () =>
-      expect(await aggregate()).toMatchObject({ validConfig: false, lastError: "", components: { valid: 2, invalid: 0, unknown: 1 } }),
+      expect(await aggregate()).toMatchObject({ validConfig: true, lastError: "", components: { valid: 2, invalid: 0, unknown: 1 } }),
     );
     for (const node of ["n3", "n4"]) await states().delete(inMetallb(`speaker-${node}`), { signal });
     await eventually(async () => expect(await aggregate()).toMatchObject({ validConfig: true, conditions: [{ status: "True" }] }));

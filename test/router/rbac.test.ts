@@ -69,7 +69,7 @@ async function startAgent(): Promise<void> {
   const node = "worker-1";
   const manager = new Manager({ client, log });
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
-  const events = new EventRecorder({ client, component: "plumbline-agent", instance: "test", log });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
   const router = {
     places: { router: "plt-rbac-none" },
     async pass(view: Parameters<NodeRouter["pass"]>[0]) {

@@ -4,7 +4,13 @@ import { s } from "../schema.ts";
 
 const name = (doc: string) => s.string({ doc, minLength: 1, maxLength: 253 });
 const namespace = () =>
-  s.optional(s.string({ doc: "The namespace of the Service; without it, that of the mesh.", minLength: 1, maxLength: 63 }));
+  s.optional(
+    s.string({
+      doc: "The namespace of the Service; without it, that of the mesh. A Service of another namespace must allow it by annotation plumbline.dev/allow-mesh-from, unless the mesh is in the namespace of Plumbline itself.",
+      minLength: 1,
+      maxLength: 63,
+    }),
+  );
 const port = () =>
   s.optional(
     s.intOrString({

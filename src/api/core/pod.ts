@@ -3,6 +3,13 @@ import { builtinKind, type KubeObject } from "../kind.ts";
 export interface Pod extends KubeObject {
   spec: {
     nodeName?: string;
+    affinity?: {
+      nodeAffinity?: {
+        requiredDuringSchedulingIgnoredDuringExecution?: {
+          nodeSelectorTerms?: { matchFields?: { key: string; operator: string; values?: string[] }[] }[];
+        };
+      };
+    };
     hostNetwork?: boolean;
     terminationGracePeriodSeconds?: number;
     volumes?: { name: string; persistentVolumeClaim?: { claimName: string; readOnly?: boolean }; ephemeral?: object }[];

@@ -18,7 +18,7 @@ export const ConfigurationStatus = defineKind({
       name: "Valid",
       path: ".status.validConfig",
       type: "boolean",
-      doc: "Whether every component finds it valid; false also while one does not report.",
+      doc: "Whether every component that reports finds it valid; see also Unknown.",
     },
     { name: "Invalid", path: ".status.components.invalid", type: "integer", doc: "How many components find it invalid." },
     { name: "Unknown", path: ".status.components.unknown", type: "integer", doc: "How many components do not report." },
@@ -29,10 +29,11 @@ export const ConfigurationStatus = defineKind({
     {
       validConfig: s.optional(
         s.bool({
-          doc: "Whether every component finds the configuration valid. False also while one does not report, with no lastError; not there while none has reported.",
+          doc: "Whether every component that reports finds the configuration valid. Those that do not report are counted in components.unknown, and make the condition Unknown. Not there while none reports, or no controller leads.",
         }),
       ),
       lastError: s.optional(s.string({ doc: "All errors of all components, each once, one a line.", maxLength: 65_536 })),
+      error: s.optional(s.string({ doc: "The same as lastError. Not there while nothing is wrong.", maxLength: 65_536 })),
       components: s.optional(
         s.object(
           { valid: count("Valid."), invalid: count("Invalid."), unknown: count("Unknown.") },
@@ -41,7 +42,11 @@ export const ConfigurationStatus = defineKind({
       ),
       invalidComponents: components("Those that find it invalid. Where there are very many, not all of them."),
       unknownComponents: components("Those that do not report. Where there are very many, not all of them."),
-      conditions: s.optional(s.conditions({ doc: "Valid: as validConfig, Unknown while a component does not report." })),
+      conditions: s.optional(
+        s.conditions({
+          doc: "Valid: as validConfig, but Unknown while a component does not report and none finds an error, or while no controller leads.",
+        }),
+      ),
     },
     { doc: "The aggregate." },
   ),

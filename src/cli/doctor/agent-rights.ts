@@ -38,6 +38,8 @@ const ALWAYS: readonly Right[] = [
   { namespace: METALLB, group: "metallb.io", resources: ["configurationstates"], verbs: KEEP },
   { namespace: METALLB, group: "metallb.io", resources: ["bgpsessionstatuses"], verbs: [...KEEP, "delete"] },
   { namespace: METALLB, group: "metallb.io", resources: ["configurationstates/status", "bgpsessionstatuses/status"], verbs: REPORT },
+  { namespace: METALLB, group: "metallb.io", resources: ["configurationstatuses"], names: ["config-status"], verbs: ["get"] },
+  { namespace: METALLB, group: "metallb.io", resources: ["configurationstatuses/status"], names: ["config-status"], verbs: ["patch"] },
   { namespace: METALLB, group: "", resources: ["secrets"], verbs: READ },
   { namespace: METALLB, group: "", resources: ["configmaps"], names: ["bgpextras"], verbs: READ },
   { namespace: OWN, group: "", resources: ["secrets"], names: ["plumbline-heartbeat"], verbs: READ },

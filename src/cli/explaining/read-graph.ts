@@ -1,7 +1,8 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { CauseGraph } from "../../explain/cause-graph.ts";
-import { CONTROLLER_LEASE, controllerLeads } from "../../explain/controller-leads.ts";
+import { controllerLeads } from "../../explain/controller-leads.ts";
+import { CONTROLLER_LEASE } from "../../kube/members/agent-lease.ts";
 import { EXPLAINED_KINDS, explainersOf, type Places } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";

@@ -78,6 +78,17 @@ test("targets that are refused unless allowed are warned of", () => {
   ]);
 });
 
+test("a Service of another namespace among the manifests that does not allow the mesh is warned of", () => {
+  const target = { endpoints: { service: "web", namespace: "shop" } };
+  const web = service({ port: 80 });
+  const allowing = { ...web, metadata: { ...web.metadata, annotations: { "plumbline.dev/allow-mesh-from": "bank" } } };
+  expect(warned(mesh(target, {}, "bank"), web)).toEqual([
+    "ConnectivityMesh spec.targets[0]: Service shop/web does not allow meshes of namespace bank: annotate it with plumbline.dev/allow-mesh-from: bank",
+  ]);
+  expect(warned(mesh(target, {}, "bank"), allowing)).toEqual([]);
+  expect(warned(mesh(target, {}, "plumbline-system"), mesh(target), web)).toEqual([]);
+});
+
 test("nodes as sources are warned of where they are none", () => {
   const nodes = { sources: { nodes: {} } };
   const marks = { "plumbline.dev/node": "n1" };

@@ -2,6 +2,8 @@ import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../api/core/service.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
+import { allowMark } from "../../connectivity/marks.ts";
+import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
 import { refusalOf } from "../../connectivity/probe/refusal.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
@@ -17,7 +19,7 @@ interface Remark {
 
 /** Targets that nobody can try, and ports that the Services among the manifests do not have. */
 export function connectivityRule(objects: readonly KubeObject[]): Failure[] {
-  const services = new Map(of<Service>(Service, objects).map((service) => [`${namespaceOf(service)}/${service.metadata.name}`, service]));
+  const services = servicesOf(objects);
   const about = remarks(
     objects,
     ({ spec }) => [{ field: "spec.targetEndpoint", message: problemOf(spec.targetEndpoint) }],
@@ -26,8 +28,9 @@ export function connectivityRule(objects: readonly KubeObject[]): Failure[] {
   return about.map((remark) => Object.assign(remark, { reason: "ValidationFailed", class: "Permanent" as const }));
 }
 
-/** Targets that are refused unless they are allowed, and nodes as sources where they are none. */
+/** Targets that are refused unless they are allowed, Services that do not allow the mesh, and nodes as sources where they are none. */
 export function connectivityWarnings(objects: readonly KubeObject[]): LintWarning[] {
+  const services = servicesOf(objects);
   return remarks(
     objects,
     (check) => [
@@ -37,8 +40,26 @@ export function connectivityWarnings(objects: readonly KubeObject[]): LintWarnin
     (mesh) => [
       { field: "spec.sources.nodes", message: mesh.spec.sources.nodes && elsewhere(mesh) },
       ...mesh.spec.targets.map(({ host = "" }, at): Remark => ({ field: `spec.targets[${at}].host`, message: refusal(host) })),
+      ...mesh.spec.targets.map((target, at): Remark => ({ field: `spec.targets[${at}]`, message: noConsent(target, mesh, services) })),
     ],
   );
+}
+
+function servicesOf(objects: readonly KubeObject[]): Map<string, Service> {
+  return new Map(of<Service>(Service, objects).map((service) => [`${namespaceOf(service)}/${service.metadata.name}`, service]));
+}
+
+function noConsent(
+  { service, endpoints }: ConnectivityMesh["spec"]["targets"][number],
+  mesh: ConnectivityMesh,
+  services: ReadonlyMap<string, Service>,
+): string | undefined {
+  const own = namespaceOf(mesh);
+  const namespace = (service ?? endpoints)?.namespace ?? own;
+  const key = `${namespace}/${service?.name ?? endpoints?.service}`;
+  const found = services.get(key);
+  if (!found || namespace === own || own === SYSTEM_NAMESPACE || allowsMeshesOf(own, found)) return undefined;
+  return `Service ${key} does not allow meshes of namespace ${own}: annotate it with ${allowMark}: ${own}`;
 }
 
 function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Service>): Remark[] {

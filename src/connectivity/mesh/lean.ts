@@ -2,6 +2,7 @@ import type { EndpointSlice } from "../../api/core/endpoint-slice.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import type { Service } from "../../api/core/service.ts";
 import { leanMetadata } from "../../kube/cache/lean-metadata.ts";
+import { allowMark } from "../marks.ts";
 
 /** Of pods, Services and their endpoints only what a mesh is planned on. */
 
@@ -15,8 +16,9 @@ export function leanPod({ metadata, spec: { nodeName }, status }: Pod): Pod {
 }
 
 export function leanService({ metadata, spec: { type, clusterIP, clusterIPs, ports } }: Service): Service {
+  const allowed = metadata.annotations?.[allowMark];
   return {
-    metadata: leanMetadata(metadata),
+    metadata: { ...leanMetadata(metadata), ...(allowed !== undefined && { annotations: { [allowMark]: allowed } }) },
     spec: { type, ...(clusterIP !== undefined && { clusterIP }), ...(clusterIPs && { clusterIPs }), ...(ports && { ports }) },
   };
 }

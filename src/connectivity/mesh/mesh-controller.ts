@@ -20,10 +20,10 @@ import { checkpointSeconds } from "./checkpoint-step.ts";
 import { leanPod, leanService, leanSlice } from "./lean.ts";
 
 import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
-import { isAlive, type MeshPlan, type MeshView, planMesh } from "./plan.ts";
+import { isAlive, type MeshPlan, type MeshView, MOST_CHECKS, planMesh } from "./plan.ts";
 import { RefusedSteps } from "./refused-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
-import { type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
+import { boundedMeshes, type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
 
 export interface MeshControllerOptions {
   /** Fenced: only the leader makes checks. */
@@ -132,10 +132,11 @@ export class MeshController implements Runnable {
     if (pauseMs > 0) return { requeueAfter: pauseMs };
     this.#follow();
     const view = this.#view(namespace);
-    const meshes = this.#meshesIn(namespace).map((mesh) => ({
+    const planned = this.#meshesIn(namespace).map((mesh) => ({
       mesh,
       plan: this.#unread(mesh).length === 0 ? planMesh(mesh, view) : UNSEEN,
     }));
+    const meshes = boundedMeshes(planned, namespace === this.#options.systemNamespace ? Infinity : MOST_CHECKS);
     const isUnseen = meshes.some(({ plan }) => plan === UNSEEN);
     if (isUnseen && this.#unseenFor(namespace) < PAUSE_MS) return { requeueAfter: FIRST_READ_MS };
     if (!isUnseen) this.#unseenSince.delete(namespace);

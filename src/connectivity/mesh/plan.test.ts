@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { planMesh } from "./plan.ts";
-import { mesh, node, ofPod, pod, service, slice, SYSTEM, view, type Cluster } from "./specimen.ts";
+import { allowing, mesh, node, ofPod, pod, service, slice, SYSTEM, view, type Cluster } from "./specimen.ts";
 
 const https = { name: "https", port: 443 };
 const shop: Cluster = {
@@ -10,7 +10,7 @@ const shop: Cluster = {
   services: [
     service("shop/db", ["10.96.0.7", "fd00:96::7"], https, { name: "dns", port: 53, protocol: "UDP" }),
     service("shop/headless", ["None"], https),
-    service("bank/api", ["10.96.0.8"], { port: 80 }, { name: "admin", port: 81 }),
+    allowing("shop", service("bank/api", ["10.96.0.8"], { port: 80 }, { name: "admin", port: 81 })),
   ],
   slices: [
     slice("shop/db", [{ name: "https", port: 8443 }], ofPod("db-0", "10.0.0.1"), ofPod("db-1", "10.0.0.2")),
@@ -45,6 +45,43 @@ test("no pod tries itself, and a namesake in another namespace is not the pod it
     "web-0 10.9.0.1:80",
     "web-1 10.9.0.1:80",
   ]);
+});
+
+test.each([
+  ["nothing", undefined, false],
+  ["another namespace", "farm", false],
+  ["a namespace whose name begins like it", "shop-2", false],
+  ["its namespace among others", "farm, shop", true],
+  ["every namespace", "*", true],
+])("a Service of another namespace that allows %s", (_what, allowed, isTarget) => {
+  const bare = service("bank/ledger", ["10.96.0.9"], { port: 80 });
+  const ledger = allowed === undefined ? bare : allowing(allowed, bare);
+  const cluster = { ...shop, services: [ledger], slices: [slice("bank/ledger", [{ port: 5432 }], { addresses: ["10.1.0.9"] })] };
+  const targets = [{ service: { name: "ledger", namespace: "bank" } }, { endpoints: { service: "ledger", namespace: "bank" } }];
+  const { checks, problems } = planMesh(mesh("m", { sources: web, targets }), view(cluster));
+  expect(checks).toHaveLength(isTarget ? 4 : 0);
+  const words =
+    "Service bank/ledger does not exist, or does not allow meshes of namespace shop: annotate it with plumbline.dev/allow-mesh-from: shop";
+  expect(problems).toEqual(isTarget ? [] : [`spec.targets[0]: ${words}`, `spec.targets[1]: ${words}`]);
+  // Whether there is such a Service is not told either.
+  expect(planMesh(mesh("m", { sources: web, targets }), view({ ...shop, services: [] })).problems).toEqual([
+    `spec.targets[0]: ${words}`,
+    `spec.targets[1]: ${words}`,
+  ]);
+});
+
+test("meshes in Plumbline's own namespace name Services of every namespace, and every mesh that of the API server", () => {
+  const cluster = {
+    ...shop,
+    services: [service("bank/ledger", ["10.96.0.9"], { port: 80 }), service("default/kubernetes", ["10.96.0.1"], https)],
+  };
+  const ledger = { sources: { nodes: {} }, targets: [{ service: { name: "ledger", namespace: "bank" } }] };
+  expect(planMesh(mesh("m", ledger, SYSTEM), view(cluster)).checks).toHaveLength(2);
+  expect(pairs([{ service: { name: "kubernetes", namespace: "default" } }], cluster)).toEqual([
+    "web-0 10.96.0.1:443",
+    "web-1 10.96.0.1:443",
+  ]);
+  expect(pairs([{ endpoints: { service: "kubernetes", namespace: "default" } }], cluster)).toEqual([]);
 });
 
 test("nodes are sources in Plumbline's own namespace, none of itself, and nowhere else", () => {

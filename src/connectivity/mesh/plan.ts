@@ -9,8 +9,6 @@ import type { CheckSource, CheckTarget, WantedCheck } from "./wanted-check.ts";
 export interface MeshView extends TargetView {
   /** Those of the mesh's namespace. */
   readonly pods: readonly Pod[];
-  /** Where nodes may be sources: they try with the rights of the machine. */
-  readonly systemNamespace: string;
 }
 
 export interface MeshPlan {
@@ -22,8 +20,8 @@ export interface MeshPlan {
   readonly problems: readonly string[];
 }
 
-/** More than this no API server should have to hold for one object that somebody wrote in a minute. */
-const MOST_CHECKS = 20_000;
+/** More than this no API server should have to hold for one object that somebody wrote in a minute, nor for all meshes of one namespace. */
+export const MOST_CHECKS = 20_000;
 
 /** The checks that a mesh asks for. */
 export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
@@ -58,6 +56,7 @@ function wantedPerTarget({ spec: { sourcesPerTarget } }: ConnectivityMesh): numb
 
 function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: MeshView): { sources: CheckSource[]; problem?: string } {
   if (sources.nodes) {
+    // They try with the rights of the machine.
     if (metadata.namespace !== view.systemNamespace)
       return { sources: [], problem: `nodes may be sources only of meshes in namespace ${view.systemNamespace}` };
     const selector = sources.nodes.selector;

@@ -32,6 +32,11 @@ export function service(key: string, ips: readonly string[], ...ports: readonly 
   return { metadata: { name, namespace }, spec: { type: "ClusterIP", clusterIPs: [...ips], ports: whole } };
 }
 
+/** The Service with the consent of its owner to meshes of these namespaces. */
+export function allowing(namespaces: string, { metadata, ...given }: Service): Service {
+  return { ...given, metadata: { ...metadata, annotations: { "plumbline.dev/allow-mesh-from": namespaces } } };
+}
+
 export function slice(key: string, ports: { name?: string; port: number }[], ...endpoints: Endpoint[]): EndpointSlice {
   const [namespace = "", name = ""] = key.split("/");
   const metadata = { name: `${name}-slice`, namespace, labels: { [serviceNameLabel]: name } };

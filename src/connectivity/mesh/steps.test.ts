@@ -5,7 +5,7 @@ import { checkpointSeconds } from "./checkpoint-step.ts";
 import { planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
 import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "./specimen.ts";
-import { type NamespaceSteps, planNamespace, type Step } from "./steps.ts";
+import { boundedMeshes, type NamespaceSteps, planNamespace, type Step } from "./steps.ts";
 
 const now = new Date("2026-11-16T09:00:00Z");
 const web = [pod("web-0"), pod("web-1")];
@@ -27,6 +27,17 @@ function planned(
     },
   );
 }
+
+test("the meshes of a namespace share a bound: the older ones go first, and one for which no room is left says so and keeps its checks", () => {
+  const all = ["one", "two", "three"].map((name) => mesh(name, { targets: [{ host: `${name}.test:80` }] }));
+  const meshes = all.map((one) => ({ mesh: one, plan: planMesh(one, view({ pods: web })) }));
+  const bounded = boundedMeshes(meshes, 3);
+  expect(bounded.map(({ plan }) => plan.checks?.length)).toEqual([2, undefined, undefined]);
+  expect(bounded[1]?.plan.problems).toEqual([
+    "spec: 2 checks are asked for, and the meshes of a namespace make 3 at most, of which older ones make 2; ask for fewer sources per target",
+  ]);
+  expect(boundedMeshes(meshes, 6)).toEqual(meshes);
+});
 
 /** The checks after the steps were taken. */
 function after(held: readonly PodNetworkConnectivityCheck[], steps: readonly Step[]): PodNetworkConnectivityCheck[] {

@@ -45,6 +45,20 @@ export interface NamespaceSteps {
   readonly wanted: ReadonlySet<string>;
 }
 
+/** Holds the meshes of a namespace to this many checks. They come oldest first: one for which no room is left keeps what checks it has. */
+export function boundedMeshes(meshes: readonly PlannedMesh[], most: number): PlannedMesh[] {
+  let room = most;
+  return meshes.map(({ mesh, plan }) => {
+    const asked = plan.checks?.length ?? 0;
+    if (asked <= room) {
+      room -= asked;
+      return { mesh, plan };
+    }
+    const problem = `spec: ${asked} checks are asked for, and the meshes of a namespace make ${most} at most, of which older ones make ${most - room}; ask for fewer sources per target`;
+    return { mesh, plan: { ...plan, checks: undefined, problems: [...plan.problems, problem] } };
+  });
+}
+
 /** What must change so that the checks of a namespace are those that its meshes ask for. Meshes come oldest first: a check that two want is the first's. */
 export function planNamespace(meshes: readonly PlannedMesh[], held: HeldView): NamespaceSteps {
   const claims = claimed(meshes);

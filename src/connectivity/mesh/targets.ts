@@ -3,12 +3,15 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Service } from "../../api/core/service.ts";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import { allowMark } from "../marks.ts";
 import { parseTarget } from "../probe/target.ts";
 import type { CheckTarget } from "./wanted-check.ts";
 
 /** What a mesh is planned on. Keys of Services are `namespace/name`. */
 export interface TargetView {
   readonly nodes: readonly Node[];
+  /** Whose meshes may name the Services of every namespace. */
+  readonly systemNamespace: string;
   service(key: string): Service | undefined;
   slices(key: string): readonly EndpointSlice[];
 }
@@ -24,11 +27,37 @@ interface Found {
 
 /** The targets of one entry of a mesh, or why there are none. */
 export function targetsOf(target: Target, namespace: string, view: TargetView): Found {
-  if (target.service) return ofService(`${target.service.namespace ?? namespace}/${target.service.name}`, target.service.port, view);
-  if (target.endpoints)
-    return ofEndpoints(`${target.endpoints.namespace ?? namespace}/${target.endpoints.service}`, target.endpoints.port, view);
+  if (target.service) {
+    const key = `${target.service.namespace ?? namespace}/${target.service.name}`;
+    // What every pod is told.
+    if (key === "default/kubernetes" || isAllowed(key, namespace, view)) return ofService(key, target.service.port, view);
+    return notAllowed(key, namespace);
+  }
+  if (target.endpoints) {
+    const key = `${target.endpoints.namespace ?? namespace}/${target.endpoints.service}`;
+    return isAllowed(key, namespace, view) ? ofEndpoints(key, target.endpoints.port, view) : notAllowed(key, namespace);
+  }
   if (target.nodes) return ofNodes(target.nodes, view);
   return ofHost(target.host ?? "");
+}
+
+/** The author of a mesh learns the addresses of what it names, and which ports are open: in another namespace that is not the author's to know. */
+function isAllowed(key: string, namespace: string, view: TargetView): boolean {
+  if (namespace === view.systemNamespace || key.startsWith(`${namespace}/`)) return true;
+  const service = view.service(key);
+  return service !== undefined && allowsMeshesOf(namespace, service);
+}
+
+export function allowsMeshesOf(namespace: string, { metadata }: Service): boolean {
+  const allowed = metadata.annotations?.[allowMark]?.split(",").map((one) => one.trim()) ?? [];
+  return allowed.includes("*") || allowed.includes(namespace);
+}
+
+/** The same for one that does not exist. */
+function notAllowed(key: string, namespace: string): Found {
+  return none(
+    `Service ${key} does not exist, or does not allow meshes of namespace ${namespace}: annotate it with ${allowMark}: ${namespace}`,
+  );
 }
 
 function ofHost(host: string): Found {

@@ -11,6 +11,12 @@ const daemonSet = (status: Partial<NonNullable<DaemonSet["status"]>> = {}): Daem
   spec: { selector: {}, template: {} },
   status: { observedGeneration: 4, ...numbers, ...status },
 });
+/** As the DaemonSet's controller makes it, before the scheduler has bound it. */
+const pending = (node: string): Pod => {
+  const required = { nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }] };
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+  return { ...pod(node), spec: { affinity, containers: [] } };
+};
 const pod = (node: string, owner = "agent"): Pod => ({
   metadata: { name: `agent-${node}`, ownerReferences: [{ apiVersion: "apps/v1", kind: "DaemonSet", name: owner, uid: "1" }] },
   spec: { nodeName: node, containers: [] },
@@ -24,7 +30,7 @@ test.each([
     true,
   ],
   ["its controller has not seen the newest spec", daemonSet({ observedGeneration: 3 }), false],
-  ["a Pod is not ready", daemonSet({ numberReady: 2 }), false],
+  ["a Pod of some node is not ready", daemonSet({ numberReady: 2 }), true],
   ["a Pod is of the old form", daemonSet({ updatedNumberScheduled: 2 }), false],
   ["a Pod is missing", daemonSet({ currentNumberScheduled: 2 }), false],
   ["it is being deleted", { ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: "2026-11-15T10:30:00Z" } }, false],
@@ -85,6 +91,18 @@ test("a Pod that came and went between two looks starts it over", () => {
   expect(agents.absenceMs("a")).toBe(0);
 });
 
+test("a Pod that waits to be bound to the node counts as there, in the cache and on the server", async () => {
+  vi.advanceTimersByTime(10_000);
+  pods.objects = [pending("a")];
+  expect([agents.absenceMs("a"), agents.absenceMs("b")]).toEqual([undefined, 10_000]);
+  const list = ({ fieldSelector }: { fieldSelector: string }) =>
+    Promise.resolve({ items: fieldSelector === "spec.nodeName=" ? [pending("a")] : [] });
+  const client = { resource: () => ({ get: () => Promise.resolve(daemonSet()), list }) } as unknown as KubeClient;
+  const asking = new AgentPods({ ...agents.options, client });
+  const { signal } = new AbortController();
+  expect([await asking.isAbsent("a", signal), await asking.isAbsent("b", signal)]).toEqual([false, true]);
+});
+
 test("Pods of others do not count", () => {
   vi.advanceTimersByTime(10_000);
   pods.objects = [pod("a", "other")];
@@ -94,7 +112,7 @@ test("Pods of others do not count", () => {
 
 test("nothing is absent while the DaemonSet is not settled", () => {
   vi.advanceTimersByTime(10_000);
-  daemonSets.objects = [daemonSet({ numberReady: 2 })];
+  daemonSets.objects = [daemonSet({ currentNumberScheduled: 2 })];
   expect(agents.absenceMs("a")).toBeUndefined();
 });
 

@@ -26,7 +26,7 @@ export class AgentPods {
       });
     }
     options.pods.subscribe(({ object }) => {
-      const node = object.spec.nodeName;
+      const node = nodeOfPod(object);
       if (node !== undefined && isAgentOf(options.name, object)) this.#lastPod.set(node, performance.now());
     });
   }
@@ -48,23 +48,35 @@ export class AgentPods {
   async isAbsent(node: string, signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name } = this.options;
     if (!isSettled(await client.resource(DaemonSet).get(name, { namespace, signal }))) return false;
-    const { items } = await client.resource(Pod).list({ namespace, fieldSelector: `spec.nodeName=${node}`, signal });
-    return !onNode(name, node, items);
+    for (const bound of [node, ""]) {
+      const { items } = await client.resource(Pod).list({ namespace, fieldSelector: `spec.nodeName=${bound}`, signal });
+      if (onNode(name, node, items)) return false;
+    }
+    return true;
   }
 }
 
-/** The controller has seen the newest spec, and every Pod it wants is there, up to date and ready. */
+/** The controller has seen the newest spec, and every Pod it wants is there and up to date. Whether they are ready says nothing of a node without one. */
 export function isSettled(daemonSet: DaemonSet | undefined): boolean {
   if (!daemonSet?.status || daemonSet.metadata.deletionTimestamp !== undefined) return false;
-  const { observedGeneration, desiredNumberScheduled, currentNumberScheduled, updatedNumberScheduled = 0, numberReady } = daemonSet.status;
+  const { observedGeneration, desiredNumberScheduled, currentNumberScheduled, updatedNumberScheduled = 0 } = daemonSet.status;
   return (
     observedGeneration === daemonSet.metadata.generation &&
-    [currentNumberScheduled, updatedNumberScheduled, numberReady].every((number) => number === desiredNumberScheduled)
+    currentNumberScheduled === desiredNumberScheduled &&
+    updatedNumberScheduled === desiredNumberScheduled
   );
 }
 
 function onNode(daemonSet: string, node: string, pods: readonly Pod[]): boolean {
-  return pods.some((pod) => pod.spec.nodeName === node && isAgentOf(daemonSet, pod));
+  return pods.some((pod) => nodeOfPod(pod) === node && isAgentOf(daemonSet, pod));
+}
+
+/** Also where it is not bound yet: the DaemonSet's controller makes each Pod for one node. */
+function nodeOfPod({ spec: { nodeName, affinity } }: Pod): string | undefined {
+  if (nodeName !== undefined) return nodeName;
+  const { nodeSelectorTerms = [] } = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? {};
+  const fields = nodeSelectorTerms.flatMap(({ matchFields = [] }) => matchFields);
+  return fields.find(({ key, operator }) => key === "metadata.name" && operator === "In")?.values?.[0];
 }
 
 function isAgentOf(daemonSet: string, { metadata }: Pod): boolean {

@@ -8,6 +8,7 @@ import type { Source } from "../controller/source.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { janitorDoubts } from "../metrics.ts";
+import { type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
 import { begin, livingAgents, type Liveness, mayMark, observe, type Renewal, type Sight } from "./liveness.ts";
 
 /** An agent that stopped renewing: what it last reported is no longer known to be true. */
@@ -52,9 +53,15 @@ export class AgentWatch implements Runnable, Source {
     });
   }
 
-  /** Sorted; undefined before the watch has begun. */
-  living(): string[] | undefined {
-    return this.#state && livingAgents(this.#state);
+  /** Sorted, those that run this part where one is given; undefined before the watch has begun. */
+  living(part?: AgentPart): string[] | undefined {
+    const living = this.#state && livingAgents(this.#state);
+    return part === undefined ? living : living?.filter((node) => !this.lacks(node, part));
+  }
+
+  /** Whether this node's agent says that it runs without this part. */
+  lacks(node: string, part: AgentPart): boolean {
+    return lacksPart(this.#state?.agents.get(node)?.renewal?.parts, part);
   }
 
   /** Why what this node's agent reported must be marked now; undefined when it must not. */
@@ -165,8 +172,9 @@ export class AgentWatch implements Runnable, Source {
     const renewals = new Map<string, Renewal>();
     for (const lease of leases) {
       const node = this.#options.holderOf(lease);
-      if (node !== undefined)
-        renewals.set(node, { resourceVersion: lease.metadata.resourceVersion ?? "0", renewTime: lease.spec.renewTime });
+      if (node === undefined) continue;
+      const { resourceVersion = "0", annotations } = lease.metadata;
+      renewals.set(node, { resourceVersion, renewTime: lease.spec.renewTime, parts: annotations?.[partsAnnotation] });
     }
     return renewals;
   }

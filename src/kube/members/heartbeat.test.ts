@@ -46,6 +46,21 @@ test("an agent has a Lease that names its node, and renews it about every ten se
   expect(server.writes.length).toBeLessThanOrEqual(13);
 });
 
+test("the Lease lists the parts that run, also none, and lists none where nobody said", async () => {
+  start();
+  await seconds(0);
+  expect(lease()?.metadata.annotations).not.toHaveProperty("plumbline.dev/parts");
+  for (const parts of [["router", "connectivity"], []] as const) {
+    stopping.abort();
+    await running;
+    stopping = new AbortController();
+    const agent = { client: server.client(), namespace: "plumbline-system", node: "worker-1", nodeUid: () => undefined, log, parts };
+    running = heartbeat(agent).run(stopping.signal);
+    await seconds(0);
+    expect(lease()?.metadata.annotations?.["plumbline.dev/parts"]).toBe(parts.join(","));
+  }
+});
+
 test("the Lease belongs to the Node as soon as its uid is known, and to its successor when it changes", async () => {
   let uid: string | undefined;
   start("worker-1", () => uid);

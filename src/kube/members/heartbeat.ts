@@ -10,7 +10,7 @@ import type { Runnable } from "../controller/controller.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
-import { agentLeaseName, componentLabel, nodeAnnotation, nodeLabel } from "./agent-lease.ts";
+import { agentLeaseName, type AgentPart, componentLabel, nodeAnnotation, nodeLabel, partsAnnotation } from "./agent-lease.ts";
 
 /** A request that takes longer than this is given up, however seldom the Lease is renewed. */
 const LONGEST_REQUEST_MS = 10_000;
@@ -31,20 +31,23 @@ export interface HeartbeatOptions {
   node: string;
   /** The Node's uid once it is known; the Lease then goes with the Node. */
   nodeUid: () => string | undefined;
+  /** Those that run: reports of others are removed. Left out, all of them, as with agents of older versions. */
+  parts?: readonly AgentPart[];
   log: Log;
   durationMs?: number;
   renewMs?: number;
 }
 
 /** Renews the Lease of this node's agent. */
-export function heartbeat({ client, namespace, node, nodeUid, log, durationMs = 30_000, renewMs = 10_000 }: HeartbeatOptions): Runnable {
+export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }: HeartbeatOptions): Runnable {
+  const { client, namespace, node, nodeUid, parts, log } = options;
   const metadata = (): ObjectMeta => {
     const uid = nodeUid();
     return {
       name: agentLeaseName(node),
       namespace,
       labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
-      annotations: { [nodeAnnotation]: node },
+      annotations: { [nodeAnnotation]: node, ...(parts && { [partsAnnotation]: parts.join(",") }) },
       ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
     };
   };

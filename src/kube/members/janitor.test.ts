@@ -27,6 +27,9 @@ class Cluster {
   nodeExists = true;
   absenceMs: number | undefined;
   podAbsent = true;
+  /** As the watch of the Leases has it, and as the server has it. */
+  partOff = false;
+  partOffOnServer = true;
   report: Report | undefined = this.#report("1", true);
   refuse: (call: string) => KubeError | undefined = () => undefined;
   #version = 1;
@@ -44,6 +47,7 @@ class Cluster {
       waitForSync: () => Promise.resolve(),
     },
     nodeOf: () => "a",
+    part: "router",
     unknown: ({ status }) => (status?.known ? { known: false } : undefined),
   };
 
@@ -54,6 +58,7 @@ class Cluster {
       agents: {
         durationMs,
         silence: (node) => (this.silent && node === "a" ? { node, since } : undefined),
+        lacks: () => this.partOff,
         subscribe: (enqueue) => {
           enqueue("a");
           return () => {};
@@ -101,6 +106,7 @@ class Cluster {
     const resource = ({ kind }: Kind) => ({
       get: async () => {
         called(`get ${kind}`);
+        if (kind === "Lease") return { metadata: { annotations: { "plumbline.dev/parts": this.partOffOnServer ? "" : "router" } } };
         if (!this.nodeExists) throw new KubeError("NotFound", "not found");
         return node;
       },
@@ -221,6 +227,43 @@ describe("marking", () => {
     cluster.repaired();
     await seconds(10);
     expect(cluster.calls).toHaveLength(5);
+  });
+});
+
+describe("a part that a living agent runs without", () => {
+  beforeEach(() => {
+    cluster.silent = false;
+    cluster.partOff = true;
+  });
+
+  test("has its report marked at once and deleted after a full duration; the Lease stays", async () => {
+    start();
+    await seconds(durationMs / 1_000 - 1);
+    expect(cluster.calls).toEqual([mark]);
+    await seconds(2);
+    expect(cluster.calls).toEqual([mark, "get Lease", "delete Report r 2"]);
+    await seconds(600);
+    expect(cluster.calls).toHaveLength(3);
+  });
+
+  test("keeps its report when it is back before that", async () => {
+    start();
+    await seconds(20);
+    cluster.partOff = false;
+    cluster.repaired();
+    await seconds(5);
+    cluster.partOff = true;
+    cluster.repaired();
+    await seconds(20);
+    expect(cluster.calls.filter((call) => call.startsWith("delete"))).toEqual([]);
+    expect(await silentAgents()).toBe(0);
+  });
+
+  test("keeps its report when the server's Lease says that it runs", async () => {
+    cluster.partOffOnServer = false;
+    start();
+    await seconds(60);
+    expect(cluster.calls).toEqual([mark, "get Lease"]);
   });
 });
 

@@ -10,9 +10,10 @@ import type { Log } from "../log.ts";
 import { agentsSilent, janitorMarks } from "../metrics.ts";
 import type { WriteBudget } from "../status/budget.ts";
 import { writeInTurn } from "../status/write-in-turn.ts";
-import { agentLeaseName } from "./agent-lease.ts";
+import { agentLeaseName, type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
 import type { AgentPods } from "./agent-pods.ts";
 import type { AgentWatch, Silence } from "./agent-watch.ts";
+import type { PartOff } from "./silent.ts";
 
 /** A kind that agents report in, one or more objects per node. */
 export interface ReportedKind<T extends KubeObject = KubeObject> {
@@ -20,15 +21,17 @@ export interface ReportedKind<T extends KubeObject = KubeObject> {
   cache: Pick<Cache<T>, "list" | "subscribe" | "waitForSync">;
   /** Whose report it is. */
   nodeOf(object: T): string | undefined;
+  /** What of the agent writes it. */
+  part: AgentPart;
   /** What to change in its status so that it no longer claims to know; undefined when it already says so. */
-  unknown(object: T, silence: Silence, now: Date): object | undefined;
+  unknown(object: T, cause: Silence | PartOff, now: Date): object | undefined;
 }
 
 export interface JanitorOptions {
   /** Fenced: only the leader cleans up. */
   client: KubeClient;
   namespace: string;
-  agents: Pick<AgentWatch, "durationMs" | "silence" | "subscribe" | "ready">;
+  agents: Pick<AgentWatch, "durationMs" | "silence" | "lacks" | "subscribe" | "ready">;
   kinds: readonly ReportedKind[];
   leases: Pick<Cache<Lease>, "get">;
   nodes: Pick<Cache<Node>, "get" | "subscribe" | "waitForSync">;
@@ -44,13 +47,15 @@ export function* reportedNodes(kinds: readonly ReportedKind[]): Iterable<string>
 }
 
 /**
- * Marks what silent agents last reported as Unknown, and deletes it once the node, or the agent's place on it, is gone for good. The agent itself
- * repairs the mark when it comes back: its status writer sees a foreign edit.
+ * Marks what silent agents last reported as Unknown, and deletes it once the node, or the agent's place on it, is gone for good. What a living agent reported
+ * with a part that it runs without now is marked at once and deleted after a full duration. The agent itself repairs the mark when it comes back: its status
+ * writer sees a foreign edit.
  */
 export function janitor(options: JanitorOptions): Runnable {
   const { agents, kinds, nodes, pods, log } = options;
   const marks = new Marks(agents.durationMs);
   const silent = new Set<string>();
+  const partsOff = new PartsOff();
   const count = (node: string, isSilent: boolean) => {
     if (isSilent) silent.add(node);
     else silent.delete(node);
@@ -65,7 +70,7 @@ export function janitor(options: JanitorOptions): Runnable {
       const silence = agents.silence(node);
       if (!silence) {
         count(node, false);
-        return marks.forget(node);
+        return cleanPartsOff(options, marks, partsOff, node, log, signal);
       }
       if (await isGone(options, node, signal)) {
         await removeReports(options, node, log, signal);
@@ -73,7 +78,7 @@ export function janitor(options: JanitorOptions): Runnable {
         return marks.forget(node);
       }
       count(node, true);
-      const againMs = await markReports(options, marks, silence, log, signal);
+      const againMs = await markReports(options, kinds, marks, silence, log, signal);
       // A Pod that stays away is an event that nobody sends.
       return pods ? { requeueAfter: Math.min(againMs, agents.durationMs) } : againMs < Infinity ? { requeueAfter: againMs } : undefined;
     },
@@ -84,6 +89,7 @@ export function janitor(options: JanitorOptions): Runnable {
     async run(signal) {
       pods?.begin();
       await cleaning.run(signal);
+      partsOff.clear();
       // Whoever leads next counts.
       silent.clear();
       agentsSilent.set(0);
@@ -105,6 +111,56 @@ async function isGone({ client, nodes, pods, agents }: JanitorOptions, node: str
   return pods !== undefined && absence !== undefined && absence >= agents.durationMs && pods.isAbsent(node, signal);
 }
 
+/** What parts reported that the agent of this node, which is alive, runs without. */
+async function cleanPartsOff(
+  options: JanitorOptions,
+  marks: Marks,
+  partsOff: PartsOff,
+  node: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { agents, client, namespace } = options;
+  const off = options.kinds.filter(({ part }) => agents.lacks(node, part));
+  const forMs = partsOff.forMs(node, off);
+  if (off.length === 0) return marks.forget(node);
+  const leftMs = agents.durationMs - forMs;
+  if (leftMs > 0) {
+    for (const part of new Set(off.map((reported) => reported.part))) {
+      const kinds = off.filter((reported) => reported.part === part);
+      await markReports(options, kinds, marks, { node, part }, log, signal);
+    }
+    return { requeueAfter: leftMs };
+  }
+  if (off.every((reported) => reportsOf(reported, node).length === 0)) return undefined;
+  // The agent may have been replaced since the watch last told of its Lease.
+  const { metadata } = await client.resource(Lease).get(agentLeaseName(node), { namespace, signal });
+  const parts = metadata.annotations?.[partsAnnotation];
+  for (const reported of off.filter(({ part }) => lacksPart(parts, part))) {
+    for (const object of reportsOf(reported, node)) await remove(client, reported.kind, object, log, signal);
+  }
+  return marks.forget(node);
+}
+
+/** Since when each node's agent has been seen to run without the same parts. */
+class PartsOff {
+  readonly #since = new Map<string, { parts: string; at: number }>();
+
+  /** How long it has been so. */
+  forMs(node: string, off: readonly ReportedKind[]): number {
+    const parts = [...new Set(off.map(({ part }) => part))].join(",");
+    const now = performance.now();
+    const held = this.#since.get(node);
+    if (parts === "") this.#since.delete(node);
+    else if (held?.parts !== parts) this.#since.set(node, { parts, at: now });
+    return held?.parts === parts ? now - held.at : 0;
+  }
+
+  clear(): void {
+    this.#since.clear();
+  }
+}
+
 async function removeReports(options: JanitorOptions, node: string, log: Log, signal: AbortSignal): Promise<void> {
   const { client, namespace, kinds, leases } = options;
   for (const reported of kinds) {
@@ -121,25 +177,31 @@ async function remove(client: KubeClient, kind: Kind, object: KubeObject, log: L
   try {
     await client.resource(kind).delete(object.metadata, { uid, resourceVersion, signal });
     janitorMarks.inc({ kind: kind.kind, action: "deleted" });
-    log.info({ kind: kind.kind, key: keyOf(object) }, "report of an agent that is gone deleted");
+    log.info({ kind: kind.kind, key: keyOf(object) }, "report of an agent, or of a part of it, that is gone deleted");
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
   }
 }
 
 /** Returns in how many milliseconds to look again, Infinity when only news can change anything. */
-async function markReports(options: JanitorOptions, marks: Marks, silence: Silence, log: Log, signal: AbortSignal): Promise<number> {
-  const { kinds } = options;
+async function markReports(
+  options: JanitorOptions,
+  kinds: readonly ReportedKind[],
+  marks: Marks,
+  cause: Silence | PartOff,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
   let againMs = Infinity;
   for (const reported of kinds) {
-    for (const object of reportsOf(reported, silence.node)) {
-      const status = reported.unknown(object, silence, new Date());
+    for (const object of reportsOf(reported, cause.node)) {
+      const status = reported.unknown(object, cause, new Date());
       if (!status) continue;
-      const waitMs = marks.waitMs(silence.node, reported.kind, object);
+      const waitMs = marks.waitMs(cause.node, reported.kind, object);
       if (waitMs > 0) againMs = Math.min(againMs, waitMs);
-      else if (await mark(options, silence.node, reported.kind, object, status, signal)) {
-        marks.made(silence.node, reported.kind, object);
-        log.info({ kind: reported.kind.kind, key: keyOf(object), since: silence.since }, "report of a silent agent marked Unknown");
+      else if (await mark(options, cause, reported.kind, object, status, signal)) {
+        marks.made(cause.node, reported.kind, object);
+        log.info({ kind: reported.kind.kind, key: keyOf(object), ...cause }, "report that nobody renews marked Unknown");
       }
     }
   }
@@ -148,7 +210,7 @@ async function markReports(options: JanitorOptions, marks: Marks, silence: Silen
 
 async function mark(
   { client, budget, agents }: JanitorOptions,
-  node: string,
+  cause: Silence | PartOff,
   kind: Kind,
   object: KubeObject,
   status: object,
@@ -156,8 +218,9 @@ async function mark(
 ): Promise<boolean> {
   return writeInTurn(budget, "transition", signal, async () => {
     const { resourceVersion } = object.metadata;
-    // Meanwhile the agent may have come back.
-    if (resourceVersion === undefined || !agents.silence(node)) return false;
+    // Meanwhile the agent, or its part, may have come back.
+    const holds = "part" in cause ? agents.lacks(cause.node, cause.part) : agents.silence(cause.node) !== undefined;
+    if (resourceVersion === undefined || !holds) return false;
     await client.resource(kind).patchStatus(object.metadata, { status }, { resourceVersion, signal });
     janitorMarks.inc({ kind: kind.kind, action: "unknown" });
     return true;

@@ -13,6 +13,8 @@ import { compareResourceVersions } from "../client/resource-version.ts";
 export interface Renewal {
   resourceVersion: string;
   renewTime: string | undefined;
+  /** As the Lease's annotation lists them. */
+  parts?: string | undefined;
 }
 
 export interface Sight {
@@ -51,7 +53,7 @@ export interface Liveness {
 
 export interface Look {
   state: Liveness;
-  /** Agents that became silent, spoke again, appeared or were forgotten. */
+  /** Agents that became silent, spoke again, appeared, were forgotten, or run other parts than before. */
   changed: string[];
   /** Set when the own view comes into doubt, not while it stays so. */
   doubt: { expired: number; of: number } | undefined;
@@ -179,6 +181,6 @@ function differences(before: ReadonlyMap<string, Agent>, after: ReadonlyMap<stri
   const leased = (agent: Agent | undefined) => agent && agent.renewal !== undefined;
   return [...new Set([...before.keys(), ...after.keys()])].filter((node) => {
     const [was, is] = [before.get(node), after.get(node)];
-    return silent(was) !== silent(is) || leased(was) !== leased(is);
+    return silent(was) !== silent(is) || leased(was) !== leased(is) || was?.renewal?.parts !== is?.renewal?.parts;
   });
 }

@@ -41,6 +41,12 @@ export function printMembers({ live, indexes, freed }: Members): Record<string, 
   return { live: JSON.stringify(live), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
 }
 
+/** How many live agents come before this node's, by index. */
+export function agentsBefore(node: string, { live, indexes }: Members): number {
+  const place = (name: string) => indexes[name]?.index ?? Infinity;
+  return live.filter((other) => place(other) < place(node)).length;
+}
+
 function parse<T>(data: Record<string, string>, field: string, is: (value: unknown) => value is T, problem: string): T {
   const text = data[field];
   if (text === undefined) throw new MembersError(field, "is missing");

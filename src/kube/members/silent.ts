@@ -1,24 +1,52 @@
 import type { Condition } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import { type ConditionReport, withTransitionTimes } from "../status/conditions.ts";
+import type { AgentPart } from "./agent-lease.ts";
 import type { Silence } from "./agent-watch.ts";
 
+/** An agent that runs without the part that reported. */
+export interface PartOff {
+  node: string;
+  part: AgentPart;
+}
+
 /**
- * The conditions of a report whose agent has fallen silent: none claims to be true or false any more. `always` are those that the agent would have come to
- * say. undefined where all of them are marked already.
+ * The conditions of a report whose agent has fallen silent, or runs without the part that wrote it: none claims to be true or false any more. `always` are
+ * those that the agent would have come to say. undefined where all of them are marked already.
  */
 export function silentConditions(
   known: readonly Condition[] | undefined,
   always: readonly string[],
-  { node, since }: Silence,
+  cause: Silence | PartOff,
+  now: Date,
+): Condition[] | undefined {
+  return unknownConditions(known, always, wordsOf(cause), now);
+}
+
+/** The conditions with these words in each of them; undefined where all of them have such already. */
+export function unknownConditions(
+  known: readonly Condition[] | undefined,
+  always: readonly string[],
+  { reason, message }: { reason: string; message: string },
   now: Date,
 ): Condition[] | undefined {
   const held = known ?? [];
-  const marked = held.filter((condition) => condition.status === "Unknown" && condition.reason === "AgentSilent").map(({ type }) => type);
+  const marked = held.filter((condition) => condition.status === "Unknown" && condition.reason === reason).map(({ type }) => type);
   const types = new Set([...held.map(({ type }) => type), ...always]);
   if (types.isSubsetOf(new Set(marked))) return undefined;
 
-  const message = `The agent on node ${node} has been silent since ${metaTime(since)}; what else stands here is what it last reported`;
-  const reports = [...types].map((type): ConditionReport => ({ type, status: "Unknown", reason: "AgentSilent", message }));
+  const reports = [...types].map((type): ConditionReport => ({ type, status: "Unknown", reason, message }));
   return withTransitionTimes(reports, held, metaTime(now));
+}
+
+function wordsOf(cause: Silence | PartOff): { reason: string; message: string } {
+  if ("part" in cause) {
+    const message = `The agent on node ${cause.node} runs without its part ${cause.part}; what else stands here is what that last reported`;
+    return { reason: "PartSwitchedOff", message };
+  }
+  const since = metaTime(cause.since);
+  return {
+    reason: "AgentSilent",
+    message: `The agent on node ${cause.node} has been silent since ${since}; what else stands here is what it last reported`,
+  };
 }

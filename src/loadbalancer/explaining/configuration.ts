@@ -34,11 +34,14 @@ const states = explainer(ConfigurationState, function* (state, sight) {
   yield standing(objectOf("ConfigurationState", metadata), impairment(valid), needs);
 });
 
+/** Nobody is there who could say it, or FRR does not answer. */
+const UNHEARD = new Set(["AgentSilent", "PartSwitchedOff", "ControllerSilent", "FRRUnavailable"]);
+
 /** Why a component cannot say whether all is in effect. What it says is not in effect, others are to blame for. */
 function impairment(valid: Condition | undefined): Word {
   if (!valid || ["ConfigurationValid", "ConfigurationInvalid", "Starting"].includes(valid.reason)) return HEALTHY;
   const { reason, message, lastTransitionTime: since } = valid;
-  if (reason === "AgentSilent" || reason === "FRRUnavailable") return { health: "Unknown", reason, message, since };
+  if (UNHEARD.has(reason)) return { health: "Unknown", reason, message, since };
   const text =
     reason === "StateUnusable"
       ? "move the file that the message names out of the way and restart the agent"

@@ -43,7 +43,7 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
     log,
     reconcile() {
       if (pace.waitMs > 0) return Promise.resolve({ requeueAfter: pace.waitMs });
-      const differs = pace.run(() => view.load(agents.living()));
+      const differs = pace.run(() => view.load(agents.living("loadbalancer")));
       const now = performance.now();
       standing = new Map(
         view.loaded?.warnings.map((warning) => {

@@ -38,15 +38,23 @@ test("what several components find wrong is said once, whole, without what each 
   expect(status).toMatchObject({
     validConfig: false,
     lastError: `overlap\n${two}`,
+    error: `overlap\n${two}`,
     components: { valid: 1, invalid: 2, unknown: 0 },
     invalidComponents: ["controller", "speaker-n2"],
     conditions: [{ status: "False", reason: "ConfigurationInvalid", message: "Not valid for controller, speaker-n2" }],
   });
 });
 
-test("a component that is silent makes it unknown, and what it said last is not held against anyone", () => {
-  expect(statusOf(state("controller", "Valid"), state("speaker-n1", "Unknown", "old"), state("speaker-n2", undefined))).toMatchObject({
+test("a component that is silent makes the condition Unknown; validConfig is what the others say", () => {
+  const silent = [state("speaker-n1", "Unknown", "old"), state("speaker-n2", undefined)];
+  expect(statusOf(state("controller", "Invalid", "overlap"), ...silent)).toMatchObject({
     validConfig: false,
+    conditions: [{ status: "False" }],
+  });
+  const status = statusOf(state("controller", "Valid"), ...silent);
+  expect(status).not.toHaveProperty("error");
+  expect(status).toMatchObject({
+    validConfig: true,
     lastError: "",
     components: { valid: 1, invalid: 0, unknown: 2 },
     unknownComponents: ["speaker-n1", "speaker-n2"],

@@ -19,10 +19,12 @@ export function configurationStatus(states: readonly ConfigurationState[]): Pict
   const [valid, invalid, unknown] = [saying("Valid"), saying("Invalid"), saying("Unknown")];
   const errors = new Set(sorted.filter(({ status }) => status?.result === "Invalid").flatMap(errorsOf));
   const reported = valid.length + invalid.length > 0;
+  const lastError = cut([...errors].join("\n"), LONGEST);
   return {
     status: {
-      ...(reported && { validConfig: invalid.length === 0 && unknown.length === 0 }),
-      lastError: cut([...errors].join("\n"), LONGEST),
+      ...(reported && { validConfig: invalid.length === 0 }),
+      lastError,
+      ...(lastError !== "" && { error: lastError }),
       components: { valid: valid.length, invalid: invalid.length, unknown: unknown.length },
       ...(invalid.length > 0 && { invalidComponents: fitting(invalid, ROOM) }),
       ...(unknown.length > 0 && { unknownComponents: fitting(unknown, ROOM) }),

@@ -20,15 +20,15 @@ export interface SpeakerReports {
 
 /** What the speakers of all nodes report. */
 export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
-  const nodeOf = nodeOfReport;
+  const speaker = { nodeOf: nodeOfReport, part: "loadbalancer" };
   const states = manager.cache(ConfigurationState, { namespace });
   const l2 = manager.cache(ServiceL2Status, serviceReports);
   const bgp = manager.cache(ServiceBGPStatus, serviceReports);
   const kinds = [
-    { kind: ConfigurationState, cache: states, nodeOf, unknown: silentConfigurationState },
-    { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), nodeOf, unknown: silentSession },
-    { kind: ServiceBGPStatus, cache: bgp, nodeOf, unknown: silentServiceBGP },
-    { kind: ServiceL2Status, cache: l2, nodeOf, unknown: silentServiceL2 },
+    { kind: ConfigurationState, cache: states, ...speaker, unknown: silentConfigurationState },
+    { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), ...speaker, unknown: silentSession },
+    { kind: ServiceBGPStatus, cache: bgp, ...speaker, unknown: silentServiceBGP },
+    { kind: ServiceL2Status, cache: l2, ...speaker, unknown: silentServiceL2 },
   ] as unknown as ReportedKind[];
   return { states, l2, bgp, kinds };
 }
