@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDirectory } from "./cached-build.ts";
@@ -12,7 +12,7 @@ import type { Progress } from "./progress.ts";
 interface GoCommands {
   /** As people call it, and as its place in the cache is called. */
   readonly title: string;
-  /** Where the go.mod is that names the version. */
+  /** Where the go.mod is that names the version, and any sources of our own. */
   readonly module: string;
   /** Each gives a command called as its last part. */
   readonly packages: readonly string[];
@@ -47,7 +47,8 @@ export async function goCommands({ title, module, packages }: GoCommands, progre
 
 async function hashOf(module: string): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(module, file)));
+  const sources = (await readdir(module)).filter((file) => file.endsWith(".go")).toSorted();
+  for (const file of ["go.mod", "go.sum", ...sources]) hash.update(await readFile(join(module, file)));
   hash.update(JSON.stringify([BUILD_FLAGS, BUILD_ENV, process.arch]));
   return hash.digest("hex").slice(0, 16);
 }

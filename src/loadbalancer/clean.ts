@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { nft } from "../hostnet/nft.ts";
 import type { Removal } from "../hostnet/removal.ts";
 import { ip, run } from "../hostnet/run.ts";
-import { type AddressRow, isServiceAddress } from "./speaker/l2/address-form.ts";
+import { type AddressRow, DEVICE, isServiceAddress } from "./speaker/l2/address-form.ts";
 
 interface Cleaning {
   /** Undefined for our own. */
@@ -36,12 +36,14 @@ export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise
 
 async function addresses(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {
   const links = JSON.parse(await ip(netns, ["-j", "addr"], { signal })) as { ifname: string; addr_info?: AddressRow[] }[];
-  return links.flatMap(({ ifname, addr_info = [] }) =>
+  const addresses = links.flatMap(({ ifname, addr_info = [] }) =>
     addr_info.filter(isServiceAddress).map(({ local, prefixlen }) => ({
       says: [`Delete service address ${local} on ${ifname}`],
       run: (signal: AbortSignal) => ip(netns, ["addr", "del", `${local}/${prefixlen}`, "dev", ifname], { signal }),
     })),
   );
+  const device = { says: [`Delete link ${DEVICE}`], run: (signal: AbortSignal) => ip(netns, ["link", "del", DEVICE], { signal }) };
+  return links.some(({ ifname }) => ifname === DEVICE) ? [...addresses, device] : addresses;
 }
 
 async function tables(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {

@@ -23,7 +23,7 @@ export TERM=dumb
 up=$!
 trap 'kill -KILL $up 2>/dev/null; "$PLUMBLINE" loadbalancer clean --yes >/dev/null' EXIT
 for attempt in $(seq 600); do
-  if ip addr show dev eth1 | grep -q 192.168.11.200 && vtysh -N plumbline-lb -c "show running-config" 2>/dev/null | grep -q "network 192.168.11.200/32"; then break; fi
+  if ip addr show dev plumbline-vip 2>/dev/null | grep -q 192.168.11.200 && vtysh -N plumbline-lb -c "show running-config" 2>/dev/null | grep -q "network 192.168.11.200/32"; then break; fi
   sleep 0.1
 done
 "$PLUMBLINE" get service -A --dir "$SITE"
@@ -38,6 +38,7 @@ echo "up ended with $?"
 tail -1 "$SITE.log"
 "$PLUMBLINE" loadbalancer clean --yes
 trap - EXIT
+if ip link show plumbline-vip 2>/dev/null; then exit 1; fi
 ip -br address show dev eth1
 nft list tables
 ls -A /run/frr /var/lib/plumbline
@@ -95,6 +96,6 @@ test("up --loadbalancer announces Services from its machine, and clean takes all
   expect(output).toContain(`servicebgpstatus.metallb.io/web-${host}\n`);
   expect(output).toContain(`configurationstate.metallb.io/speaker-${host}\n`);
   expect(output).toMatch(/up ended with 0\nWhat is announced goes on; to take it away: .*loadbalancer clean --yes\n/);
-  expect(output).toContain("Delete service address 192.168.11.200 on eth1\n");
+  expect(output).toContain("Delete service address 192.168.11.200 on plumbline-vip\nDelete link plumbline-vip\n");
   expect(output).toMatch(/eth1@fabric +UP +192\.168\.11\.3\/24 fe80::\S+ \n\/run\/frr:\n\n\/var\/lib\/plumbline:\n$/);
 });

@@ -40,7 +40,7 @@ test("what was live last goes on until all can be read, and then what stands in 
   await eventually(async () => expect(await session()).toBe("Established"));
   await node().stopAgent();
   await node().frr.stop();
-  await node().ip("addr", "del", "192.168.50.200/32", "dev", "eth0");
+  await node().ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
   await eventually(async () => expect(await announced()).toBe(false));
 
   const roles = cluster.client.resource(ROLE);

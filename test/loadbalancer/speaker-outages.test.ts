@@ -87,7 +87,7 @@ test("a disk that cannot be written costs nothing that is announced, and is told
 test("a machine that is started anew while the API server is away announces what it last did", async () => {
   await node().stopAgent();
   await node().frr.stop();
-  await node().ip("addr", "del", "192.168.50.200/32", "dev", "eth0");
+  await node().ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
   await eventually(async () => expect(await announced()).toBe(false));
   node().startAgent({ away: true });
   await goesOn();

@@ -132,7 +132,7 @@ test("the agent of the elected node is gone: the other takes the address and the
   const gone = cluster.nodes.find(({ name }) => name === elected);
   await gone?.stopAgent();
   // What a killed agent leaves, the kernel drops; one that was told to end leaves it for two minutes.
-  await gone?.ip("addr", "del", "192.168.50.200/32", "dev", "eth0");
+  await gone?.ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
   await cluster.setMembers([other(elected)]);
   await isHeld("web", "192.168.50.200", other(elected));
   expect((await statusOf("web"))?.eligibleNodes).toEqual([other(elected)]);

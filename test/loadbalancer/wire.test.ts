@@ -21,6 +21,7 @@ test("who asks for an address that is looked at is counted, by interface and in 
     log: createLog({ level: "silent" }),
     onStart: nothing,
     onEnd: nothing,
+    onLapse: nothing,
     onSaid: nothing,
     onDatagram: nothing,
     onFailed: nothing,

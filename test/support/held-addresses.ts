@@ -1,6 +1,7 @@
 import type { RemoteProcess } from "../../lab/machine/machine.ts";
 import { ACCESS_LINK } from "../../lab/net/topology.ts";
 import type { RouterLab } from "../../src/cli/lab/router-lab.ts";
+import { DEVICE } from "../../src/loadbalancer/speaker/l2/address-form.ts";
 import { NODES } from "./nodes.ts";
 
 /** Answers to one question come together; the next question is a second later. */
@@ -56,8 +57,8 @@ export class HeldAddresses {
   }
 
   #read(node: string, line: string): void {
-    // 7: lan0    inet 10.30.0.100/32 scope host lan0\       valid_lft 25sec preferred_lft 0sec
-    const [, deleted, address] = new RegExp(`^(Deleted )?\\d+: ${ACCESS_LINK}\\s+inet ([\\d.]+)/32 `).exec(line) ?? [];
+    // 7: plumbline-vip    inet 10.30.0.100/32 metric 26740 scope host dynamic plumbline-vip\       valid_lft 25sec preferred_lft 0sec
+    const [, deleted, address] = new RegExp(`^(Deleted )?\\d+: ${DEVICE}\\s+inet ([\\d.]+)/32 `).exec(line) ?? [];
     if (address === undefined) return;
     const holders = this.#holders.get(address) ?? new Set();
     this.#holders.set(address, holders);

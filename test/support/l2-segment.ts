@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { vi } from "vitest";
+import { DEVICE } from "../../src/loadbalancer/speaker/l2/address-form.ts";
 import type { NodeSettings, NodeWish, NodeWord } from "../loadbalancer/fixtures/l2-node.ts";
 import { createNamespaces, ip, type TestNamespaces } from "./namespaces.ts";
 
@@ -73,11 +74,13 @@ export class Segment implements AsyncDisposable {
     return new L2Node(station, this.#spawn([...entry, process.execPath, NODE_PROGRAM, JSON.stringify(settings)]));
   }
 
-  /** From the client's place. */
-  watch(address: string): Answers {
+  /** From the client's place. Who answers later than a round lasts counts as silent in that round. */
+  watch(address: string, roundSeconds = 0.05): Answers {
     const { netns, ipv4, ipv6 } = this.client;
     const own = address.includes(":") ? ipv6 : ipv4;
-    return new Answers(this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("who-answers"), "eth0", address, own]));
+    return new Answers(
+      this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("who-answers"), "eth0", address, own, String(roundSeconds)]),
+    );
   }
 
   /** The agent and its machine are gone at once. */
@@ -100,6 +103,11 @@ export class Segment implements AsyncDisposable {
   /** From the client. */
   connectAlways(address: string, port: number): Attempts {
     return new Attempts(this.#spawn(["ip", "netns", "exec", this.client.netns, PYTHON, script("connect"), address, String(port)]));
+  }
+
+  /** A program of the test's own in a station's namespace. */
+  run({ netns }: Station, ...command: readonly string[]): Readable {
+    return this.#spawn(["ip", "netns", "exec", netns, ...command]).stdout;
   }
 
   /** Once, from the client. */
@@ -270,14 +278,14 @@ export interface LinkAddress {
   readonly valid_life_time: number;
 }
 
-/** What is on `eth0`. */
-export function addressesOf(station: Station): LinkAddress[] {
-  const [link] = JSON.parse(within(station, "ip", "-j", "addr", "show", "dev", "eth0")) as { addr_info: LinkAddress[] }[];
-  return link?.addr_info ?? [];
+/** What is on a link: that of service addresses, if no other is named. */
+export function addressesOf(station: Station, device = DEVICE): LinkAddress[] {
+  const links = JSON.parse(within(station, "ip", "-j", "addr")) as { ifname: string; addr_info: LinkAddress[] }[];
+  return links.find(({ ifname }) => ifname === device)?.addr_info ?? [];
 }
 
-export function addressOf(station: Station, address: string): LinkAddress | undefined {
-  return addressesOf(station).find(({ local }) => local === address);
+export function addressOf(station: Station, address: string, device = DEVICE): LinkAddress | undefined {
+  return addressesOf(station, device).find(({ local }) => local === address);
 }
 
 /** Heartbeats reach it no more; everything else does. */

@@ -1,10 +1,11 @@
 import { Machine } from "../../../../lab/machine/machine.ts";
-import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_LINK, ACCESS_NETWORK, accessPort } from "../../../../lab/net/topology.ts";
+import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_NETWORK, accessPort } from "../../../../lab/net/topology.ts";
 import { Service } from "../../../api/core/service.ts";
 import { parsePrefix } from "../../../ip/prefix.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { CliError, EXIT } from "../../exit.ts";
+import { DEVICE } from "../../../loadbalancer/speaker/l2/address-form.ts";
 import { AGENT_PROCESS, SWITCHED_OFF } from "../agents.ts";
 import { silentNode } from "./expectations.ts";
 import { type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
@@ -119,7 +120,7 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
     "ip link set eth0 down",
     `pkill -KILL -f '${AGENT_PROCESS}'`,
     'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
-    `ip -4 address flush dev ${ACCESS_LINK} scope host`,
+    `ip link del ${DEVICE}`,
   ];
   await host(node).run(["sh", "-c", script.join("\n")]);
 }

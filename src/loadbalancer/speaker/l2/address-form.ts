@@ -2,6 +2,20 @@ import type { Words } from "../../../hostnet/batch.ts";
 import { SERVICE_ADDRESS_METRIC } from "../../../hostnet/watch-links.ts";
 import { BITS, type Address } from "../../../ip/address.ts";
 
+/**
+ * Service addresses are on a link of our own and never on the node's interfaces: kubelet, k3s and flannel take the first address of an interface for the
+ * node's.
+ */
+export const DEVICE = "plumbline-vip";
+
+/** Where the kernel has no dummy links a bridge without ports does the same; the line that fails is of no consequence. */
+export const CREATE_DEVICE: readonly Words[] = [
+  ["link", "add", DEVICE, "type", "dummy"],
+  ["link", "add", DEVICE, "type", "bridge"],
+  ["link", "set", DEVICE, "addrgenmode", "none"],
+  ["link", "set", DEVICE, "up"],
+];
+
 /** How long the kernel keeps an address that nobody refreshes. */
 export const LIFETIME_S = 25;
 /** While the agent is restarted. */
@@ -20,16 +34,16 @@ export interface AddressRow {
   readonly preferred_life_time: number;
 }
 
-/** Adds the address, or has it live on. Scope host keeps IPv4 from ever being chosen as a source; without `nodad` IPv6 would vanish by itself. */
-export function keep(address: Address, device: string, seconds = LIFETIME_S): Words {
-  const form = address.family === 4 ? ["scope", "host"] : ["nodad"];
+/** Adds the address, or has it live on. Scope host keeps IPv4 from ever being chosen as a source; a prefix route would make the link look like a way out. */
+export function keep(address: Address, seconds = LIFETIME_S): Words {
+  const form = address.family === 4 ? ["scope", "host"] : ["nodad", "noprefixroute"];
   const lifetime = ["valid_lft", String(seconds), "preferred_lft", "0"];
   return [
     "addr",
     "replace",
     `${String(address)}/${BITS[address.family]}`,
     "dev",
-    device,
+    DEVICE,
     ...form,
     ...lifetime,
     "metric",
@@ -37,11 +51,11 @@ export function keep(address: Address, device: string, seconds = LIFETIME_S): Wo
   ];
 }
 
-export function drop(address: Address, device: string): Words {
+export function drop(address: Address, device = DEVICE): Words {
   return ["addr", "del", `${String(address)}/${BITS[address.family]}`, "dev", device];
 }
 
-/** Whether it has the form that we give, so that an agent knows again what the one before it has left. */
+/** Whether it has the form that we give, so that an agent knows again what the one before it has left. Earlier versions gave it on the node's interfaces. */
 export function isServiceAddress(row: AddressRow): boolean {
   const form = row.family === "inet" ? row.prefixlen === 32 && row.scope === "host" : row.prefixlen === 128;
   return form && row.dynamic === true && row.preferred_life_time === 0 && String(row.metric) === SERVICE_ADDRESS_METRIC;

@@ -23,12 +23,15 @@ const left = {
   preferred_life_time: 0,
 };
 
+const device = { ...eth0, ifindex: 3, ifname: "plumbline-vip", address: "02:00:00:00:00:0c" };
+
 /** A node without a kernel: what is done to it is written down. */
 class PaperGround implements Ground {
   readonly deeds: string[] = [];
   readonly sent: string[] = [];
   events: WireEvents | undefined;
   dump: object[] = [eth0];
+  readonly answered = new Set<string>();
   broken: Error | undefined;
   blind: Error | undefined;
   fault: string | undefined;
@@ -44,6 +47,10 @@ class PaperGround implements Ground {
       this.#write("refresh", refresh);
       this.#write("add", add);
       return new Promise((resolve) => setTimeout(() => resolve(new Map()), add.length > 0 ? this.slowMs : 0));
+    },
+    takeOffNics: (spots) => {
+      this.#write("take off", spots);
+      return Promise.resolve();
     },
     outlast: (held, leaving) => {
       this.#write("outlast", held);
@@ -65,6 +72,9 @@ class PaperGround implements Ground {
       probe: (address, nic) => this.#write("probe", [{ address, nic }]),
       check: () => {},
       leave: () => {},
+      answer: (address, nic) => void this.answered.add(`${String(address)} ${nic.name}`),
+      renew: () => {},
+      mute: (address, nic) => void this.answered.delete(`${String(address)} ${nic.name}`),
       announce: (address, nic) => this.#write("announce", [{ address, nic }]),
       send: (address) => this.sent.push(address),
       sync: () => Promise.resolve(true),
@@ -205,14 +215,44 @@ test("what another MAC answers for is in use, with that MAC", async () => {
 });
 
 test("an agent finds what the one before it left, and keeps it before anybody has said what is wanted", async () => {
+  ground.dump = [eth0, { ...device, addr_info: [left] }];
+  start();
+  await pass(500);
+  expect(ground.read()).toEqual(["refresh 192.0.2.100 plumbline-vip"]);
+  want("a", "b");
+  await pass(2_000);
+  expect(ground.read().filter((deed) => deed !== "drop 192.0.2.100 plumbline-vip")).toEqual([]);
+  expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
+});
+
+test("what an earlier version left on an interface is answered for before it is taken off", async () => {
   ground.dump = [{ ...eth0, addr_info: [left] }];
   start();
   await pass(500);
-  expect(ground.read()).toEqual([all("refresh")]);
-  want("a", "b");
+  expect(ground.read()).toEqual([all("refresh"), all("take off")]);
+  expect([...ground.answered]).toEqual(["192.0.2.100 eth0"]);
+});
+
+test("what the kernel does not answer for is asked for again when frames were not answered for a while", async () => {
+  const vip6 = parseAddress("2001:db8::100");
+  ground.dump = [
+    {
+      ...eth0,
+      addr_info: [{ family: "inet6", local: "fe80::1", prefixlen: 64, scope: "link", valid_life_time: 9, preferred_life_time: 9 }],
+    },
+  ];
+  start();
+  announcer.set([vip, vip6].map((address) => ({ address, service: "shop/web", candidates: ["a"] })));
+  await pass(5_000);
+  expect([...ground.answered]).toEqual(["192.0.2.100 eth0", "2001:db8::100 eth0"]);
+  ground.read();
+  ground.events?.onLapse();
   await pass(2_000);
-  expect(ground.read()).toEqual([]);
-  expect(announcer.state(vip).is).toBe("holding");
+  expect(ground.read().filter((deed) => !deed.startsWith("announce"))).toEqual(
+    ["drop 2001:db8::100", "refresh 192.0.2.100", ...Array.from({ length: 3 }, () => "probe 2001:db8::100"), "add 2001:db8::100"].map(
+      (deed) => `${deed} eth0`,
+    ),
+  );
 });
 
 test("an agent that ends gives its addresses time for a restart and beats no more", async () => {
@@ -289,7 +329,7 @@ test("addresses live on while the links cannot be looked at", async () => {
 test("an address that somebody takes off its link is put back at once", async () => {
   start();
   want("a");
-  ground.dump = [{ ...eth0, addr_info: [left] }];
+  ground.dump = [eth0, { ...device, addr_info: [left] }];
   await pass(7_000);
   ground.read();
   ground.ring();

@@ -5,6 +5,7 @@ import { pause } from "../../../kube/client/pause.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Addresses, l2Conflicts, l2RefreshFailures, l2Takeovers } from "../../metrics.ts";
+import { DEVICE } from "./address-form.ts";
 import { Doorbell } from "./doorbell.ts";
 import type { Said } from "./wire/frames.ts";
 import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
@@ -42,7 +43,7 @@ export interface L2Options {
   readonly exemptPorts?: readonly string[];
 }
 
-/** Answers on the node's segments for the addresses that it is elected for, by having them on its links. */
+/** Answers on the node's segments for the addresses that it is elected for, which are on a link of their own. */
 export class L2Announcer implements Runnable {
   readonly name = "l2-announcer";
   readonly #options: L2Options;
@@ -57,6 +58,8 @@ export class L2Announcer implements Runnable {
   #unfit = new Map<string, string>();
   #observed: Observed | undefined;
   #stale = true;
+  /** Frames may not have been answered for a while. */
+  #lapsed = false;
   #respotted = false;
   /** A state may have changed. */
   #moved = false;
@@ -66,13 +69,15 @@ export class L2Announcer implements Runnable {
     const { node, peers, isMember = () => true, key, log, exemptPorts = [] } = options;
     this.#options = options;
     this.#ground = ground;
-    this.#tenures = new Tenures(node);
+    this.#tenures = new Tenures(node, (spot) => this.#kernelAnswers(spot));
     this.#guard = new Guard({ nft: (text, signal) => ground.nft(text, signal), exemptPorts, log, onApplied: () => this.#move() });
     this.#wire = ground.wire({
       onStart: () => {
         this.#tenures.deaf(performance.now());
+        this.#lapse();
         this.#move();
       },
+      onLapse: () => this.#lapse(),
       onEnd: () => this.#move(),
       onSaid: (said, device) => this.#hear(said, device),
       onAsked: (address, device, times) => countAsked(address, this.#tenures.standing(address), device, times),
@@ -179,7 +184,9 @@ export class L2Announcer implements Runnable {
     }
     const { ours } = this.#observed;
     if (first) for (const { address, nic, validSeconds } of ours) this.#adopt({ address: parseAddress(address), nic }, validSeconds);
-    this.#tenures.present(new Set(ours.map(({ address, nic }) => `${address} ${nic.name}`)));
+    this.#tenures.present(new Set(ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => address)));
+    if (this.#lapsed) this.#tenures.unanswered(performance.now());
+    this.#lapsed = false;
     this.#elect();
   }
 
@@ -212,9 +219,11 @@ export class L2Announcer implements Runnable {
   }
 
   async #act(signal: AbortSignal): Promise<void> {
+    this.#wire.renew();
     // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
     const steps = this.#tenures.step(performance.now(), (spot) => this.#guard.isGuarded(spot));
     const changing = this.#change(steps, signal);
+    for (const { address, nic } of steps.drop) this.#wire.mute(address, nic);
     this.#surround(steps.drop);
     for (const { address, nic } of steps.probe) this.#wire.probe(address, nic);
     for (const { address, nic } of steps.check) this.#wire.check(address, nic);
@@ -231,13 +240,15 @@ export class L2Announcer implements Runnable {
   }
 
   #announce(address: Address, nic: Nic): void {
+    // Its MAC may have changed.
+    if (!this.#lapsed) this.#wire.answer(address, nic);
     this.#wire.announce(address, nic);
     countGratuitous(address);
   }
 
-  /** Rules come before an address, and go after it. */
+  /** Rules come before an address, and go after it. Until it is known what is wanted, and where, those of the agent before stay. */
   #surround(leaving: readonly Spot[]): void {
-    if (!this.#respotted) return;
+    if (!this.#respotted || !this.#wanted) return;
     this.#respotted = false;
     const { spots } = this.#tenures;
     this.#wire.look(spots.map(({ address }) => address));
@@ -262,14 +273,40 @@ export class L2Announcer implements Runnable {
     const now = performance.now();
     const accepted = [...refresh, ...add].filter((due) => !refused.has(due));
     const heardAll = accepted.some(({ by }) => now >= by) && (await this.#wire.sync());
-    this.#tenures.kept(accepted, now, heardAll);
-    for (const [spot, words] of refused) this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
-    const held = new Set(add.length > 0 ? this.#tenures.held.map(spotOf) : []);
-    const taken = add.filter((due) => held.has(spotOf(due)));
+    const held = this.#tenures.kept(accepted, now, heardAll);
+    for (const [spot, words] of refused) {
+      this.#tenures.refused(spot, words, now + REFUSED_AGAIN_MS);
+      this.#wire.mute(spot.address, spot.nic);
+    }
+    await this.#answer(held, signal);
+    const taken = new Set(add).intersection(new Set(held));
     for (const { address, nic } of taken)
       this.#options.log.info({ address: String(address), interface: nic.name }, "address taken: nobody answers for it");
-    l2Takeovers.inc(taken.length);
+    l2Takeovers.inc(taken.size);
     if (add.length + refused.size > 0) this.#move();
+  }
+
+  async #answer(held: readonly Spot[], signal: AbortSignal): Promise<void> {
+    if (this.#lapsed) return;
+    const onInterfaces = held.filter(({ nic }) => nic.name !== DEVICE);
+    for (const { address, nic } of onInterfaces) this.#wire.answer(address, nic);
+    // Whoever answers from now on has begun before the form of earlier versions goes.
+    const old = onInterfaces.filter((spot) => this.#observed?.onNics.has(keyOf(spot)) === true);
+    if (old.length > 0 && (await this.#wire.sync())) await this.#ground.links.takeOffNics(old, signal);
+  }
+
+  /** Else the process for frames does. */
+  #kernelAnswers(spot: Spot): boolean {
+    const { onNics, ignoringArp } = this.#observed ?? { onNics: new Set(), ignoringArp: new Set() };
+    return onNics.has(keyOf(spot)) || (spot.address.family === 4 && !ignoringArp.has(spot.nic.name));
+  }
+
+  /** Once more when it is known what the kernel answers for now. */
+  #lapse(): void {
+    this.#tenures.unanswered(performance.now());
+    this.#lapsed = true;
+    this.#stale = true;
+    this.#bell.ring();
   }
 
   #hear({ what, address, mac }: Said, device: string): void {
@@ -304,4 +341,4 @@ export class L2Announcer implements Runnable {
   }
 }
 
-const spotOf = ({ address, nic }: Spot) => `${String(address)} ${nic.index}`;
+const keyOf = ({ address, nic }: Spot) => `${String(address)} ${nic.name}`;

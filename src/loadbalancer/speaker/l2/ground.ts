@@ -6,8 +6,13 @@ import { Wire, type WireEvents } from "./wire/wire.ts";
 
 /** Everything through which the announcer touches the node. */
 export interface Ground {
-  readonly links: Pick<NodeLinks, "look" | "carryOut" | "outlast">;
-  wire(events: WireEvents): Pick<Wire, "run" | "fault" | "isUp" | "look" | "probe" | "check" | "leave" | "announce" | "send" | "sync">;
+  readonly links: Pick<NodeLinks, "look" | "carryOut" | "takeOffNics" | "outlast">;
+  wire(
+    events: WireEvents,
+  ): Pick<
+    Wire,
+    "run" | "fault" | "isUp" | "look" | "probe" | "check" | "leave" | "answer" | "mute" | "renew" | "announce" | "send" | "sync"
+  >;
   nft(text: string, signal: AbortSignal): Promise<void>;
   /** Rings when links or addresses change; runs until aborted. */
   watch(ring: () => void, signal: AbortSignal): Promise<void>;

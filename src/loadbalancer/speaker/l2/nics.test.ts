@@ -60,10 +60,11 @@ test("links of containers, tunnels and the machine's own do not fit by themselve
     "nodelocaldns",
     "lxc4",
     "lo",
+    "plumbline-vip",
   ];
   const links = [...never, "eth0", "lower0"].map((name) => link(name));
   expect(names(links, 4)).toEqual(["eth0", "lower0"]);
-  expect(names(links, 4, ["veth12", "eth9"])).toEqual(["veth12"]);
+  expect(names(links, 4, ["veth12", "eth9", "plumbline-vip"])).toEqual(["veth12"]);
 });
 
 test("for IPv6 an interface needs a link-local address that is its own", () => {
@@ -74,10 +75,15 @@ test("for IPv6 an interface needs a link-local address that is its own", () => {
 
 test("what an agent left behind is known by its form, and what others put there is not", () => {
   const seen = observed([
+    link("plumbline-vip", { addr_info: [{ ...ours, local: "192.0.2.104" }] }),
     link("eth0", { addr_info: [ours, { ...ours, local: "192.0.2.101", metric: 5 }, { ...ours, local: "192.0.2.102", dynamic: false }] }),
     link("kube-ipvs0", { addr_info: [{ ...ours, local: "192.0.2.103", metric: undefined }] }),
   ]);
-  expect(seen.ours).toEqual([{ address: "192.0.2.100", nic: { name: "eth0", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 }]);
+  expect(seen.ours).toEqual([
+    { address: "192.0.2.104", nic: { name: "plumbline-vip", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
+    { address: "192.0.2.100", nic: { name: "eth0", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
+  ]);
+  expect([...seen.onNics]).toEqual(["192.0.2.100 eth0"]);
   expect([...seen.foreign]).toEqual([
     ["192.0.2.101", ["eth0"]],
     ["192.0.2.102", ["eth0"]],

@@ -1,5 +1,5 @@
 import { parseAddress, type Family } from "../../../ip/address.ts";
-import { isServiceAddress, type AddressRow } from "./address-form.ts";
+import { DEVICE, isServiceAddress, type AddressRow } from "./address-form.ts";
 
 /** An interface on which addresses may be answered for. */
 export interface Nic {
@@ -9,6 +9,7 @@ export interface Nic {
 }
 
 interface Row extends Nic {
+  readonly isUp: boolean;
   readonly fits: boolean;
   /** Neighbour discovery needs one. */
   readonly linkLocal: boolean;
@@ -26,6 +27,10 @@ export interface Observed {
   /** Of all interfaces, those that do not fit as well: frames with them come from this node. */
   readonly macs: ReadonlySet<string>;
   readonly ours: readonly Found[];
+  /** Those of `ours` that an earlier version has put on an interface of the node, by address and interface. */
+  readonly onNics: ReadonlySet<string>;
+  /** Interfaces on which the kernel does not answer ARP for addresses of other links: `arp_ignore`, which kube-proxy's strict ARP sets. */
+  readonly ignoringArp: ReadonlySet<string>;
   /** What somebody else has put there, and on which interfaces. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
   /** Addresses that IPVS serves. */
@@ -33,7 +38,7 @@ export interface Observed {
 }
 
 /** Where nobody looks for services: links of containers, tunnels and the machine's own. */
-const NOT_BY_THEMSELVES = /^(?:docker|cbr|dummy|virbr|lxcbr|veth|lo$|cali|tunl|flannel|kube-ipvs|cni|nodelocaldns|lxc)/;
+const NOT_BY_THEMSELVES = /^(?:docker|cbr|dummy|virbr|lxcbr|veth|lo$|cali|tunl|flannel|kube-ipvs|cni|nodelocaldns|lxc|plumbline-vip$)/;
 const IPVS = "kube-ipvs0";
 
 interface LinkRow {
@@ -46,8 +51,8 @@ interface LinkRow {
   readonly addr_info?: readonly AddressRow[];
 }
 
-/** From `ip -j addr`. */
-export function observed(dump: unknown): Observed {
+/** From `ip -j addr`, and the interfaces with `arp_ignore`. */
+export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new Set()): Observed {
   const rows: Row[] = [];
   const macs = new Set<string>();
   const ours: Found[] = [];
@@ -61,7 +66,13 @@ export function observed(dump: unknown): Observed {
     macs.add(mac);
     const has = (flag: string) => flags.includes(flag);
     const fits =
-      has("UP") && has("LOWER_UP") && !has("NOARP") && !has("LOOPBACK") && link.master === undefined && link.link_type === "ether";
+      has("UP") &&
+      has("LOWER_UP") &&
+      !has("NOARP") &&
+      !has("LOOPBACK") &&
+      link.master === undefined &&
+      link.link_type === "ether" &&
+      name !== DEVICE;
     let linkLocal = false;
     for (const row of addresses) {
       if (row.local === undefined) continue;
@@ -71,9 +82,10 @@ export function observed(dump: unknown): Observed {
       else if (isServiceAddress(row)) ours.push({ address: text, nic, validSeconds: row.valid_life_time });
       else foreign.set(text, [...(foreign.get(text) ?? []), name]);
     }
-    rows.push({ ...nic, fits, linkLocal });
+    rows.push({ ...nic, isUp: has("UP"), fits, linkLocal });
   }
-  return { rows, macs, ours, foreign, ipvs };
+  const onNics = new Set(ours.filter(({ nic }) => nic.name !== DEVICE).map(({ address, nic }) => `${address} ${nic.name}`));
+  return { rows, macs, ours, onNics, ignoringArp, foreign, ipvs };
 }
 
 /** The interfaces for addresses of a family: those named, as far as they can carry it, or all that look like the node's own. */

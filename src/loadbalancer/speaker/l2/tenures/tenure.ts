@@ -19,9 +19,14 @@ export interface Due extends Spot {
   readonly by: number;
 }
 
+/** What another interface still holds stays in the kernel. */
+export interface Drop extends Spot {
+  readonly isLast: boolean;
+}
+
 /** What is to be done now, in this order. */
 export interface Steps {
-  readonly drop: readonly Spot[];
+  readonly drop: readonly Drop[];
   readonly refresh: readonly Due[];
   readonly add: readonly Due[];
   readonly announce: readonly Spot[];

@@ -189,6 +189,16 @@ test("a node that is no longer elected drops the address", () => {
   expect(course.tick().drop).toEqual([]);
 });
 
+test("an address that another interface still answers for stays in the kernel", () => {
+  const course = new Course();
+  course.seek(["a"], [eth0, eth1]);
+  course.until(1_200);
+  course.seek(["a"], [eth1]);
+  expect(course.tick().drop).toMatchObject([{ nic: eth0, isLast: false }]);
+  course.seek(["b"], []);
+  expect(course.tick().drop).toMatchObject([{ nic: eth1, isLast: true }]);
+});
+
 test("what could not be dropped is dropped again", () => {
   const course = holding();
   course.tenures.seek([], course.now);

@@ -1,4 +1,5 @@
 import type { Address } from "../../../../ip/address.ts";
+import { DEVICE } from "../address-form.ts";
 import { letsGo, yields } from "./election.ts";
 import {
   ANNOUNCEMENTS,
@@ -13,7 +14,7 @@ import {
   takeSilent,
   type Writable,
 } from "./taking.ts";
-import { standingOf, type Due, type Holding, type Sought, type Spot, type Standing, type Steps, type Tenure } from "./tenure.ts";
+import { standingOf, type Drop, type Due, type Holding, type Sought, type Spot, type Standing, type Steps, type Tenure } from "./tenure.ts";
 
 const AGAIN_MS = 1_000;
 const REFRESH_MS = 5_000;
@@ -27,6 +28,7 @@ const SLOW_MS = 10_000;
 /** Which addresses this node takes, holds and lets go, and when. It touches nothing: `step` says what is to be done, the other methods are told what came of it. */
 export class Tenures {
   readonly #self: string;
+  readonly #kernelAnswers: (spot: Spot) => boolean;
   /** By address. */
   readonly #tenures = new Map<string, Tenure[]>();
   /** By address and interface: what could not be dropped and is to be dropped again is dropped once. */
@@ -34,11 +36,13 @@ export class Tenures {
   #checkAt = 0;
   #checked = -1;
 
-  constructor(self: string) {
+  /** Where the kernel does not answer, the process for frames does, and nobody while there is none. */
+  constructor(self: string, kernelAnswers: (spot: Spot) => boolean = () => true) {
     this.#self = self;
+    this.#kernelAnswers = kernelAnswers;
   }
 
-  /** Of an agent before us; the kernel still has it. */
+  /** Of an agent before us; the kernel still has it. What is on our own link belongs to the interfaces that are sought first. */
   adopt(spot: Spot, validSeconds: number, now: number): void {
     const until = now + (validSeconds - 1) * 1_000;
     const held = {
@@ -61,9 +65,10 @@ export class Tenures {
     for (const { address, nics, candidates } of sought) {
       const known = before.get(String(address)) ?? [];
       const tenures = nics.map((nic): Tenure => {
-        const before = known.find((one) => one.nic.index === nic.index);
+        const before =
+          known.find((one) => one.nic.index === nic.index) ?? (this.#kernelAnswers({ address, nic }) ? adopted(known) : undefined);
         const phase = before?.phase ?? { is: "probing", from: now, sent: 0 };
-        const elsewhere = phase.is === "holding" && before?.nic.mac !== nic.mac;
+        const elsewhere = phase.is === "holding" && before?.nic.index === nic.index && before.nic.mac !== nic.mac;
         return { address, nic, candidates, phase: elsewhere ? { ...phase, announced: 0, announceAt: now } : phase };
       });
       this.#tenures.set(String(address), tenures);
@@ -96,7 +101,7 @@ export class Tenures {
     // What is taken anew must not be dropped afterwards.
     for (const spot of steps.add) this.#drops.delete(keyOf(spot));
     for (const [key, spot] of this.#drops.entries().take(MOST)) {
-      steps.drop.push(spot);
+      steps.drop.push({ ...spot, isLast: !this.#isHeld(spot.address) });
       this.#drops.delete(key);
     }
     this.#refresh(holding, now, steps);
@@ -135,26 +140,38 @@ export class Tenures {
       if (tenure.phase.is === "in-use") tenure.phase = { ...tenure.phase, again: now };
   }
 
-  /** What is there, of all that should be: the rest is put back with the next step, not with the next refresh. */
+  /** The addresses that are there, of all that should be: the rest is put back with the next step, not with the next refresh. */
   present(found: ReadonlySet<string>): void {
     for (const tenure of [...this.#tenures.values()].flat())
-      if (tenure.phase.is === "holding" && tenure.phase.confirmed && !found.has(`${String(tenure.address)} ${tenure.nic.name}`))
+      if (tenure.phase.is === "holding" && tenure.phase.confirmed && !found.has(String(tenure.address)))
         tenure.phase = { ...tenure.phase, refreshed: -Infinity };
+  }
+
+  /** Frames were not answered for a while. What the kernel does not answer for, another may have taken since: it is asked for again. */
+  unanswered(now: number): void {
+    for (const tenure of [...this.#tenures.values()].flat())
+      if (tenure.phase.is === "holding" && tenure.nic.name !== DEVICE && !this.#kernelAnswers(tenure)) this.#lose(tenure, now);
   }
 
   /**
    * The kernel has taken these. Who was away meanwhile may have put back what another has taken since, and asks first. What is new and was only taken slowly
-   * is ours if all that was heard until now is known, and nobody was among it.
+   * is ours if all that was heard until now is known, and nobody was among it. Gives those that are held.
    */
-  kept(due: readonly Due[], now: number, heardAll = false): void {
+  kept(due: readonly Due[], now: number, heardAll = false): readonly Due[] {
+    const held: Due[] = [];
     for (const one of due) {
       const tenure = this.#same(one);
       if (tenure?.phase.is !== "holding") continue;
       const { confirmed, contested = false, refreshed } = tenure.phase;
       const isSlow = heardAll && !confirmed && !contested && now - refreshed < SLOW_MS;
-      if (now < one.by || isSlow) tenure.phase = { ...tenure.phase, confirmed: true };
-      else this.#lose(tenure, now);
+      if (now < one.by || isSlow) {
+        tenure.phase = { ...tenure.phase, confirmed: true };
+        held.push(one);
+      } else {
+        this.#lose(tenure, now);
+      }
     }
+    return held;
   }
 
   refused(spot: Spot, words: string, again: number): void {
@@ -225,8 +242,8 @@ export class Tenures {
   }
 
   /** What was to be dropped and has not been. */
-  get leaving(): readonly Spot[] {
-    return [...this.#drops.values()];
+  get leaving(): readonly Drop[] {
+    return [...this.#drops.values()].map((spot) => ({ ...spot, isLast: !this.#isHeld(spot.address) }));
   }
 
   /** When there is something to do again, at the latest in a second. */
@@ -297,6 +314,10 @@ export class Tenures {
     return spots.flatMap((spot) => this.#same(spot) ?? []);
   }
 
+  #isHeld(address: Address): boolean {
+    return this.#tenures.get(String(address))?.some(({ phase }) => phase.is === "holding") === true;
+  }
+
   #same({ address, nic }: Spot): Tenure | undefined {
     return this.#tenures.get(String(address))?.find((one) => one.nic.index === nic.index);
   }
@@ -305,5 +326,8 @@ export class Tenures {
     return this.#tenures.get(String(address))?.find(({ nic }) => nic.name === device);
   }
 }
+
+/** It was answered for on the interfaces that were selected then; which those are is known only now. */
+const adopted = (tenures: readonly Tenure[]) => tenures.find(({ nic, phase }) => nic.name === DEVICE && phase.is === "holding");
 
 const keyOf = ({ address, nic }: Spot) => `${String(address)} ${nic.index}`;

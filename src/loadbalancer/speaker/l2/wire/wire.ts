@@ -6,7 +6,7 @@ import { keepRunning } from "../../../../hostnet/keep-running.ts";
 import { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
 import { l2WireRestarts } from "../../../metrics.ts";
-import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
+import { announcement, octets, probe, readFrame, type Said } from "./frames.ts";
 import type { Nic } from "../nics.ts";
 import { WIRE_SCRIPT } from "./wire-script.ts";
 
@@ -14,6 +14,9 @@ const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
 /** It answers in a moment, or never. */
 const STUCK_MS = 5_000;
+/** A second less than others need to find this node silent and the address free. */
+const LEASE_S = 3;
+const RENEW_MS = 1_000;
 
 export interface WireEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
@@ -23,6 +26,8 @@ export interface WireEvents {
   onSaid(said: Said, device: string): void;
   /** Somebody asked who has an address that is looked at, so many times in the last second. */
   onAsked(address: Address, device: string, times: number): void;
+  /** What it answered for was not renewed in time, and it answers no more. */
+  onLapse(): void;
   onDatagram(bytes: Buffer): void;
   /** A frame could not be sent. */
   onFailed(device: string, words: string): void;
@@ -39,6 +44,9 @@ export interface WireOptions extends WireEvents {
 export class Wire {
   readonly #options: WireOptions;
   readonly #looked = new Map<string, Buffer>();
+  /** MACs by interface and address. */
+  readonly #answers = new Map<string, string>();
+  #leaseEnd = 0;
   readonly #syncs = new Map<string, (silent: boolean) => void>();
   #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
   #outbox: string[] = [];
@@ -85,7 +93,7 @@ export class Wire {
   }
 
   probe(address: Address, nic: Nic): void {
-    if (address.family === 6) this.#say("join", nic.name, solicitedNode(address).toString("hex"));
+    if (address.family === 6) this.#say("join", nic.name, hexOf(address));
     this.check(address, nic);
   }
 
@@ -96,7 +104,32 @@ export class Wire {
 
   /** After the last probe. */
   leave(address: Address, { name }: Nic): void {
-    if (address.family === 6) this.#say("leave", name, solicitedNode(address).toString("hex"));
+    if (address.family === 6) this.#say("leave", name, hexOf(address));
+  }
+
+  /** From now on who asks on the interface is answered, where the kernel does not do it by itself; as long as this process lives and can renew it. */
+  answer(address: Address, { name, mac }: Nic): void {
+    const key = `${name} ${hexOf(address)}`;
+    if (!this.#ready || this.#answers.get(key) === mac) return;
+    this.#answers.set(key, mac);
+    this.#say("answer", key, mac.replaceAll(":", ""));
+  }
+
+  mute(address: Address, { name }: Nic): void {
+    const key = `${name} ${hexOf(address)}`;
+    if (this.#answers.delete(key)) this.#say("mute", key);
+  }
+
+  /**
+   * Has it go on answering. By the clock that both processes share, so that what lay in the pipe while either was stopped does not count. To be called also
+   * before anything is done on the strength of what it answers for: we may have slept.
+   */
+  renew(): void {
+    const now = Number(process.hrtime.bigint()) / 1e9;
+    const isLate = this.#answers.size > 0 && now >= this.#leaseEnd;
+    this.#leaseEnd = now + LEASE_S;
+    this.#say("lease", String(this.#leaseEnd));
+    if (isLate) this.#lapse();
   }
 
   announce(address: Address, { name, mac }: Nic): void {
@@ -135,11 +168,14 @@ export class Wire {
     const kill = () => child.kill("SIGKILL");
     signal.addEventListener("abort", kill, { once: true });
     this.#process = child;
+    const renewal = setInterval(() => this.renew(), RENEW_MS);
     const last = await ended;
+    clearInterval(renewal);
     signal.removeEventListener("abort", kill);
     this.#process = undefined;
     this.#ready = false;
     this.#outbox = [];
+    this.#answers.clear();
     for (const settle of this.#syncs.values()) settle(false);
     this.#syncs.clear();
     return last;
@@ -156,6 +192,8 @@ export class Wire {
       events.onAsked(new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`)), first, Number(times));
     } else if (verb === "heard") {
       events.onDatagram(Buffer.from(first, "hex"));
+    } else if (verb === "lapsed") {
+      this.#lapse();
     } else if (verb === "synced") {
       this.#syncs.get(first)?.(true);
       this.#syncs.delete(first);
@@ -169,9 +207,15 @@ export class Wire {
     } else if (verb === "ready") {
       this.#ready = true;
       this.#fault = undefined;
+      this.renew();
       for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
       events.onStart();
     }
+  }
+
+  #lapse(): void {
+    this.#answers.clear();
+    this.#options.onLapse();
   }
 
   /** What is said while it is not there is lost: whoever needs to know asks with `sync`. */
@@ -181,3 +225,5 @@ export class Wire {
     this.#outbox.push(`${words.join(" ")}\n`);
   }
 }
+
+const hexOf = (address: Address) => octets(address).toString("hex");
