@@ -152,6 +152,21 @@ test.concurrent("a node that was stopped with all its processes asks first when 
   }
 });
 
+test.concurrent("an agent that is restarted leaves what its kernel does not answer for to the next, and gets it back", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP6, ROUND_S);
+  for (const node of [a, b]) node.want({ address: VIP6, candidates: ["a", "b"] });
+  await answers.from(a.station.mac);
+  await b.hearsAll();
+  await a.stop();
+  await answers.from(b.station.mac);
+  segment.start("a").want({ address: VIP6, candidates: ["a", "b"] });
+  await answers.from(a.station.mac);
+  expect(answers.doubles).toEqual([]);
+  expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
+});
+
 test.concurrent("when the process for frames dies what it answered for is asked for again, and the kernel goes on with the rest", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
