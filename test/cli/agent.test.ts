@@ -82,8 +82,8 @@ ip link set segment up
 "$PLUMBLINE" agent --node n1 --router off --kubeconfig "$KUBE" --state-directory "$STATE" --health-address 127.0.0.1:7081 >"$STATE.log" 2>&1 &
 agent=$!
 trap 'kill -KILL $agent 2>/dev/null' EXIT
-for attempt in $(seq 300); do ip -o addr show dev eth0 | grep -q 192.168.50.200/32 && break; sleep 0.1; done
-ip -o addr show dev eth0 | grep -o 192.168.50.200/32
+for attempt in $(seq 300); do ip -o addr show dev plumbline-vip 2>/dev/null | grep -q 192.168.50.200/32 && break; sleep 0.1; done
+ip -o addr show dev plumbline-vip | grep -o 192.168.50.200/32
 kill -TERM $agent
 wait $agent && echo "agent ended with 0"
 trap - EXIT

@@ -2,6 +2,8 @@ import { createInterface } from "node:readline";
 import { beforeAll, expect, test, vi } from "vitest";
 import { nodeAddressBinary } from "../../lab/node-address/binary.ts";
 import { progressOn } from "../../lab/progress.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { groundOf } from "../../src/loadbalancer/speaker/l2/ground.ts";
 import { addressesOf, addressOf, Segment, within, type Answers, type Station } from "../support/l2-segment.ts";
 import { ip } from "../support/namespaces.ts";
 
@@ -150,6 +152,21 @@ test.concurrent("a node that was stopped with all its processes asks first when 
   }
 });
 
+test.concurrent("an agent that is restarted leaves what its kernel does not answer for to the next, and gets it back", async () => {
+  await using segment = new Segment(["a", "b"]);
+  const [a, b] = [segment.start("a"), segment.start("b")];
+  const answers = segment.watch(VIP6, ROUND_S);
+  for (const node of [a, b]) node.want({ address: VIP6, candidates: ["a", "b"] });
+  await answers.from(a.station.mac);
+  await b.hearsAll();
+  await a.stop();
+  await answers.from(b.station.mac);
+  segment.start("a").want({ address: VIP6, candidates: ["a", "b"] });
+  await answers.from(a.station.mac);
+  expect(answers.doubles).toEqual([]);
+  expect(answers.owners).toEqual([a.station.mac, b.station.mac, a.station.mac]);
+});
+
 test.concurrent("when the process for frames dies what it answered for is asked for again, and the kernel goes on with the rest", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
@@ -176,6 +193,18 @@ test.concurrent("the link of service addresses is made again when somebody remov
   await vi.waitUntil(() => addressesOf(a.station).length === 0, patience);
   await a.stop();
   expect(within(a.station, "ip", "-br", "link")).not.toContain("plumbline-vip");
+});
+
+test.concurrent("an agent that is restarted knows from the rules on which interfaces its kernel answered meanwhile", async () => {
+  await using segment = new Segment(["a"]);
+  const a = segment.start("a");
+  segment.addLink(a.station, "eth1");
+  a.want({ address: VIP, interfaces: ["eth1"], candidates: ["a"] });
+  await a.is(VIP, "holding");
+  const ground = groundOf(a.station.netns, 7947, createLog({ level: "silent" }));
+  expect(await ground.selected(AbortSignal.timeout(60_000))).toEqual(new Set([`${VIP} eth1`]));
+  within(a.station, "nft", "delete", "table", "arp", "plumbline");
+  expect(await ground.selected(AbortSignal.timeout(60_000))).toBeUndefined();
 });
 
 test.concurrent("thousands of IPv6 addresses are answered for", async () => {

@@ -120,7 +120,7 @@ async function loseNode({ node, host }: FaultGround): Promise<void> {
     "ip link set eth0 down",
     `pkill -KILL -f '${AGENT_PROCESS}'`,
     'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
-    `ip link del ${DEVICE}`,
+    `ip link del ${DEVICE} || true`,
   ];
   await host(node).run(["sh", "-c", script.join("\n")]);
 }

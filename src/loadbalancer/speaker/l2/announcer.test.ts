@@ -32,6 +32,8 @@ class PaperGround implements Ground {
   events: WireEvents | undefined;
   dump: object[] = [eth0];
   readonly answered = new Set<string>();
+  /** Of the agent before. */
+  rules: ReadonlySet<string> | undefined;
   broken: Error | undefined;
   blind: Error | undefined;
   fault: string | undefined;
@@ -79,6 +81,10 @@ class PaperGround implements Ground {
       send: (address) => this.sent.push(address),
       sync: () => Promise.resolve(true),
     };
+  }
+
+  selected(): Promise<ReadonlySet<string> | undefined> {
+    return Promise.resolve(this.rules);
   }
 
   nft(): Promise<void> {
@@ -222,6 +228,18 @@ test("an agent finds what the one before it left, and keeps it before anybody ha
   want("a", "b");
   await pass(2_000);
   expect(ground.read().filter((deed) => deed !== "drop 192.0.2.100 plumbline-vip")).toEqual([]);
+  expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
+});
+
+test("an interface that was selected while no agent was there is asked on before it answers", async () => {
+  ground.dump = [eth0, { ...eth0, ifindex: 4, ifname: "eth1" }, { ...device, addr_info: [left] }];
+  ground.rules = new Set(["192.0.2.100 eth0"]);
+  start();
+  await pass(500);
+  ground.read();
+  want("a", "b");
+  await pass(500);
+  expect(new Set(ground.read().filter((deed) => deed.startsWith("probe")))).toEqual(new Set(["probe 192.0.2.100 eth1"]));
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
 });
 

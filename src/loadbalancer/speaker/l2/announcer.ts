@@ -58,6 +58,8 @@ export class L2Announcer implements Runnable {
   #unfit = new Map<string, string>();
   #observed: Observed | undefined;
   #stale = true;
+  /** Where the kernel answered for the agent before us, until its addresses are ours; undefined: everywhere. */
+  #selectedBefore: ReadonlySet<string> | undefined;
   /** Frames may not have been answered for a while. */
   #lapsed = false;
   #respotted = false;
@@ -177,7 +179,9 @@ export class L2Announcer implements Runnable {
     this.#stale = false;
     const first = this.#observed === undefined;
     try {
-      this.#observed = await this.#ground.links.look(signal);
+      const seen = await this.#ground.links.look(signal);
+      if (first && seen.ours.length > 0) this.#selectedBefore = await this.#ground.selected(signal);
+      this.#observed = seen;
     } catch (error) {
       this.#stale = true;
       throw error;
@@ -213,6 +217,7 @@ export class L2Announcer implements Runnable {
       }
       this.#unfit = unfit;
       this.#tenures.seek(sought, performance.now());
+      this.#selectedBefore = undefined;
     }
     this.#respotted = true;
     this.#move();
@@ -298,7 +303,8 @@ export class L2Announcer implements Runnable {
   /** Else the process for frames does. */
   #kernelAnswers(spot: Spot): boolean {
     const { onNics, ignoringArp } = this.#observed ?? { onNics: new Set(), ignoringArp: new Set() };
-    return onNics.has(keyOf(spot)) || (spot.address.family === 4 && !ignoringArp.has(spot.nic.name));
+    const isSelected = this.#selectedBefore?.has(keyOf(spot)) ?? true;
+    return onNics.has(keyOf(spot)) || (spot.address.family === 4 && !ignoringArp.has(spot.nic.name) && isSelected);
   }
 
   /** Once more when it is known what the kernel answers for now. */

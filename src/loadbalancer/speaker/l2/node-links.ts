@@ -117,7 +117,7 @@ export class NodeLinks {
 
   async #ignoringArp(signal: AbortSignal): Promise<ReadonlySet<string>> {
     const entry = this.#netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", this.#netns)}`, "--"];
-    const [program = "", ...args] = [...entry, "grep", "-rs", "--include=arp_ignore", "", "/proc/sys/net/ipv4/conf"];
+    const [program, ...args] = [...entry, "grep", "-rs", "--include=arp_ignore", "", "/proc/sys/net/ipv4/conf"];
     const { stdout } = await run(program, args, { signal, namespace: this.#netns });
     const settings = new Map([...stdout.matchAll(ARP_IGNORE)].map(([, name = "", value]) => [name, value !== "0"]));
     return new Set(settings.keys().filter((name) => settings.get(name) === true || settings.get("all") === true));

@@ -101,7 +101,7 @@ export class Tenures {
     // What is taken anew must not be dropped afterwards.
     for (const spot of steps.add) this.#drops.delete(keyOf(spot));
     for (const [key, spot] of this.#drops.entries().take(MOST)) {
-      steps.drop.push({ ...spot, isLast: !this.#isHeld(spot.address) });
+      steps.drop.push(this.#dropOf(spot));
       this.#drops.delete(key);
     }
     this.#refresh(holding, now, steps);
@@ -243,7 +243,7 @@ export class Tenures {
 
   /** What was to be dropped and has not been. */
   get leaving(): readonly Drop[] {
-    return [...this.#drops.values()].map((spot) => ({ ...spot, isLast: !this.#isHeld(spot.address) }));
+    return [...this.#drops.values()].map((spot) => this.#dropOf(spot));
   }
 
   /** When there is something to do again, at the latest in a second. */
@@ -314,8 +314,9 @@ export class Tenures {
     return spots.flatMap((spot) => this.#same(spot) ?? []);
   }
 
-  #isHeld(address: Address): boolean {
-    return this.#tenures.get(String(address))?.some(({ phase }) => phase.is === "holding") === true;
+  #dropOf({ address, nic }: Spot): Drop {
+    const isHeld = this.#tenures.get(String(address))?.some(({ phase }) => phase.is === "holding") === true;
+    return { address, nic, isLast: !isHeld };
   }
 
   #same({ address, nic }: Spot): Tenure | undefined {
