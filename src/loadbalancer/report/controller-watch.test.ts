@@ -8,6 +8,8 @@ import { controllerWatch } from "./controller-watch.ts";
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 const valid = { type: "Valid", status: "True", reason: "ConfigurationValid", message: "", lastTransitionTime: "2026-11-16T08:00:00Z" };
 
+const report = (name: string, status: object) => ({ metadata: { name, resourceVersion: "1" }, status });
+
 /** The leader's Lease and what the controllers reported. */
 class Cluster {
   renewals = 0;
@@ -15,15 +17,10 @@ class Cluster {
   isAway = false;
   gets = 0;
   readonly marks: string[] = [];
-  statuses: Record<string, KubeObject & { status: object }> = this.#reported();
-
-  #reported(): Cluster["statuses"] {
-    const report = (name: string, status: object) => ({ metadata: { name, resourceVersion: "1" }, status });
-    return {
-      ConfigurationState: report("controller", { result: "Valid", conditions: [valid] }),
-      ConfigurationStatus: report("config-status", { validConfig: true, conditions: [valid] }),
-    };
-  }
+  statuses: Record<string, KubeObject & { status: object }> = {
+    ConfigurationState: report("controller", { result: "Valid", conditions: [valid] }),
+    ConfigurationStatus: report("config-status", { validConfig: true, conditions: [valid] }),
+  };
 
   client(): KubeClient {
     const resource = ({ kind }: Kind) => ({
