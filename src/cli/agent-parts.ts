@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ConfigMap } from "../api/core/config-map.ts";
 import { Node } from "../api/core/node.ts";
 import { addChecks } from "../connectivity/source/add-checks.ts";
 import { nodeOf } from "../connectivity/who-tries.ts";
@@ -9,10 +10,12 @@ import type { KubeClient } from "../kube/client/client.ts";
 import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
+import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
 import { heartbeat } from "../kube/members/heartbeat.ts";
+import { agentsBefore, membersName } from "../kube/members/members.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
+import { controllerWatch } from "../loadbalancer/report/controller-watch.ts";
 import { SpeakerMemory } from "../loadbalancer/speaker/memory.ts";
 import { addRouter } from "../router/controller.ts";
 import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
@@ -32,6 +35,8 @@ export interface AgentPartsOptions {
   place: RouterPlaceOptions;
   /** Given where this machine is to announce Services. */
   loadbalancer?: LoadBalancerOptions;
+  /** Where controllers report on the configuration, given where there are several of them: what dead ones reported is marked. */
+  metallbNamespace?: string;
   /** Given where this machine is to make the connectivity checks of its node. */
   checks?: CheckOptions;
   /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
@@ -92,6 +97,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace, lbFrr));
   if (loadbalancer && lbFrr) parts.push(loadBalancerPart(shared, loadbalancer, lbFrr));
   if (checks) parts.push(checksPart(shared, checks));
+  if (options.metallbNamespace !== undefined) addControllerWatch(options, options.metallbNamespace);
   manager.add(events, { stage: "writers" });
   return {
     async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
@@ -110,6 +116,13 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       if (broken.signal.aborted) throw broken.signal.reason;
     },
   };
+}
+
+function addControllerWatch({ manager, client, log, node, namespace }: AgentPartsOptions, metallbNamespace: string): void {
+  const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
+  const before = () => agentsBefore(node, members.get(`${namespace}/${membersName}`));
+  const lease = CONTROLLER_LEASE;
+  manager.add(controllerWatch({ client, log, namespace, lease, metallbNamespace, agentsBefore: before }));
 }
 
 function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions): Part {

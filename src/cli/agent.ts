@@ -85,6 +85,7 @@ async function run({
     log,
     node,
     namespace,
+    metallbNamespace: options.metallbNamespace,
     place: options,
     startFrr: frrStart,
     ...(heartbeatInterval !== undefined && { heartbeatMs: heartbeatInterval }),

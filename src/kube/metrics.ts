@@ -119,7 +119,12 @@ export const agentsSilent = gauge(
   "agents_silent",
   "Agents that do not renew their Lease, so that what they last reported is marked Unknown.",
 );
-export const janitorMarks = counter("janitor_marks_total", "Objects of silent agents. `action` is unknown or deleted.", "kind", "action");
+export const janitorMarks = counter(
+  "janitor_marks_total",
+  "Reports that nobody renews any more. `action` is unknown or deleted.",
+  "kind",
+  "action",
+);
 export const janitorDoubts = counter(
   "janitor_doubts_total",
   "Times so many agents fell silent at once that the janitor doubted its own view.",

@@ -19,13 +19,11 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { CONTROLLER_LEASE } from "../kube/members/agent-lease.ts";
-import { agentsBefore, type Members, membersName, nobody, parseMembers } from "../kube/members/members.ts";
+import { membersName, parseMembers } from "../kube/members/members.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
 import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
-import { controllerWatch } from "./report/controller-watch.ts";
 import { LostViews } from "./report/lost-views.ts";
 import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
@@ -90,7 +88,7 @@ const SECRETS_MS = 2_000;
 export function addSpeaker(options: SpeakerOptions): void {
   const { manager, client, log, node, namespace, systemNamespace, memory, budget, events } = options;
   const views = clusterViews(manager, systemNamespace);
-  const { services, slices, nodes } = views;
+  const { services, slices, nodes, members } = views;
   const config = configViews(manager, namespace);
   const bell = new Bell();
   const work = new Bell();
@@ -98,8 +96,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const reports = new Reports({ manager, client, node, namespace, budget, log });
   const tidings = new Tidings({ node, events, state: () => reports.state });
   const key = new LastTold(() => heartbeatKey(views.heartbeats.get(`${systemNamespace}/${heartbeatSecretName}`)));
-  const members = new LastTold(() => membersOf(views.members.get(`${systemNamespace}/${membersName}`), log));
-  const live = () => members.value && new Set(members.value.live);
+  const live = new LastTold(() => liveOf(members.get(`${systemNamespace}/${membersName}`), log));
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
     isMember: (name) => speaker.isMember(name),
@@ -137,7 +134,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const prime = async (): Promise<void> => {
     speaker.publish();
     await place();
-    await speaker.members(live());
+    await speaker.members(live.value);
     // All of them before the first pass: what is not known yet would be taken for gone.
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
@@ -156,7 +153,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         changesThatCount(views.namespaces, () => [CONFIG]),
         changesThatCount(config.extras, () => [CONFIG]),
         changesThatCount(nodes, () => [NODES, CONFIG]),
-        changesThatCount(views.members, () => [MEMBERS]),
+        changesThatCount(members, () => [MEMBERS]),
         changesThatCount(services, (service) => [keyOf(service)]),
         // Most slices are of Services that nobody announces.
         changesThatCount(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
@@ -166,7 +163,7 @@ export function addSpeaker(options: SpeakerOptions): void {
       log,
       timeoutMs: PASS_MS,
       async reconcile(key, { signal }) {
-        if (key === MEMBERS) return speaker.members(live());
+        if (key === MEMBERS) return speaker.members(live.value);
         if (key === NODES) return place();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
@@ -191,8 +188,6 @@ export function addSpeaker(options: SpeakerOptions): void {
     }),
   );
   manager.add(secrets);
-  const controllers = { namespace: systemNamespace, lease: CONTROLLER_LEASE, metallbNamespace: namespace };
-  manager.add(controllerWatch({ ...controllers, client, log, agentsBefore: () => agentsBefore(node, members.value ?? nobody) }));
   // After the last pass has ended or was cut.
   manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
   bell.ring(CONFIG);
@@ -252,10 +247,10 @@ function addressesOf(nodes: readonly Node[]): ReadonlyMap<string, readonly strin
   return new Map(nodes.map(({ metadata, status }) => [metadata.name, status?.addresses?.map(({ address }) => address) ?? []]));
 }
 
-function membersOf(members: ConfigMap | undefined, log: Log): Members | undefined {
+function liveOf(members: ConfigMap | undefined, log: Log): ReadonlySet<string> | undefined {
   if (!members) return undefined;
   try {
-    return parseMembers(members);
+    return new Set(parseMembers(members).live);
   } catch (error) {
     log.warn({ error }, "who is alive cannot be read; what was known holds");
     return undefined;

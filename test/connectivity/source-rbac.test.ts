@@ -144,7 +144,8 @@ describe("an agent", () => {
     await eventually(async () => expect(await reachable("mine", own)).toBe("False"));
     await listener.up();
     await eventually(async () => {
-      await admin.resource(Lease).get("agent-worker0", { namespace: own, signal });
+      const { annotations } = (await admin.resource(Lease).get("agent-worker0", { namespace: own, signal })).metadata;
+      expect(annotations?.["plumbline.dev/parts"]).toBe("connectivity");
       const { items } = await admin.resource(Event).list({ namespace: own, signal });
       expect(items.map(({ reason }) => reason)).toEqual(expect.arrayContaining(["ConnectivityOutageDetected", "ConnectivityRestored"]));
     });
@@ -253,7 +254,7 @@ describe("a sidecar", () => {
       [
         "take another's Lease over",
         () => leases.replace({ ...stolen, metadata: { ...stolen.metadata, annotations: { "plumbline.dev/pod": "web-1" } } }, { signal }),
-        denied("take over"),
+        denied("(take over|no Lease but check-<pod>)"),
       ],
       [
         "take it over without its label",
@@ -276,9 +277,8 @@ describe("a sidecar", () => {
     await admin.request("POST", `${rbac}/rolebindings`, { body: { metadata: { name: "election" }, roleRef, subjects }, signal });
     const client = clientWith(await inPod("web-1"));
     const election = await admin.resource(Lease).get("election", { namespace: "shop", signal });
-    await eventually(async () => {
-      await client.resource(Lease).replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal });
-    });
+    const take = () => client.resource(Lease).replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal });
+    await eventually(async () => expect(await refusalOf(take())).toBe("nothing refused it"));
     client.close();
   });
 

@@ -19,10 +19,21 @@ const OWN = "plumbline-system";
 const METALLB = "metallb-system";
 const ROUTER = "openperouter-system";
 
+/** Of the controllers. */
+const REPORTS = ["controller", "config-status"] as const;
+
 const ALWAYS: readonly Right[] = [
   { group: "", resources: ["nodes"], verbs: READ },
   { namespace: OWN, group: "coordination.k8s.io", resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
   { namespace: OWN, group: "", resources: ["configmaps"], names: ["plumbline-members"], verbs: READ },
+  { namespace: METALLB, group: "metallb.io", resources: ["configurationstates", "configurationstatuses"], names: REPORTS, verbs: ["get"] },
+  {
+    namespace: METALLB,
+    group: "metallb.io",
+    resources: ["configurationstates/status", "configurationstatuses/status"],
+    names: REPORTS,
+    verbs: ["patch"],
+  },
 
   { group: "", resources: ["services", "namespaces"], verbs: READ },
   { group: "discovery.k8s.io", resources: ["endpointslices"], verbs: READ },
@@ -38,8 +49,6 @@ const ALWAYS: readonly Right[] = [
   { namespace: METALLB, group: "metallb.io", resources: ["configurationstates"], verbs: KEEP },
   { namespace: METALLB, group: "metallb.io", resources: ["bgpsessionstatuses"], verbs: [...KEEP, "delete"] },
   { namespace: METALLB, group: "metallb.io", resources: ["configurationstates/status", "bgpsessionstatuses/status"], verbs: REPORT },
-  { namespace: METALLB, group: "metallb.io", resources: ["configurationstatuses"], names: ["config-status"], verbs: ["get"] },
-  { namespace: METALLB, group: "metallb.io", resources: ["configurationstatuses/status"], names: ["config-status"], verbs: ["patch"] },
   { namespace: METALLB, group: "", resources: ["secrets"], verbs: READ },
   { namespace: METALLB, group: "", resources: ["configmaps"], names: ["bgpextras"], verbs: READ },
   { namespace: OWN, group: "", resources: ["secrets"], names: ["plumbline-heartbeat"], verbs: READ },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConfigMap } from "../../api/core/config-map.ts";
-import { type Members, MembersError, parseMembers, printMembers } from "./members.ts";
+import { agentsBefore, type Members, MembersError, parseMembers, printMembers } from "./members.ts";
 
 const members: Members = {
   live: ["a", "b"],
@@ -25,6 +25,12 @@ function complaint(configMap: ConfigMap): string {
 
 test("what the controller writes, agents read", () => {
   expect(parseMembers(written())).toEqual(members);
+});
+
+test("live agents stand in the order of their indexes, and one without an index after all of them", () => {
+  const three = { ...members, live: ["a", "b", "new"], indexes: { a: { index: 2 }, b: { index: 0 }, gone: { index: 1 } } };
+  expect(["a", "b", "new"].map((node) => agentsBefore(node, written(printMembers(three))))).toEqual([1, 0, 2]);
+  expect([agentsBefore("a", undefined), agentsBefore("a", written({ live: "?" }))]).toEqual([0, Infinity]);
 });
 
 test("keys and fields of a newer version are left alone", () => {

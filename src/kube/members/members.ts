@@ -41,10 +41,16 @@ export function printMembers({ live, indexes, freed }: Members): Record<string, 
   return { live: JSON.stringify(live), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
 }
 
-/** How many live agents come before this node's, by index. */
-export function agentsBefore(node: string, { live, indexes }: Members): number {
-  const place = (name: string) => indexes[name]?.index ?? Infinity;
-  return live.filter((other) => place(other) < place(node)).length;
+/** How many live agents come before this node's, by index; all that there could be where that cannot be read. */
+export function agentsBefore(node: string, members: ConfigMap | undefined): number {
+  if (!members) return 0;
+  try {
+    const { live, indexes } = parseMembers(members);
+    const place = (name: string) => indexes[name]?.index ?? Infinity;
+    return live.filter((other) => place(other) < place(node)).length;
+  } catch {
+    return Infinity;
+  }
 }
 
 function parse<T>(data: Record<string, string>, field: string, is: (value: unknown) => value is T, problem: string): T {
