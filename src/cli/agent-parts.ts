@@ -20,7 +20,7 @@ import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./ag
 import { FrrUnderUs } from "./frr-under-us.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-machine.ts";
 import { type Restorable, restoreUnlessRead } from "./restoring.ts";
-import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
+import { askRouter, frrOf, routerOnMachine } from "./router-on-machine.ts";
 
 export interface AgentPartsOptions {
   manager: Manager;
@@ -147,7 +147,7 @@ function routerPart(
     nodes,
     namespace,
     router,
-    ask: (question, signal) => askFrr(frr, question, signal),
+    ask: (question, signal) => askRouter(frr, router, question, signal),
     budget,
     events,
   });
