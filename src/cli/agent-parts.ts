@@ -11,7 +11,7 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
-import { heartbeat } from "../kube/members/heartbeat.ts";
+import { heartbeat, reportWaiting } from "../kube/members/heartbeat.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
 import { SpeakerMemory } from "../loadbalancer/speaker/memory.ts";
@@ -95,6 +95,8 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       const broken = new AbortController();
       const besides = parts.map((part) => part.run(stop.signal).catch((error: unknown) => broken.abort(error)));
       besides.push(restoreUnlessRead(parts, { afterMs: restoreAfterMs, read: read.signal, log }, stop.signal));
+      const waiting = { client, namespace, node, unread: () => manager.unread, log };
+      besides.push(reportWaiting(waiting, AbortSignal.any([stop.signal, read.signal])));
       try {
         await manager.run(AbortSignal.any([signal, broken.signal]));
       } finally {

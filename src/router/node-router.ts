@@ -37,7 +37,7 @@ export interface ClusterView {
   /** The node index that this node may use, when it runs with this one. */
   index(running: number | undefined): Promise<number | undefined>;
   readonly objects: RouterObjects;
-  readonly secret: (name: string) => Secret | undefined;
+  readonly secret: (name: string) => Secret | "unreadable" | undefined;
 }
 
 export interface NodeRouterOptions {

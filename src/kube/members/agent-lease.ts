@@ -6,6 +6,10 @@ import { fittingName, LONGEST } from "../../api/fitting-name.ts";
 export const componentLabel = "plumbline.dev/component";
 /** The full name as an annotation, and as a label what fits into one. */
 export const nodeAnnotation = "plumbline.dev/node";
+/** On the Lease of an agent that has been started and has not read all it needs: the kinds that it waits for. Such a Lease is not renewed. */
+export const waitsForAnnotation = "plumbline.dev/waits-for";
+/** When that agent was started. */
+export const waitsSinceAnnotation = "plumbline.dev/waits-since";
 export const agentSelector = `${componentLabel}=agent`;
 
 export function agentLeaseName(node: string): string {
@@ -16,8 +20,20 @@ export function nodeLabel(node: string): string {
   return fittingName(node, LONGEST.label);
 }
 
-/** The node whose agent renews this Lease; undefined for a Lease that only looks like one. */
+/** The node whose agent renews this Lease; undefined for a Lease that only looks like one, or has never been renewed. */
 export function nodeOfLease(lease: Lease): string | undefined {
-  const node = lease.metadata.annotations?.[nodeAnnotation];
-  return node !== undefined && agentLeaseName(node) === lease.metadata.name ? node : undefined;
+  return lease.spec.renewTime === undefined ? undefined : nodeNamedIn(lease);
+}
+
+function nodeNamedIn({ metadata }: Lease): string | undefined {
+  const node = metadata.annotations?.[nodeAnnotation];
+  return node !== undefined && agentLeaseName(node) === metadata.name ? node : undefined;
+}
+
+/** What the agent of a node waits for, where its Lease says so. */
+export function waitingOf(lease: Lease): { node: string; kinds: string; since: string | undefined } | undefined {
+  const node = nodeNamedIn(lease);
+  const kinds = lease.metadata.annotations?.[waitsForAnnotation];
+  if (node === undefined || kinds === undefined || kinds === "") return undefined;
+  return { node, kinds, since: lease.metadata.annotations?.[waitsSinceAnnotation] };
 }
