@@ -28,7 +28,7 @@ import { ownIndex } from "./indexes/own-index.ts";
 import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observing/observe.ts";
 import type { RouterObjects } from "./observed.ts";
-import { type Outcome, report, stampUpdate } from "./report.ts";
+import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
 import { type Question, type Said, SessionWatch } from "./sessions.ts";
 import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./tidings.ts";
 
@@ -92,6 +92,7 @@ export function addRouter(options: RouterOptions): void {
     budget,
     log,
     stamp: stampUpdate,
+    damps: onlyObserved,
   });
   const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });

@@ -68,6 +68,11 @@ export function stampUpdate(next: Status, held: Status | undefined, now: string)
   return { ...next, lastUpdateTime };
 }
 
+/** Sessions, VNIs and links change while the configuration stays: a switch that flaps makes them go to and fro. */
+export function onlyObserved(held: Status, next: Status): boolean {
+  return held.lastUpdateTime !== undefined && held.lastUpdateTime === next.lastUpdateTime;
+}
+
 function configuration({ conditions = [], failedResources = [], resources = [] }: Status): object {
   return { conditions: conditions.filter(({ type }) => type === "Ready" || type === "Degraded"), failedResources, resources };
 }
