@@ -245,3 +245,13 @@ test("a VNI that is down on one node is a cause there, with what the agent saw",
     since: SINCE,
   });
 });
+
+test("an import that only another VNI exports degrades its L3VNI, as long as that is so", () => {
+  const graph = graphOf(nodeStatus("node1"));
+  const l3vni = (name: string, spec: object) => ({ metadata: { name, namespace }, spec: { vrf: name, ...spec } }) as L3VNI;
+  graph.put(L3VNI, l3vni("amber", { vni: 301, exportRTs: ["64514:32"] }));
+  graph.put(L3VNI, l3vni("red", { vni: 100, importRTs: ["64514:32"] }));
+  expect(causesOf(graph)).toEqual([`L3VNI/${namespace}/red ImportsOtherVni`]);
+  graph.put(L3VNI, l3vni("amber", { vni: 100, exportRTs: ["64514:32"] }));
+  expect(causesOf(graph)).toEqual([]);
+});

@@ -53,3 +53,15 @@ test(
   },
   PATIENCE_MS,
 );
+
+test.each([
+  ["8.4", "route"],
+  ["10", "inactive route"],
+])(
+  "with FRR %s an import reaches the same VNI on another node, and no other VNI",
+  async (release, otherVni) => {
+    const { stdout, stderr } = await runs("import-between-vnis.ts", release);
+    expect([...stdout.trim().split("\n"), stderr]).toEqual(["300 300: route, traffic", `302 303: ${otherVni}, no traffic`, ""]);
+  },
+  PATIENCE_MS,
+);
