@@ -11,7 +11,7 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
-import { heartbeat } from "../kube/members/heartbeat.ts";
+import { heartbeat, reportWaiting } from "../kube/members/heartbeat.ts";
 import { agentsBefore, membersName } from "../kube/members/members.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
@@ -22,7 +22,7 @@ import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./ag
 import { FrrUnderUs } from "./frr-under-us.ts";
 import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-machine.ts";
 import { type Restorable, restoreUnlessRead } from "./restoring.ts";
-import { askFrr, frrOf, routerOnMachine } from "./router-on-machine.ts";
+import { askRouter, frrOf, routerOnMachine } from "./router-on-machine.ts";
 
 export interface AgentPartsOptions {
   manager: Manager;
@@ -105,6 +105,8 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       const broken = new AbortController();
       const besides = parts.map((part) => part.run(stop.signal).catch((error: unknown) => broken.abort(error)));
       besides.push(restoreUnlessRead(parts, { afterMs: restoreAfterMs, read: read.signal, log }, stop.signal));
+      const waiting = { client, namespace, node, unread: () => manager.unread, log };
+      besides.push(reportWaiting(waiting, AbortSignal.any([stop.signal, read.signal])));
       try {
         await manager.run(AbortSignal.any([signal, broken.signal]));
       } finally {
@@ -164,7 +166,7 @@ function routerPart(
     nodes,
     namespace,
     router,
-    ask: (question, signal) => askFrr(frr, question, signal),
+    ask: (question, signal) => askRouter(frr, router, question, signal),
     budget,
     events,
   });

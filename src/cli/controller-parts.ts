@@ -30,6 +30,7 @@ import { addLoadBalancer } from "../loadbalancer/controller.ts";
 import { speakerReports } from "../loadbalancer/report/speaker-reports.ts";
 import { claimsRecorder } from "../router/claims/claims-recorder.ts";
 import { carriedIndex, nodeIndexWriter } from "../router/indexes/node-index.ts";
+import { importEvents } from "../router/import-events.ts";
 import { silentRouter } from "../router/silent.ts";
 
 export interface ControllerPartsOptions {
@@ -90,11 +91,13 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(agents, { leaderOnly: true });
   manager.add(membersPublisher({ ...parts, members, carriedIndex, settle }), { leaderOnly: true });
   manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
+  const underlays = manager.cache(Underlay, inRouters);
+  const l3vnis = manager.cache(L3VNI, inRouters);
   const recorder = claimsRecorder({
     client,
-    underlays: manager.cache(Underlay, inRouters),
+    underlays,
     l2vnis: manager.cache(L2VNI, inRouters),
-    l3vnis: manager.cache(L3VNI, inRouters),
+    l3vnis,
     passthroughs: manager.cache(L3Passthrough, inRouters),
     reports,
     nodes,
@@ -102,6 +105,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     log,
   });
   manager.add(recorder, { leaderOnly: true });
+  manager.add(importEvents({ l3vnis, underlays, events, log }), { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;

@@ -4,10 +4,14 @@ import { daemonsOf } from "../frr/daemons.ts";
 import { FrrError } from "../frr/error.ts";
 import type { ConfigLine } from "../frr/fragment.ts";
 import { FrrInstance } from "../frr/instance.ts";
+import type { FrrRouter } from "../frr/router.ts";
 import { knownAddresses, sessions, vnis } from "../frr/show.ts";
 import type { Places } from "../hostnet/namespaces.ts";
+import { readLinks } from "../hostnet/snapshot.ts";
 import type { Log } from "../kube/log.ts";
 import { NodeRouter } from "../router/node-router.ts";
+import { type LiveVni, vniReports } from "../router/observing/vnis.ts";
+import type { VniReport } from "../router/report.ts";
 import type { Question, Said } from "../router/sessions.ts";
 import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
 import { strayDaemons } from "./stray-daemons.ts";
@@ -68,19 +72,31 @@ export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }:
 }
 
 /** How the sessions of the router are, and its VNIs where they are asked for. */
-export async function askFrr({ router }: FrrInstance, question: Question, signal: AbortSignal): Promise<Said> {
-  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && vnis(router, signal)]);
+export async function askRouter(
+  { router }: FrrInstance,
+  { places, vnis: live }: Pick<NodeRouter, "places" | "vnis">,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Said> {
+  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, places, live, signal)]);
   const daemons = daemonsOf(await router.version(signal));
   const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
   return {
     sessions: bgp.map(({ vrf, neighbor, state, sinceMs }) =>
       sinceMs === undefined ? { vrf, neighbor, state } : { vrf, neighbor, state, sinceMs },
     ),
-    ...(evpn && {
-      vnis: evpn.map(({ vni, type, vrf = "default", state, macs, vteps }) => ({ vni, type, vrf, state, macs, vteps: vteps.length })),
-    }),
+    ...(evpn && { vnis: evpn }),
     identity: identities.join(" "),
   };
+}
+
+async function askForVnis(router: FrrRouter, places: Places, live: readonly LiveVni[], signal: AbortSignal): Promise<VniReport[]> {
+  const [said, links] = await Promise.all([
+    vnis(router, signal),
+    live.length > 0 ? readLinks(places.router, signal).catch(() => undefined) : undefined,
+  ]);
+  signal.throwIfAborted();
+  return vniReports(live, said, links);
 }
 
 async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {

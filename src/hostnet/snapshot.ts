@@ -1,3 +1,4 @@
+import { ip } from "./run.ts";
 import type { Place } from "./wanted.ts";
 
 export interface LinkAddress {
@@ -111,6 +112,11 @@ interface PrintedAddress {
 }
 
 const FOREVER = 4294967295;
+
+/** The links of a namespace by themselves, without their addresses. */
+export async function readLinks(namespace: string, signal: AbortSignal): Promise<Links> {
+  return parseLinks(JSON.parse(await ip(namespace, ["-d", "-j", "link"], { signal })));
+}
 
 /** Reads `ip -d -j addr`; the links' own modes of IPv6 address generation stand only in `ip -d -j link`. */
 export function parseLinks(addresses: unknown, details: unknown = []): Map<string, Link> {

@@ -56,7 +56,12 @@ export const watchEvents = counter(
   "kind",
   "type",
 );
-export const cacheLists = counter("cache_lists_total", "Full reads of a kind. `how` is watchlist or list.", "kind", "how");
+export const cacheLists = counter(
+  "cache_lists_total",
+  "Full reads of a kind. `how` is watchlist, list, or get for a single object.",
+  "kind",
+  "how",
+);
 export const cacheObjects = gauge("cache_objects", "Objects held.", "kind");
 export const cacheSynced = gauge(
   "cache_synced",

@@ -7,7 +7,8 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import type { Cache } from "../kube/cache/cache.ts";
+import { Cache } from "../kube/cache/cache.ts";
+import { ReferencedSecrets } from "../kube/cache/referenced-secrets.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -27,7 +28,7 @@ import { ownIndex } from "./indexes/own-index.ts";
 import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observing/observe.ts";
 import type { RouterObjects } from "./observed.ts";
-import { type Outcome, report, stampUpdate } from "./report.ts";
+import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
 import { type Question, type Said, SessionWatch } from "./sessions.ts";
 import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./tidings.ts";
 
@@ -53,6 +54,8 @@ const PASS_MS = 180_000;
 const API_MS = 60_000;
 const RESYNC_MS = 60_000;
 const LOOK_AGAIN_MS = 5_000;
+/** How long a pass waits for Secrets that are named for the first time. */
+const SECRETS_MS = 2_000;
 const RETRY = { minMs: 500, maxMs: 60_000 };
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 
@@ -60,7 +63,6 @@ const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 export function addRouter(options: RouterOptions): void {
   const { manager, client, log, node, nodes, namespace, budget } = options;
   const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, fieldSelector: `metadata.name=${node}` });
-  const secrets = manager.cache(Secret, { namespace, transform: passwordOnly });
   const caches = {
     underlays: manager.cache(Underlay, { namespace }),
     l2vnis: manager.cache(L2VNI, { namespace }),
@@ -77,6 +79,11 @@ export function addRouter(options: RouterOptions): void {
   });
 
   const bell = new Bell();
+  const secrets = new ReferencedSecrets({
+    namespace,
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: passwordOnly, log }),
+    onChange: () => bell.ring(node),
+  });
   const here = () => [node];
   const writer = new StatusWriter<RouterNodeConfigurationStatus>({
     client,
@@ -85,6 +92,7 @@ export function addRouter(options: RouterOptions): void {
     budget,
     log,
     stamp: stampUpdate,
+    damps: onlyObserved,
   });
   const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
   const agent = new RouterAgent({ ...options, statuses, writer, links });
@@ -108,7 +116,6 @@ export function addRouter(options: RouterOptions): void {
         changesOf(caches.l3vnis, here),
         changesOf(caches.passthroughs, here),
         changesOf(caches.rawConfigs, here),
-        changesOf(secrets, ({ metadata }) => (secretsOf(objects()).has(metadata.name) ? [node] : [])),
         bell,
       ],
       log,
@@ -123,10 +130,14 @@ export function addRouter(options: RouterOptions): void {
           return undefined;
         }
         const index = (running: number | undefined) => ownIndex(held, running, client, signal);
-        return agent.pass({ node: held, index, objects: objects(), secret: (name) => secrets.get(`${namespace}/${name}`) }, signal);
+        const now = objects();
+        await secrets.follow(secretsOf(now), SECRETS_MS, signal);
+        agent.noteSecrets(secrets.impairment()?.message, now);
+        return agent.pass({ node: held, index, objects: now, secret: (name) => secrets.get(name) }, signal);
       },
     }),
   );
+  manager.add(secrets);
   manager.add(sessions);
   manager.add(links);
   manager.add(neighbourController(options.router.places.router, log));
@@ -151,6 +162,7 @@ class RouterAgent {
   #failures = 0;
   #passes = 0;
   #unavailable: string | undefined;
+  #unreadSecrets: string | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -189,6 +201,18 @@ class RouterAgent {
         },
       },
     });
+  }
+
+  /** Secrets that could be read and cannot be any more: a new password would not be seen. */
+  noteSecrets(unread: string | undefined, { underlays }: RouterObjects): void {
+    if (unread !== undefined && unread !== this.#unreadSecrets) {
+      const { node, events } = this.#options;
+      for (const underlay of underlays) {
+        const object = secretsOf({ underlays: [underlay] }).size > 0 ? withKind(Underlay, underlay) : undefined;
+        if (object) events.record(object, { type: "Warning", reason: "SecretUnreadable", message: `Node ${node}: ${unread}` });
+      }
+    }
+    this.#unreadSecrets = unread;
   }
 
   /** The Node is gone, and with it the status. The router goes on as it is. */

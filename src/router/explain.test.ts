@@ -230,3 +230,28 @@ test("configuration in another namespace does not count, so nothing is said of i
   graph.put(L3VNI, { metadata: { name: "stray", namespace: "default" }, spec: { vni: 5, vrf: "x" } } as L3VNI);
   expect(graph.verdict("L3VNI/default/stray")).toBeUndefined();
 });
+
+test("a VNI that is down on one node is a cause there, with what the agent saw", () => {
+  const vnis = [
+    { vni: 110, type: "L2" as const, vrf: "red", state: "Down", message: "vni110 is not in bridge br-pe-110" },
+    { vni: 100, type: "L3" as const, vrf: "red", state: "Unknown", message: "not read" },
+  ];
+  const vnisUp = { type: "VNIsUp", status: "False" as const, reason: "VNIsDown", message: "", lastTransitionTime: SINCE };
+  const conditions = [...ready("True", "ConfigurationSuccessful"), vnisUp];
+  const graph = graphOf(nodeStatus("node1", { vnis, conditions }), nodeStatus("node2"));
+  expect(causesOf(graph)).toContain("L2VNI/openperouter-system/shop@node1 VniDown");
+  expect(graph.causes().find(({ reason }) => reason === "VniDown")).toMatchObject({
+    message: "VNI 110 is Down on node node1: vni110 is not in bridge br-pe-110",
+    since: SINCE,
+  });
+});
+
+test("an import that only another VNI exports degrades its L3VNI, as long as that is so", () => {
+  const graph = graphOf(nodeStatus("node1"));
+  const l3vni = (name: string, spec: object) => ({ metadata: { name, namespace }, spec: { vrf: name, ...spec } }) as L3VNI;
+  graph.put(L3VNI, l3vni("amber", { vni: 301, exportRTs: ["64514:32"] }));
+  graph.put(L3VNI, l3vni("red", { vni: 100, importRTs: ["64514:32"] }));
+  expect(causesOf(graph)).toEqual([`L3VNI/${namespace}/red ImportsOtherVni`]);
+  graph.put(L3VNI, l3vni("amber", { vni: 100, exportRTs: ["64514:32"] }));
+  expect(causesOf(graph)).toEqual([]);
+});

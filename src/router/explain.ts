@@ -10,6 +10,7 @@ import { Underlay } from "../api/openpe/underlay.ts";
 import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/standing.ts";
 import { seeToAgent } from "../kube/members/agent-standing.ts";
 import { degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explaining/explain-node.ts";
+import { farImports } from "./validate/imports.ts";
 import { selectorComplaints } from "./validate/selector.ts";
 
 const byResource: Index<RouterNodeConfigurationStatus> = {
@@ -29,6 +30,7 @@ export function edges({ routerNamespace: namespace }: { routerNamespace: string 
     resource(Underlay),
     resource(L2VNI),
     resource(L3VNI),
+    explainer(L3VNI, (l3vni, sight) => (l3vni.metadata.namespace === namespace ? importing(l3vni, sight) : [])),
     resource(L3Passthrough),
     resource(RawFRRConfig),
   ];
@@ -50,6 +52,18 @@ function overAllNodes(kind: string, { metadata, spec }: Selecting, sight: Sight)
   const needs = selected.map((node): Need => ({ thing: statusThing(namespace, node.metadata.name), as: "alternative" }));
   const message = "No node that it selects has reported what became of it";
   return [{ thing, domain: "router", health: "Unknown", reason: "NotReported", message, needs }];
+}
+
+/** An import that no traffic follows: nothing refuses it, and every node calls it applied. */
+function importing(l3vni: L3VNI, sight: Sight): Standing[] {
+  const { name, namespace = "" } = l3vni.metadata;
+  const own = <T extends KubeObject>(kind: Kind<T>) => sight.all(kind).filter(({ metadata }) => metadata.namespace === namespace);
+  const [found] = farImports(l3vni, own(L3VNI), own(Underlay));
+  if (!found) return [];
+  const thing: Thing = { kind: "L3VNI", namespace, name };
+  const { message, field } = found;
+  const remedy = { text: "import only what the same VNI exports", change: { thing, field } };
+  return [{ thing, domain: "router", health: "Degraded", ownFault: true, reason: "ImportsOtherVni", message, remedy }];
 }
 
 /** What several nodes refuse with the same words: then the resource is wrong, and not the nodes. */

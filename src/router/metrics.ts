@@ -14,6 +14,12 @@ export const routerChanges = counter(
 );
 export const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory cannot be used.");
 export const routerSessions = gauge("router_sessions", "BGP sessions of this node's router. `state` is established or down.", "state");
+export const routerVnis = gauge(
+  "router_vnis",
+  "VNIs that are applied on this node. `type` is l2 or l3; `state` is up, down, or unknown where the kernel could not be read.",
+  "type",
+  "state",
+);
 export const routerPolls = counter(
   "router_polls_total",
   "Times FRR was asked for its sessions and VNIs. `outcome` is ok or the VtyError code.",

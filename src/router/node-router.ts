@@ -23,6 +23,7 @@ import { lastPlan } from "./memory/last-plan.ts";
 import { MissedAddresses } from "./acting/missed-addresses.ts";
 import { lookAt, observe, rememberNics } from "./observing/observe.ts";
 import { underlayLinks } from "./observing/underlay-links.ts";
+import { type LiveVni, liveVnis } from "./observing/vnis.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
@@ -36,7 +37,7 @@ export interface ClusterView {
   /** The node index that this node may use, when it runs with this one. */
   index(running: number | undefined): Promise<number | undefined>;
   readonly objects: RouterObjects;
-  readonly secret: (name: string) => Secret | undefined;
+  readonly secret: (name: string) => Secret | "unreadable" | undefined;
 }
 
 export interface NodeRouterOptions {
@@ -112,6 +113,11 @@ export class NodeRouter {
     this.#damage = damage;
     this.#state = state;
     return state;
+  }
+
+  /** The VNIs that are applied now; none before the first pass. */
+  get vnis(): LiveVni[] {
+    return this.#state ? liveVnis(this.#state.lastGood) : [];
   }
 
   /** Observes, plans and acts once. A router that cannot be spoken to is an outcome too; only an abort is thrown. */

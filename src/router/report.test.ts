@@ -57,6 +57,7 @@ test("Degraded is there and False when everything is applied", () => {
     "Ready=True",
     "Degraded=False",
     "SessionsEstablished=True",
+    "VNIsUp=True",
   ]);
 });
 
@@ -161,6 +162,7 @@ test("a router that cannot be reached is never Ready, and says why", () => {
     { type: "Ready", status: "False", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
     { type: "Degraded", status: "True", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
     { type: "SessionsEstablished", status: "Unknown", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
+    { type: "VNIsUp", status: "Unknown", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
   ]);
 });
 
@@ -203,6 +205,29 @@ test("sessions that are down are counted and named", () => {
     status: "True",
     message: "1 BGP session established",
   });
+});
+
+const vni = (number: number, state: string, message?: string) => ({
+  vni: number,
+  type: "L2" as const,
+  vrf: "red",
+  state,
+  ...(message !== undefined && { message }),
+});
+const conditionsOf = (...vnis: Spoken["vnis"]) => report(good, { sessions: [], vnis }).conditions;
+
+test("a VNI that is down makes VNIsUp False and names its cause, and Ready stays as it is", () => {
+  const down = vni(110, "Down", "vni110 is not in bridge br-pe-110");
+  const unread = vni(120, "Unknown", "not read");
+  expect(conditionsOf(vni(100, "Up"), down, unread)[3]).toEqual({
+    type: "VNIsUp",
+    status: "False",
+    reason: "VNIsDown",
+    message: "2 of 3 VNIs not up: 110 is Down (vni110 is not in bridge br-pe-110), 120 is Unknown (not read)",
+  });
+  expect(conditionsOf(down)[0]).toMatchObject({ type: "Ready", status: "True" });
+  expect(conditionsOf(unread)[3]).toMatchObject({ status: "Unknown", reason: "NotObserved" });
+  expect(conditionsOf(vni(100, "Up"))[3]).toMatchObject({ status: "True", reason: "AllUp", message: "1 VNI up" });
 });
 
 const later = "2025-01-15T11:00:00Z";

@@ -29,7 +29,7 @@ export interface Outcome {
   readonly links?: readonly LinkReport[];
 }
 
-/** What the router says of itself; undefined while it does not answer. */
+/** What FRR and the kernel say of the router; undefined while FRR does not answer. */
 export interface Spoken {
   readonly sessions: readonly SessionReport[];
   readonly vnis: readonly VniReport[];
@@ -52,7 +52,7 @@ export function report(outcome: Outcome, spoken: Spoken | undefined): StatusRepo
   const vnis = fitting(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;
   return {
-    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, spoken)],
+    conditions: [...verdict(outcome, unlisted), sessionsEstablished(outcome, spoken), vnisUp(outcome, spoken)],
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
     ...(sessions.length > 0 && { sessions }),
@@ -61,11 +61,16 @@ export function report(outcome: Outcome, spoken: Spoken | undefined): StatusRepo
   };
 }
 
-/** lastUpdateTime moves with what became of the configuration, and not with sessions. */
+/** lastUpdateTime moves with what became of the configuration, and not with sessions or VNIs. */
 export function stampUpdate(next: Status, held: Status | undefined, now: string): Status {
   const lastUpdateTime =
     held?.lastUpdateTime !== undefined && sameStatus(configuration(held), configuration(next)) ? held.lastUpdateTime : now;
   return { ...next, lastUpdateTime };
+}
+
+/** Sessions, VNIs and links change while the configuration stays: a switch that flaps makes them go to and fro. */
+export function onlyObserved(held: Status, next: Status): boolean {
+  return held.lastUpdateTime !== undefined && held.lastUpdateTime === next.lastUpdateTime;
 }
 
 function configuration({ conditions = [], failedResources = [], resources = [] }: Status): object {
@@ -126,6 +131,24 @@ function sessionsEstablished({ unavailable }: Outcome, spoken: Spoken | undefine
   const more = down.length > named.length ? `, and ${down.length - named.length} more` : "";
   const message = `${down.length} of ${counted(sessions.length)} not established: ${named.join(", ")}${more}`;
   return { type, status: "False", reason: "SessionsDown", message };
+}
+
+function vnisUp({ unavailable }: Outcome, spoken: Spoken | undefined): ConditionReport {
+  const type = "VNIsUp";
+  if (!spoken) {
+    const message = cutLine(unavailable ?? "FRR has not said yet which VNIs it has", LONGEST.condition);
+    return { type, status: "Unknown", reason: "RouterUnavailable", message };
+  }
+  const { vnis } = spoken;
+  const all = vnis.length === 1 ? "1 VNI" : `${vnis.length} VNIs`;
+  if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI is configured" };
+  const bad = vnis.filter(({ state }) => state !== "Up");
+  if (bad.length === 0) return { type, status: "True", reason: "AllUp", message: `${all} up` };
+  const named = bad.slice(0, 5).map(({ vni, state, message }) => `${vni} is ${state}${message === undefined ? "" : ` (${message})`}`);
+  const more = bad.length > named.length ? `, and ${bad.length - named.length} more` : "";
+  const message = `${bad.length} of ${all} not up: ${named.join(", ")}${more}`;
+  const down = bad.some(({ state }) => state !== "Unknown");
+  return down ? { type, status: "False", reason: "VNIsDown", message } : { type, status: "Unknown", reason: "NotObserved", message };
 }
 
 function counted(sessions: number): string {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { routerVnis } from "./metrics.ts";
 import { type Said, SessionWatch } from "./sessions.ts";
 
 beforeEach(() => vi.useFakeTimers({ now: new Date("2026-11-16T02:00:00Z") }));
@@ -139,5 +140,26 @@ test("a session that goes on trying is in one state", async () => {
   expect(stage.heard).toEqual(["change"]);
   await stage.say(trying("Idle (Admin)"));
   expect(stage.watch.spoken?.sessions[0]?.state).toBe("Idle (Admin)");
+  await stage.stop();
+});
+
+const counted = async () =>
+  (await routerVnis.get()).values
+    .filter(({ value }) => value > 0)
+    .map(({ labels, value }) => [labels["type"], labels["state"], value].join(" "));
+
+test("the VNIs are counted by type and state, and not while FRR does not answer", async () => {
+  const stage = watchOn({ vnis: [vni(1), { ...vni(1, "Down"), vni: 101 }, { ...vni(1, "Down"), vni: 102, type: "L3" }] });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(await counted()).toEqual(["l2 up 1", "l2 down 1", "l3 down 1"]);
+  await stage.say(new Error("gone"));
+  expect(await counted()).toEqual([]);
+  await stage.stop();
+});
+
+test("another cause of the same state is a change", async () => {
+  const stage = watchOn({ vnis: [{ ...vni(1, "Down"), message: "vni100 is down" }] });
+  await stage.say({ vnis: [{ ...vni(1, "Down"), message: "VRF red is down" }] });
+  expect(stage.heard).toEqual(["change", "change"]);
   await stage.stop();
 });

@@ -3,10 +3,10 @@ import { dated } from "../frr/session-dating.ts";
 import { backoffMs } from "../kube/backoff.ts";
 import { pause } from "../kube/client/pause.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
-import { routerPolls, routerSessions } from "./metrics.ts";
+import { routerPolls, routerSessions, routerVnis } from "./metrics.ts";
 import type { SessionReport, Spoken, VniReport } from "./report.ts";
 
-/** What FRR says of itself at one moment. */
+/** What FRR, and the kernel of its VNIs, say at one moment. */
 export interface Said {
   readonly sessions: readonly (Omit<SessionReport, "since"> & { readonly sinceMs?: number })[];
   /** Only where they were asked for. */
@@ -95,7 +95,7 @@ export class SessionWatch implements Runnable {
     }
     if (!changed) return;
     this.stir();
-    count(spoken.sessions);
+    count(spoken);
     this.#options.onChange();
   }
 
@@ -103,20 +103,26 @@ export class SessionWatch implements Runnable {
     if (!this.#spoken) return;
     this.#spoken = undefined;
     this.stir();
-    count([]);
+    count({ sessions: [], vnis: [] });
     this.#options.onRestart();
     this.#options.onChange();
   }
 }
 
 function states({ sessions, vnis }: Spoken): unknown {
-  return [sessions, vnis.map(({ vni, type, vrf, state }) => ({ vni, type, vrf, state }))];
+  return [sessions, vnis.map(({ vni, type, vrf, state, message }) => ({ vni, type, vrf, state, message }))];
 }
 
-function count(sessions: readonly SessionReport[]): void {
+function count({ sessions, vnis }: Spoken): void {
   const up = sessions.filter(({ state }) => state === "Established").length;
   routerSessions.set({ state: "established" }, up);
   routerSessions.set({ state: "down" }, sessions.length - up);
+  for (const type of ["L2", "L3"] as const) {
+    for (const state of ["Up", "Down", "Unknown"]) {
+      const found = vnis.filter((one) => one.type === type && one.state === state).length;
+      routerVnis.set({ type: type.toLowerCase(), state: state.toLowerCase() }, found);
+    }
+  }
 }
 
 function codeOf(error: unknown): string {

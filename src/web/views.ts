@@ -152,6 +152,7 @@ export interface RouterThing extends Row<"router"> {
     readonly type: "L2" | "L3";
     readonly vrf: string;
     readonly state: string;
+    readonly message?: string;
     readonly health: Health;
     readonly macs?: number;
     readonly vteps?: number;

@@ -105,6 +105,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "1 BGP session(s) of the router of node n1 are down.",
   },
   {
+    alert: "PlumblineRouterVniDown",
+    fires: {
+      [`plumbline_router_vnis{${AGENT},type="l2",state="down"}`]: "0 3x10",
+      [`plumbline_router_vnis{${AGENT},type="l2",state="up"}`]: "4x20",
+    },
+    quiet: {
+      [`plumbline_router_vnis{${AGENT},type="l2",state="down"}`]: "0 3 0x10",
+      [`plumbline_router_vnis{${AGENT},type="l3",state="up"}`]: "4x20",
+    },
+    after: 5,
+    severity: "critical",
+    labels: { node: "n1", type: "l2" },
+    summary: "3 l2 VNI(s) of the router of node n1 are down: their traffic does not pass there.",
+  },
+  {
     alert: "PlumblineFrrRestarting",
     fires: { [`plumbline_router_frr_restarts_total{${AGENT}}`]: "0+1x20" },
     quiet: { [`plumbline_router_frr_restarts_total{${AGENT}}`]: "0 1x20" },

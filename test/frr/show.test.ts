@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { askRouter } from "../../src/cli/router-on-machine.ts";
 import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
@@ -139,6 +140,27 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     for (const { instance } of [one, two]) {
       await vi.waitFor(async () => expect((await vnis(instance.router, signal))[0]).toMatchObject({ vni: 100, macs: 1 }), patient);
     }
+  });
+
+  test("a VNI that FRR calls up is down while its device is down or out of its bridge", async () => {
+    const common = { place: "router", owner: "L2VNI/red" } as const;
+    const links = [
+      { ...common, type: "bridge", name: "br100" },
+      { ...common, type: "vxlan", name: "vni100", master: "br100", vni: 100, port: 4789, local: "198.51.100.1", device: "lo" },
+    ] as const;
+    const router = { places: { router: one.netns }, vnis: [{ vni: 100, type: "L2" as const, vrf: "default", links }] };
+    const observed = async () => {
+      const { vnis: seen = [] } = await askRouter(one.instance, router, { vnis: true }, signal);
+      return seen.flatMap(({ vni, state, message }) => (vni === 100 ? `${state} ${message ?? ""}`.trim() : []));
+    };
+    const change = (...words: string[]) => run("ip", "-n", one.netns, "link", "set", "vni100", ...words);
+    await vi.waitFor(async () => expect(await observed()).toEqual(["Up"]), patient);
+    await change("down");
+    expect(await observed()).toEqual(["Down vni100 is down"]);
+    await change("up", "nomaster");
+    expect(await observed()).toEqual(["Down vni100 is not in bridge br100"]);
+    await change("master", "br100");
+    await vi.waitFor(async () => expect(await observed()).toEqual(["Up"]), patient);
   });
 
   test("tells the BFD peers", async () => {

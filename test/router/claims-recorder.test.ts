@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
+import { Event } from "../../src/api/core/event.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import type { Kind } from "../../src/api/kind.ts";
@@ -232,4 +233,21 @@ test("a record that a person removed or edited is made again, and nothing is wri
   await l2vni("last", 401);
   await recordedClaims("last", "vni/401");
   expect((await read("calm")).metadata.resourceVersion).toBe(resourceVersion);
+});
+
+test("an L3VNI that imports what only another VNI exports gets a warning, once", async () => {
+  const l3vnis = client.resource(L3VNI);
+  const l3vni = (name: string, vni: number, more: object) =>
+    l3vnis.create({ metadata: { name, namespace: routers }, spec: { vrf: name, vni, vxlanport: 4789, ...more } }, { signal });
+  await l3vni("green", 300, { importRTs: ["64514:32"] });
+  await l3vni("amber", 301, { exportRTs: ["64514:32"] });
+  const warnings = async () => {
+    const { items } = await client.resource(Event).list({ namespace: routers, signal });
+    return items.filter(({ reason }) => reason === "ImportsOtherVni").map(({ involvedObject, count }) => `${involvedObject.name} ${count}`);
+  };
+  await eventually(async () => expect(await warnings()).toEqual(["green 1"]));
+  await l3vnis.patch({ name: "amber", namespace: routers }, { metadata: { labels: { a: "b" } } }, { signal });
+  await l3vni("third", 302, {});
+  await eventually(async () => expect((await l3vnis.get("third", { namespace: routers, signal })).status?.claims).toBeDefined());
+  expect(await warnings()).toEqual(["green 1"]);
 });

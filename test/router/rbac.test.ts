@@ -9,8 +9,13 @@ import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { L2VNI } from "../../src/api/openpe/l2vni.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { ROUTER_PLACE } from "../../src/cli/agent-options.ts";
+import { addAgentParts } from "../../src/cli/agent-parts.ts";
 import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { readGraph } from "../../src/cli/explaining/read-graph.ts";
 import { addWebhooks } from "../../src/cli/webhooks.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
@@ -21,6 +26,7 @@ import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { addRouter } from "../../src/router/controller.ts";
 import type { NodeRouter } from "../../src/router/node-router.ts";
+import { secretsOf } from "../../src/router/observing/observe.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { refusals } from "../support/refusals.ts";
 
@@ -63,6 +69,9 @@ function start(manager: Manager): void {
   });
 }
 
+/** What the agent of worker-1 knew of each Secret in its last pass. */
+let passwords: Record<string, string> = {};
+
 /** The agent of worker-1, with a router that fails to set up whatever L2VNI there is. */
 async function startAgent(): Promise<void> {
   const client = clientOf({ agentOf: "worker-1" });
@@ -74,6 +83,12 @@ async function startAgent(): Promise<void> {
     places: { router: "plt-rbac-none" },
     async pass(view: Parameters<NodeRouter["pass"]>[0]) {
       await view.index(undefined);
+      passwords = Object.fromEntries(
+        [...secretsOf(view.objects)].map((name) => {
+          const secret = view.secret(name);
+          return [name, typeof secret === "object" ? (secret.data?.["password"] ?? "no password") : (secret ?? "missing")];
+        }),
+      );
       const failures = view.objects.l2vnis.map(({ metadata: { name } }) => ({
         kind: "L2VNI",
         name,
@@ -123,6 +138,34 @@ async function startController(): Promise<void> {
   start(manager);
 }
 
+interface Ruled extends KubeObject {
+  rules: { resources: string[]; verbs: string[] }[];
+}
+const role = (kind: "Role" | "ClusterRole"): Kind<Ruled> => ({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  scope: kind === "Role" ? "Namespaced" : "Cluster",
+});
+
+async function givePassword(name: string, password: string): Promise<void> {
+  const secrets = admin.resource(Secret);
+  await secrets.delete({ name, namespace: routers }, { signal }).catch(() => undefined);
+  await secrets.create({ metadata: { name, namespace: routers }, data: { password } }, { signal });
+}
+
+/** An Underlay with a neighbor for each. */
+async function nameSecrets(...names: string[]): Promise<void> {
+  const underlays = admin.resource(Underlay);
+  const neighbors = names.map((passwordSecret, nth) => ({ asn: 64512, address: `192.168.11.${nth + 2}`, passwordSecret }));
+  const spec = { asn: 64514, nics: ["eth1"], neighbors };
+  const fabric = { name: "fabric", namespace: routers };
+  const isThere = (await underlays.list({ namespace: routers, signal })).items.length > 0;
+  if (isThere) await underlays.patch(fabric, { spec: { neighbors } }, { signal });
+  else await underlays.create({ metadata: fabric, spec } as unknown as Underlay, { signal });
+}
+
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const statuses = () => admin.resource(RouterNodeConfigurationStatus);
 
@@ -131,8 +174,11 @@ test("with the rights of the chart, agent and controller do all of their work, a
   await startController();
   await startAgent();
   await admin.resource(L2VNI).create({ metadata: { name: "web", namespace: routers }, spec: { vni: 110, vxlanport: 4789 } }, { signal });
+  await givePassword("tor", "b25l");
+  await nameSecrets("tor", "none");
 
   await eventually(async () => {
+    expect(passwords).toEqual({ tor: "b25l", none: "missing" });
     // The agent's heartbeat, status and Event.
     await admin.resource(Lease).get("agent-worker-1", { namespace: own, signal });
     const { metadata, status } = await statuses().get("worker-1", { namespace: routers, signal });
@@ -161,6 +207,57 @@ test("with the rights of the chart, agent and controller do all of their work, a
   expect(await refusals()).toBe(before);
 });
 
+test("a Secret that cannot be read costs nothing else: what it held counts on, and a new one is unreadable, not missing", async () => {
+  const roles = admin.resource(role("Role"));
+  const ref = { name: "plumbline-router-agent", namespace: routers };
+  const { rules } = await roles.get(ref.name, { namespace: routers, signal });
+  expect(rules.find(({ resources }) => resources.includes("secrets"))?.verbs).toEqual(["get", "watch"]);
+
+  await roles.patch(ref, { rules: rules.filter(({ resources }) => !resources.includes("secrets")) }, { signal });
+  await nameSecrets("tor", "second");
+  await admin.resource(L2VNI).create({ metadata: { name: "shop", namespace: routers }, spec: { vni: 120, vxlanport: 4789 } }, { signal });
+  await eventually(async () => {
+    expect(passwords).toEqual({ tor: "b25l", second: "unreadable" });
+    const { status } = await statuses().get("worker-1", { namespace: routers, signal });
+    expect(status?.failedResources?.map(({ name }) => name)).toEqual(["shop", "web"]);
+  });
+
+  await roles.patch(ref, { rules }, { signal });
+  await givePassword("second", "dHdv");
+  await givePassword("tor", "bmV3");
+  await eventually(() => Promise.resolve(expect(passwords).toEqual({ tor: "bmV3", second: "dHdv" })));
+});
+
+test("an agent that may not read what it needs says in its Lease what it waits for, and why names it, until it may", async () => {
+  const roles = admin.resource(role("ClusterRole"));
+  const ref = { name: "plumbline-agent" };
+  const { rules } = await roles.get(ref.name, { signal });
+  await roles.patch(ref, { rules: rules.filter(({ resources }) => !resources.includes("nodes")) }, { signal });
+  await admin.resource(Node).create({ metadata: { name: "worker-2" } }, { signal });
+  const client = clientOf({ agentOf: "worker-2" });
+  const manager = new Manager({ client, log });
+  const agent = addAgentParts({ manager, client, log, node: "worker-2", namespace: own, place: ROUTER_PLACE, startFrr: false });
+  const stopping = new AbortController();
+  const ended = agent.run(stopping.signal);
+  running.push(() => {
+    stopping.abort();
+    return ended;
+  });
+
+  const lease = () => admin.resource(Lease).get("agent-worker-2", { namespace: own, signal });
+  await eventually(async () => expect((await lease()).metadata.annotations).toMatchObject({ "plumbline.dev/waits-for": "nodes" }));
+  expect((await lease()).spec.renewTime).toBeUndefined();
+  const { graph } = await readGraph(admin, { routerNamespace: routers, metallbNamespace: metallb }, Date.now(), signal);
+  expect(graph.verdict("Agent/worker-2")).toMatchObject({ reason: "AgentWaits" });
+
+  await roles.patch(ref, { rules }, { signal });
+  await eventually(async () => {
+    const { metadata, spec } = await lease();
+    expect(metadata.annotations).toEqual({ "plumbline.dev/node": "worker-2" });
+    expect(spec.renewTime).toBeDefined();
+  });
+});
+
 describe("what they may not", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
 
@@ -180,6 +277,7 @@ describe("what they may not", () => {
       () => client.resource(Node).patch({ name: "worker-1" }, { metadata: { annotations: { "openpe.io/nodeindex": "7" } } }, { signal }),
       () => client.resource(Secret).get("tor", { namespace: "default-tenant", signal }),
       () => client.resource(Secret).list({ namespace: own, signal }),
+      () => client.resource(Secret).list({ namespace: routers, signal }),
       () => client.resource(ConfigMap).patch({ name: "plumbline-members", namespace: own }, { data: { live: "[]" } }, { signal }),
       () => client.resource(Lease).delete({ name: "agent-worker-1", namespace: own }, { signal }),
       () => client.resource(Lease).list({ namespace: own, signal }),

@@ -51,7 +51,9 @@ export const L3VNI = defineKind({
         ),
       ),
       importRTs: s.optional(
-        routeTargets("The route targets whose routes the VRF takes in. Without them one is derived from the VNI, for any AS number."),
+        routeTargets(
+          "The route targets whose routes the VRF takes in. Without them one is derived from the VNI, for any AS number. Traffic passes only to L3VNIs with the same VNI.",
+        ),
       ),
       nodeSelector: s.optional(nodeSelector()),
     },

@@ -65,7 +65,11 @@ const vni = s.object(
     vni: s.int({ doc: "The VXLAN network identifier.", minimum: 1, maximum: 16_777_215 }),
     type: s.enum(["L2", "L3"], { doc: "Whether it is bridged (L2) or routed (L3)." }),
     vrf: s.default(vrf(), "default"),
-    state: s.string({ doc: "Its state in FRR's word: Up when it works.", maxLength: 64 }),
+    state: s.string({
+      doc: "Up: FRR uses it, and the kernel's VXLAN device, bridge, VRF and ports for it are up and joined. Down: not so. Unknown: the kernel could not be read.",
+      maxLength: 64,
+    }),
+    message: s.optional(s.string({ doc: "Why it is not up.", maxLength: 256 })),
     macs: s.optional(
       s.counter({
         doc: "How many MAC addresses are known in it. Not kept up to date by itself: refreshed whenever something else changes.",
@@ -74,7 +78,7 @@ const vni = s.object(
     vteps: s.optional(s.counter({ doc: "How many remote VTEPs are known for it. Refreshed as macs is." })),
     prefixes: s.optional(s.counter({ doc: "How many prefixes its VRF holds. Refreshed as macs is." })),
   },
-  { doc: "A VNI as FRR sees it." },
+  { doc: "A VNI as FRR and the kernel have it." },
 );
 
 export const RouterNodeConfigurationStatus = defineKind({
@@ -96,6 +100,13 @@ export const RouterNodeConfigurationStatus = defineKind({
       doc: "Whether every BGP session is up.",
       wide: true,
     },
+    {
+      name: "VNIs",
+      path: '.status.conditions[?(@.type=="VNIsUp")].status',
+      type: "string",
+      doc: "Whether every VNI is up.",
+      wide: true,
+    },
     { name: "Reason", path: '.status.conditions[?(@.type=="Ready")].message', type: "string", doc: "Why it is ready or not.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "How long it has existed." },
   ],
@@ -106,7 +117,7 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. Unknown when the agent has stopped reporting.",
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. Unknown when the agent has stopped reporting.",
         }),
       ),
       failedResources: s.optional(

@@ -67,7 +67,7 @@ const OF_ROUTER: readonly Right[] = [
   },
   { namespace: ROUTER, group: "openpe.openperouter.github.io", resources: ["routernodeconfigurationstatuses"], verbs: KEEP },
   { namespace: ROUTER, group: "openpe.openperouter.github.io", resources: ["routernodeconfigurationstatuses/status"], verbs: REPORT },
-  { namespace: ROUTER, group: "", resources: ["secrets"], verbs: READ },
+  { namespace: ROUTER, group: "", resources: ["secrets"], verbs: ["get", "watch"] },
   { namespace: ROUTER, group: "", resources: ["events"], verbs: TELL },
 ];
 

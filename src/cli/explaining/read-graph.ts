@@ -6,6 +6,9 @@ import { CONTROLLER_LEASE } from "../../kube/members/agent-lease.ts";
 import { EXPLAINED_KINDS, explainersOf, type Places } from "../../explain/explainers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
+import type { Selection } from "../../kube/client/resource-client.ts";
+import { agentSelector } from "../../kube/members/agent-lease.ts";
+import { agentWaits } from "../../kube/members/agent-standing.ts";
 
 export interface ReadGraph {
   readonly graph: CauseGraph;
@@ -15,11 +18,14 @@ export interface ReadGraph {
 
 /** The cause graph of what an API server holds at this moment. */
 export async function readGraph(client: KubeClient, places: Places, now: number, signal: AbortSignal): Promise<ReadGraph> {
-  const graph = new CauseGraph([...explainersOf(places), controllerLeads(now)]);
+  const graph = new CauseGraph([...explainersOf(places), controllerLeads(now), agentWaits]);
   const unread: { kind: string; why: string }[] = [];
   await Promise.all(
-    [...EXPLAINED_KINDS, Lease].map(async (kind: Kind) => {
-      const selection = kind === Lease ? { fieldSelector: `metadata.name=${CONTROLLER_LEASE}` } : {};
+    [
+      ...EXPLAINED_KINDS.map((kind): [Kind, Selection] => [kind, {}]),
+      [Lease, { fieldSelector: `metadata.name=${CONTROLLER_LEASE}` }] as const,
+      [Lease, { labelSelector: agentSelector }] as const,
+    ].map(async ([kind, selection]: readonly [Kind, Selection]) => {
       try {
         const { items } = await client.resource<KubeObject>(kind).list({ ...selection, signal });
         for (const item of items) graph.put(kind, item);

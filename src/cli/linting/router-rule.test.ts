@@ -134,3 +134,14 @@ test.each([
 ])("of the gateways %j, lint warns about %j: subnet-router anycast", (l2gatewayips, fields) => {
   expect(routerWarnings([underlay(), l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });
+
+test("lint warns about an import that only another VNI exports", () => {
+  const importing = l3vni("green", { vrf: "green", vni: 300, importRTs: ["64514:32"] });
+  const exporting = (vni: number) => l3vni("amber", { vrf: "amber", vni, exportRTs: ["64514:32"] });
+  expect(warned([underlay(), importing, exporting(301)])).toEqual([
+    expect.stringContaining(
+      "L3VNI/openperouter-system/green spec.importRTs[0]: Route target 64514:32 is exported only by L3VNI amber (VNI 301)",
+    ),
+  ]);
+  expect(warned([underlay(), importing, exporting(300)])).toEqual([]);
+});

@@ -1,10 +1,12 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { InterfaceAddress } from "../../ip/interface-address.ts";
 import type { RouterObjects } from "../../router/observed.ts";
 import { rendering } from "../../router/planning/rendering.ts";
+import { farImports } from "../../router/validate/imports.ts";
 import { readInterfaceAddress } from "../../router/validate/networks.ts";
 import { selectorComplaints } from "../../router/validate/selector.ts";
 import { type ImaginedNode, imagine, nodeNamed, nodesOf, routerObjects } from "../routing/imagine.ts";
@@ -26,7 +28,7 @@ export function routerRule(objects: readonly KubeObject[], context: LintContext)
   return [...found.values()];
 }
 
-/** References to what is not given, and gateways that are surely not meant. */
+/** References to what is not given, gateways that are surely not meant, and imports that no traffic follows. */
 export function routerWarnings(objects: readonly KubeObject[], context: LintContext = {}): LintWarning[] {
   return [...Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? "")].flatMap(([namespace, group]) => {
     const router = routerObjects(group);
@@ -35,6 +37,7 @@ export function routerWarnings(objects: readonly KubeObject[], context: LintCont
       ...router.underlays.flatMap((underlay) => secretsElsewhere(underlay, secrets)),
       ...(isPartial(router, objects, context) ? withoutUnderlay(router) : []),
       ...router.l2vnis.flatMap(anycastGateways),
+      ...router.l3vnis.flatMap((l3vni) => importsFromAfar(l3vni, router)),
     ];
     return found.map((warning) => Object.assign({ namespace }, warning));
   });
@@ -65,6 +68,15 @@ function anycastGateways({ metadata: { name }, spec: { l2gatewayips = [] } }: L2
     const message = `Gateway ${text} is the subnet-router anycast address of its subnet (RFC 4291); another address is safer`;
     return [{ kind: "L2VNI", name, field: `spec.l2gatewayips[${nth}]`, message }];
   });
+}
+
+function importsFromAfar(l3vni: L3VNI, { l3vnis, underlays }: RouterObjects): Remark[] {
+  return farImports(l3vni, l3vnis, underlays).map(({ field, message }) => ({
+    kind: "L3VNI",
+    name: l3vni.metadata.name,
+    field,
+    message,
+  }));
 }
 
 function isSubnetRouterAnycast({ address, prefix }: InterfaceAddress): boolean {

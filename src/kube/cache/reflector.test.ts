@@ -437,3 +437,30 @@ test("a watch that is not even accepted in time is given up", async () => {
   await watches(1);
   expect(await reconnects()).toEqual({ silent: 1 });
 });
+
+test("one object is read by its name where nothing can be listed, and followed", async () => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.onList = (response, received) =>
+    (received.path.endsWith("/configmaps/a") ? answer(200, map("a", 4)) : says(403, "Forbidden"))(response, received);
+  const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
+  await until(() => cache.synced);
+  await watches(1);
+  expect(api.watch.received.query.get("fieldSelector")).toBe("metadata.name=a");
+  // What is there already comes with the watch, too.
+  api.watch.added(map("a", 4)).modified(map("a", 9)).bookmark(50);
+  await until(() => cache.get("shop/a")?.metadata.resourceVersion === "9");
+  api.watch.error(410, "Gone");
+  await watches(2);
+  api.onList = (response, received) => (received.path.endsWith("/a") ? says(404, "NotFound") : says(403, "Forbidden"))(response, received);
+  api.watch.error(410, "Gone");
+  await until(() => cache.size === 0);
+  expect(changes).toEqual(["added a@4", "updated a@9", "deleted a@9"]);
+});
+
+test("one object that may be watched and not read is not taken for missing", async () => {
+  api.refuseWatch = ({ query }) => (query.has("sendInitialEvents") ? says(422, "Invalid") : undefined);
+  api.onList = says(403, "Forbidden");
+  const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });
+  await watches(3);
+  expect([cache.synced, (await reconnects())["Forbidden"]]).toEqual([false, expect.any(Number)]);
+});

@@ -50,6 +50,8 @@ export class Reflector<T extends KubeObject> {
   readonly #kind: Kind<T>;
   readonly #resource: ResourceClient<T>;
   readonly #selection: Selection;
+  /** Given where it follows a single object. */
+  readonly #onlyName: string | undefined;
   readonly #view: View<T>;
   readonly #ingest: (object: T) => T;
   readonly #pace: Pace;
@@ -66,6 +68,7 @@ export class Reflector<T extends KubeObject> {
     this.#kind = kind;
     this.#resource = client.resource(kind);
     this.#selection = options.selection;
+    this.#onlyName = /^metadata\.name=([^,=!]+)$/.exec(options.selection.fieldSelector ?? "")?.[1];
     this.#view = options.view;
     this.#ingest = options.ingest;
     this.#pace = options.pace;
@@ -114,8 +117,42 @@ export class Reflector<T extends KubeObject> {
         if (!isKubeError(error, ...REFUSALS)) throw error;
       }
     }
+    if (!this.#resumable && this.#onlyName !== undefined) return await this.#readWatched(this.#onlyName, signal);
     if (!this.#resumable) await this.#list(signal);
     await this.#watchFromHere(signal);
+  }
+
+  /** One object by its name, with the rights to get and to watch it and none to list others: read once the watch stands, so that no change is missed. */
+  async #readWatched(name: string, signal: AbortSignal): Promise<void> {
+    const failed = new AbortController();
+    const limited = AbortSignal.any([signal, failed.signal]);
+    const { promise: isRead, resolve, reject } = Promise.withResolvers<void>();
+    isRead.catch((error: unknown) => failed.abort(error));
+    const onOpen = (): void => void this.#readOne(name, limited).then(resolve, reject);
+    try {
+      for await (const event of this.#resource.watch({ ...this.#selection, idleMs: this.#pace.idleMs, onOpen, signal: limited })) {
+        await isRead;
+        this.#heard(event);
+        this.#apply(event);
+      }
+    } finally {
+      failed.abort();
+    }
+  }
+
+  async #readOne(name: string, signal: AbortSignal): Promise<void> {
+    const { namespace } = this.#selection;
+    const found = await this.#resource.get(name, { ...(namespace !== undefined && { namespace }), signal }).catch((error: unknown) => {
+      if (!isKubeError(error, "NotFound")) throw error;
+    });
+    const staged = new Map<string, T>();
+    if (found) this.#stage(staged, found);
+    this.#view.heard();
+    // An object that has not changed for long has an older version than the view.
+    const versions = [found?.metadata.resourceVersion ?? "0", this.#resourceVersion ?? "0"].sort(compareResourceVersions);
+    this.#adopt(staged, versions[1] ?? "0");
+    cacheLists.inc({ kind: this.#kind.kind, how: "get" });
+    this.#view.connected();
   }
 
   /** WatchList: all objects and then their changes in one stream, so that neither side ever holds them all as one text. */

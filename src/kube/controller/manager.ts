@@ -70,6 +70,11 @@ export class Manager {
     this.#members.push({ runnable, stage, leaderOnly });
   }
 
+  /** The kinds that nothing starts without and that have not been read yet. */
+  get unread(): string[] {
+    return this.#caches.filter(({ cache, isLate }) => !isLate && !cache.synced).map(({ cache }) => cache.kind.plural);
+  }
+
   /** A condition of /readyz. */
   addCheck(name: string, check: Check): void {
     this.#checks.set(name, check);
@@ -211,7 +216,7 @@ export class Manager {
   }
 
   #assertSynced(): void {
-    const missing = this.#caches.filter(({ cache, isLate }) => !isLate && !cache.synced).map(({ cache }) => cache.kind.plural);
-    if (missing.length > 0) throw new Error(`not yet read: ${missing.join(", ")}`);
+    const { unread } = this;
+    if (unread.length > 0) throw new Error(`not yet read: ${unread.join(", ")}`);
   }
 }

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease } from "./agent-lease.ts";
+import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease, waitingOf } from "./agent-lease.ts";
 
-const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec: {} });
+const spec = { renewTime: "2026-11-15T10:30:00.000000Z" };
+const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec });
 const long = `worker.${"x".repeat(240)}.example`;
 
 test("names that fit are used as they are", () => {
@@ -38,5 +39,15 @@ test("wherever the dots of a long name are, a Lease has a name that the server t
 test("the node is read from the annotation, and a Lease whose name belongs to another node is none", () => {
   expect(nodeOfLease(lease(agentLeaseName(long), long))).toBe(long);
   expect(nodeOfLease(lease("agent-worker-2", "worker-1"))).toBeUndefined();
-  expect(nodeOfLease({ metadata: { name: "agent-worker-1" }, spec: {} })).toBeUndefined();
+  expect(nodeOfLease({ metadata: { name: "agent-worker-1" }, spec })).toBeUndefined();
+});
+
+test("a Lease that was never renewed makes no agent alive, and says what that agent waits for", () => {
+  const { metadata } = lease("agent-worker-1", "worker-1");
+  const waits = { "plumbline.dev/waits-for": "underlays, l2vnis", "plumbline.dev/waits-since": "2026-11-15T10:30:00Z" };
+  const waiting = { metadata: { ...metadata, annotations: { ...metadata.annotations, ...waits } }, spec: {} };
+  expect(nodeOfLease(waiting)).toBeUndefined();
+  expect(waitingOf(waiting)).toEqual({ node: "worker-1", kinds: "underlays, l2vnis", since: "2026-11-15T10:30:00Z" });
+  expect(waitingOf({ metadata, spec })).toBeUndefined();
+  expect(waitingOf({ ...waiting, metadata: { ...waiting.metadata, name: "agent-worker-2" } })).toBeUndefined();
 });

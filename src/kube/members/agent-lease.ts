@@ -8,6 +8,10 @@ export const componentLabel = "plumbline.dev/component";
 export const nodeAnnotation = "plumbline.dev/node";
 /** Which parts of the agent run, separated by commas. An agent of an older version has none and runs all. */
 export const partsAnnotation = "plumbline.dev/parts";
+/** On the Lease of an agent that has been started and has not read all it needs: the kinds that it waits for. Such a Lease is not renewed. */
+export const waitsForAnnotation = "plumbline.dev/waits-for";
+/** When that agent was started. */
+export const waitsSinceAnnotation = "plumbline.dev/waits-since";
 export const agentSelector = `${componentLabel}=agent`;
 
 /** Of the Lease that the controllers lead by. */
@@ -29,8 +33,20 @@ export function lacksPart(parts: string | undefined, part: AgentPart): boolean {
   return parts !== undefined && !parts.split(",").includes(part);
 }
 
-/** The node whose agent renews this Lease; undefined for a Lease that only looks like one. */
+/** The node whose agent renews this Lease; undefined for a Lease that only looks like one, or has never been renewed. */
 export function nodeOfLease(lease: Lease): string | undefined {
-  const node = lease.metadata.annotations?.[nodeAnnotation];
-  return node !== undefined && agentLeaseName(node) === lease.metadata.name ? node : undefined;
+  return lease.spec.renewTime === undefined ? undefined : nodeNamedIn(lease);
+}
+
+function nodeNamedIn({ metadata }: Lease): string | undefined {
+  const node = metadata.annotations?.[nodeAnnotation];
+  return node !== undefined && agentLeaseName(node) === metadata.name ? node : undefined;
+}
+
+/** What the agent of a node waits for, where its Lease says so. */
+export function waitingOf(lease: Lease): { node: string; kinds: string; since: string | undefined } | undefined {
+  const node = nodeNamedIn(lease);
+  const kinds = lease.metadata.annotations?.[waitsForAnnotation];
+  if (node === undefined || kinds === undefined || kinds === "") return undefined;
+  return { node, kinds, since: lease.metadata.annotations?.[waitsSinceAnnotation] };
 }

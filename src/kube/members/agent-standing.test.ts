@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { agentSilence } from "./agent-standing.ts";
+import { Lease } from "../../api/core/lease.ts";
+import { CauseGraph } from "../../explain/cause-graph.ts";
+import { agentSilence, agentWaits } from "./agent-standing.ts";
 import { silentConditions } from "./silent.ts";
 
 test("a report that the janitor marked says since when its agent is silent, and that the node lacks it", () => {
@@ -21,4 +23,24 @@ test("of an agent that speaks nothing is said", () => {
   } as const;
   expect(agentSilence("n1", [condition])).toEqual([]);
   expect(agentSilence("n1", undefined)).toEqual([]);
+});
+
+test("an agent that waits is the cause of what its node lacks, with what it waits for", () => {
+  const graph = new CauseGraph([agentWaits]);
+  const annotations = {
+    "plumbline.dev/node": "n1",
+    "plumbline.dev/waits-for": "underlays",
+    "plumbline.dev/waits-since": "2026-01-01T00:00:00Z",
+  };
+  graph.put(Lease, { metadata: { name: "agent-n1", namespace: "plumbline-system", annotations } });
+  graph.put(Lease, { metadata: { name: "agent-n2", annotations: { "plumbline.dev/node": "n2" } } });
+  expect(graph.causes()).toMatchObject([
+    {
+      id: "Agent/n1",
+      reason: "AgentWaits",
+      message: "The agent on node n1 waits until it can read: underlays",
+      since: "2026-01-01T00:00:00Z",
+    },
+  ]);
+  expect(graph.verdict("Node/n1")?.health).toBe("Degraded");
 });

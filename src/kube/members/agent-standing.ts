@@ -1,5 +1,7 @@
+import { Lease } from "../../api/core/lease.ts";
 import type { Condition } from "../../api/kind.ts";
-import type { Remedy, Standing, Thing } from "../../api/standing.ts";
+import { type Explainer, explainer, type Remedy, type Standing, type Thing } from "../../api/standing.ts";
+import { waitingOf } from "./agent-lease.ts";
 
 export function agentOn(node: string): Thing {
   return { kind: "Agent", name: node };
@@ -28,6 +30,30 @@ export function silentAgent(node: string, since: string): Standing[] {
     { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
   ];
 }
+
+/** Of an agent that was started and has not read what it needs: it does nothing until then. */
+export const agentWaits: Explainer = explainer(Lease, (lease): Standing[] => {
+  const waiting = waitingOf(lease);
+  if (!waiting) return [];
+  const { node, kinds, since } = waiting;
+  const agent = agentOn(node);
+  return [
+    {
+      thing: agent,
+      domain: "cluster",
+      health: "Down",
+      reason: "AgentWaits",
+      message: `The agent on node ${node} waits until it can read: ${kinds}`,
+      ...(since !== undefined && { since }),
+      ownFault: true,
+      remedy: {
+        text: "give the agent's ServiceAccount the rights that the chart gives it, or see in the agent's log why they cannot be read",
+        command: `plumbline doctor`,
+      },
+    },
+    { thing: { kind: "Node", name: node }, domain: "cluster", health: "Healthy", needs: [{ thing: agent, as: "part" }] },
+  ];
+});
 
 export function seeToAgent(node: string): Remedy {
   return {

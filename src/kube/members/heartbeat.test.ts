@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
 import { LeasesInMemory } from "../leader/leases-in-memory.ts";
 import { createLog } from "../log.ts";
-import { heartbeat } from "./heartbeat.ts";
+import { heartbeat, reportWaiting } from "./heartbeat.ts";
 
 const log = createLog({ level: "silent" });
 let server: LeasesInMemory;
@@ -131,4 +131,47 @@ test("stopping does not release the Lease", async () => {
   await seconds(60);
   expect(server.writes).toHaveLength(1);
   expect(lease()?.spec).toMatchObject({ holderIdentity: "worker-1", leaseDurationSeconds: 30 });
+});
+
+test("an agent that waits says in its Lease for what, without renewing it, and no more once it renews", async () => {
+  start();
+  await seconds(1);
+  stopping.abort();
+  await running;
+  const { spec } = lease() ?? {};
+  server.writes.length = 0;
+
+  stopping = new AbortController();
+  let unread = ["underlays", "l2vnis"];
+  const options = { client: server.client(), namespace: "plumbline-system", node: "worker-1", unread: () => unread, log };
+  running = reportWaiting(options, stopping.signal);
+  await seconds(4);
+  expect(server.writes).toHaveLength(0);
+  await seconds(30);
+  expect(lease()).toMatchObject({
+    metadata: { annotations: { "plumbline.dev/waits-for": "underlays, l2vnis", "plumbline.dev/waits-since": "2026-11-15T10:30:01Z" } },
+    spec: spec ?? {},
+  });
+  unread = ["l2vnis"];
+  await seconds(10);
+  expect(lease()?.metadata.annotations).toMatchObject({ "plumbline.dev/waits-for": "l2vnis" });
+  expect(server.writes).toHaveLength(2);
+  stopping.abort();
+  await running;
+
+  stopping = new AbortController();
+  start();
+  await seconds(1);
+  expect(lease()?.metadata.annotations).toEqual({ "plumbline.dev/node": "worker-1" });
+});
+
+test("an agent that waits on a new node leaves a Lease that was never renewed", async () => {
+  const options = { client: server.client(), namespace: "plumbline-system", node: "worker-1", unread: () => ["nodes"], log };
+  running = reportWaiting(options, stopping.signal);
+  await seconds(10);
+  expect(lease()).toMatchObject({
+    metadata: { annotations: { "plumbline.dev/waits-for": "nodes" } },
+    spec: { holderIdentity: "worker-1" },
+  });
+  expect(lease()?.spec.renewTime).toBeUndefined();
 });

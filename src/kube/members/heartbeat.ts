@@ -1,6 +1,6 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
-import { microTime } from "../../api/time.ts";
+import { metaTime, microTime } from "../../api/time.ts";
 import { backoffMs } from "../backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
@@ -10,7 +10,16 @@ import type { Runnable } from "../controller/controller.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
-import { agentLeaseName, type AgentPart, componentLabel, nodeAnnotation, nodeLabel, partsAnnotation } from "./agent-lease.ts";
+import {
+  agentLeaseName,
+  type AgentPart,
+  componentLabel,
+  nodeAnnotation,
+  nodeLabel,
+  partsAnnotation,
+  waitsForAnnotation,
+  waitsSinceAnnotation,
+} from "./agent-lease.ts";
 
 /** A request that takes longer than this is given up, however seldom the Lease is renewed. */
 const LONGEST_REQUEST_MS = 10_000;
@@ -44,14 +53,60 @@ export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }:
   const metadata = (): ObjectMeta => {
     const uid = nodeUid();
     return {
-      name: agentLeaseName(node),
-      namespace,
-      labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
-      annotations: { [nodeAnnotation]: node, ...(parts && { [partsAnnotation]: parts.join(",") }) },
+      ...agentLease(node, namespace, parts),
       ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
     };
   };
   return leaseBeat({ client, holder: node, metadata, log, durationMs, renewMs });
+}
+
+function agentLease(node: string, namespace: string, parts?: readonly AgentPart[]): ObjectMeta {
+  return {
+    name: agentLeaseName(node),
+    namespace,
+    labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
+    annotations: { [nodeAnnotation]: node, ...(parts && { [partsAnnotation]: parts.join(",") }) },
+  };
+}
+
+export interface WaitingOptions {
+  client: KubeClient;
+  namespace: string;
+  node: string;
+  /** The kinds that have not been read yet. */
+  unread: () => readonly string[];
+  log: Log;
+  everyMs?: number;
+}
+
+/**
+ * Writes into the Lease of this node's agent what the agent waits for before it starts, until the signal. It does not renew the Lease: an agent that does
+ * nothing yet does not count as alive.
+ */
+export async function reportWaiting(
+  { client, namespace, node, unread, log, everyMs = 5_000 }: WaitingOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const leases = client.resource(Lease);
+  const ours = agentLease(node, namespace);
+  const since = metaTime(new Date());
+  for (let written = ""; ;) {
+    await pause(everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    const kinds = unread().join(", ");
+    if (kinds === "" || kinds === written) continue;
+    try {
+      await within(LONGEST_REQUEST_MS, signal, async (limited) => {
+        const found = await existing(leases, ours, limited);
+        const metadata = { ...found?.metadata, ...ours, ...together(found?.metadata, ours, { kinds, since }) };
+        if (found) await leases.replace({ ...found, metadata }, { signal: limited });
+        else await leases.create({ metadata, spec: { holderIdentity: node } }, { signal: limited });
+      });
+      written = kinds;
+    } catch (error) {
+      if (!signal.aborted) log.warn({ error }, "could not write into the Lease what is waited for");
+    }
+  }
 }
 
 /**
@@ -117,6 +172,16 @@ async function existing(leases: ResourceClient<Lease>, { name, namespace }: Obje
 }
 
 /** Labels and annotations of others stay. */
-function together(found: ObjectMeta | undefined, ours: ObjectMeta): Pick<ObjectMeta, "labels" | "annotations"> {
-  return { labels: { ...found?.labels, ...ours.labels }, annotations: { ...found?.annotations, ...ours.annotations } };
+function together(
+  found: ObjectMeta | undefined,
+  ours: ObjectMeta,
+  waiting?: { readonly kinds: string; readonly since: string },
+): Pick<ObjectMeta, "labels" | "annotations"> {
+  const annotations = { ...found?.annotations, ...ours.annotations };
+  delete annotations[waitsForAnnotation];
+  delete annotations[waitsSinceAnnotation];
+  return {
+    labels: { ...found?.labels, ...ours.labels },
+    annotations: { ...annotations, ...(waiting && { [waitsForAnnotation]: waiting.kinds, [waitsSinceAnnotation]: waiting.since }) },
+  };
 }

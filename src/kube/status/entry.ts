@@ -10,6 +10,9 @@ import type { Waker } from "./recovery.ts";
 const REPAIR = { minMs: 100, maxMs: 30_000 };
 const PEACE_MS = 60_000;
 
+/** Of what goes to and fro: so many writes at once, and one more in each such time. */
+const DAMPED = { burst: 5, everyMs: 10_000 };
+
 /** One object that is reported: what it should say, what the cluster is known to hold, and where its writing stands. */
 export class Entry<T extends KubeObject> {
   readonly key: string;
@@ -39,6 +42,7 @@ export class Entry<T extends KubeObject> {
   #repairs = 0;
   #repairedAt = -Infinity;
   #nextRepairAt = -Infinity;
+  #dampedRoom = { writes: DAMPED.burst, at: 0 };
   #pause: { waker: Waker; wake: () => void } | undefined;
   /** What happened since the driver set out: a pause that it would have ended is over before it begins. */
   readonly #happened = new Set<Waker>();
@@ -95,9 +99,16 @@ export class Entry<T extends KubeObject> {
     this.doubt ||= this.#known?.object !== undefined;
   }
 
-  /** Milliseconds to wait before this step, because it repairs what was repaired a moment ago. */
+  /** Milliseconds to wait before this step, because it repairs what was repaired a moment ago, or has gone to and fro too often. */
   patience(step: Step<T>): number {
-    return this.#isRepair(step) ? this.#nextRepairAt - performance.now() : 0;
+    const repair = this.#isRepair(step) ? this.#nextRepairAt - performance.now() : 0;
+    return Math.max(repair, isDamped(step) ? Math.ceil((1 - this.#room()) * DAMPED.everyMs) : 0);
+  }
+
+  /** How many damped writes may go now. */
+  #room(): number {
+    const { writes, at } = this.#dampedRoom;
+    return Math.min(DAMPED.burst, writes + (performance.now() - at) / DAMPED.everyMs);
   }
 
   /** Takes note of a step that succeeded. Returns how often in a row the same had to be repaired. */
@@ -108,6 +119,7 @@ export class Entry<T extends KubeObject> {
       this.#repairedAt = now;
       this.#nextRepairAt = now + backoffMs(this.#repairs, REPAIR);
     }
+    if (isDamped(step)) this.#dampedRoom = { writes: this.#room() - 1, at: performance.now() };
     if (step.do === "patch-status") this.#sent = step.next;
     this.failures = 0;
     this.told = false;
@@ -140,6 +152,10 @@ export class Entry<T extends KubeObject> {
     if (waker === "end" || this.#pause?.waker === waker) this.#pause?.wake();
     else this.#happened.add(waker);
   }
+}
+
+export function isDamped<T extends KubeObject>(step: Step<T>): boolean {
+  return step.do === "patch-status" && step.damped;
 }
 
 function versionOf(object: KubeObject | undefined): string {

@@ -34,6 +34,8 @@ export interface StatusRules<T extends KubeObject> {
   transition?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** Adds the times that tell when something changed. Must give back the held ones while it did not. */
   stamp?: (next: StatusOf<T>, held: StatusOf<T> | undefined, now: string) => StatusOf<T>;
+  /** Whether only that changes which may go to and fro for hours: then it is written a few times at once, and every ten seconds from then on. */
+  damps?: (held: StatusOf<T>, next: StatusOf<T>) => boolean;
   /** The pictures tell themselves when their conditions flipped. By default that is when the cluster hears of it. */
   knowsFlips?: boolean;
   /** Whether the object is left as it is, because somebody else says what is true of it. */
@@ -45,7 +47,7 @@ type News = "first" | "transition" | "refresh";
 export type Step<T extends KubeObject> =
   | { do: "create"; news: "first"; object: Manifest<T> }
   | { do: "patch"; news: "refresh"; patch: { metadata: Partial<ObjectMeta> }; resourceVersion: string }
-  | { do: "patch-status"; news: News; patch: { status: JsonObject }; resourceVersion: string; next: StatusOf<T> }
+  | { do: "patch-status"; news: News; patch: { status: JsonObject }; resourceVersion: string; next: StatusOf<T>; damped: boolean }
   | { do: "delete"; news: "transition"; uid: string; resourceVersion: string };
 
 /** The next request that brings the cluster closer to the picture, or undefined when it already shows it or the object is not there yet. */
@@ -67,7 +69,8 @@ export function plan<T extends KubeObject>(
   const next = nextStatus(picture, before, rules, metaTime(date));
   if (sameOfKind(rules.kind)(before, next)) return undefined;
   const patch = { status: mergePatch(before ?? {}, next as JsonObject) };
-  return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next };
+  const damped = before !== undefined && rules.damps?.(before, next) === true;
+  return { do: "patch-status", news: newsOf(before, next, rules), patch, resourceVersion, next, damped };
 }
 
 /** The request that takes the object away, unless it is gone, going or somebody else's by now. */

@@ -8,7 +8,7 @@ import { aborted, endsWithin } from "../controller/ending.ts";
 import type { Log } from "../log.ts";
 import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
 import type { Leave, WriteBudget, WriteClass } from "./budget.ts";
-import { Entry } from "./entry.ts";
+import { Entry, isDamped } from "./entry.ts";
 import { withoutNulls } from "./merge-patch.ts";
 import { carries, plan, planDeletion, sameOfKind, statusOf, type Picture, type StatusOf, type StatusRules, type Step } from "./plan.ts";
 import { recovery, StatusAltered } from "./recovery.ts";
@@ -188,8 +188,9 @@ export class StatusWriter<T extends KubeObject> implements Runnable {
       const step = this.#next(entry);
       if (!step) break;
 
-      this.#markPending(entry, true);
       const patience = this.#phase === "flushing" ? 0 : entry.patience(step);
+      // What is held back on purpose is not behind.
+      this.#markPending(entry, !(patience > 0 && isDamped(step)));
       if (patience > 0) {
         await entry.pause(patience, "picture");
         continue;

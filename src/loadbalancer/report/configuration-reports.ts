@@ -16,7 +16,7 @@ import type { Loaded } from "../config/load.ts";
 import { configurationState, configurationStateName } from "./configuration-state.ts";
 import { configurationStatus, configurationStatusName } from "./configuration-status.ts";
 import { LoadPace } from "./load-pace.ts";
-import { LostViews } from "./lost-views.ts";
+import { LostViews } from "../../kube/cache/lost-views.ts";
 
 export interface ConfigurationReportsOptions {
   manager: Manager;

@@ -1,4 +1,5 @@
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import type { Impairment } from "../../kube/cache/lost-views.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { Picture } from "../../kube/status/plan.ts";
@@ -16,13 +17,6 @@ export interface Finding {
   readonly resources: Loaded["resources"];
   /** Those that it could not judge. */
   readonly unread?: Loaded["unread"];
-}
-
-/** Why the result may be old, or not in effect: nothing that whoever wrote the configuration could put right. */
-export interface Impairment {
-  /** As a condition's reason. */
-  readonly reason: string;
-  readonly message: string;
 }
 
 type Status = NonNullable<ConfigurationState["status"]>;

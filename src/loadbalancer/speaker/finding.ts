@@ -2,7 +2,8 @@ import type { Fragment } from "../../frr/fragment.ts";
 import { StateError } from "../../resilience/checked-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { LastGood, Loaded } from "../config/load.ts";
-import type { Finding, Impairment } from "../report/configuration-state.ts";
+import type { Impairment } from "../../kube/cache/lost-views.ts";
+import type { Finding } from "../report/configuration-state.ts";
 
 export function findingOf({ failures, resources, unread }: Loaded, refused: readonly Failure[], applied: readonly Fragment[]): Finding {
   const owners = new Set(refused.map(({ kind, name }) => `${kind}/${name}`));

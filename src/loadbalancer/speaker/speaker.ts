@@ -10,7 +10,7 @@ import { peersOf } from "../announce/peers.ts";
 import type { Config } from "../config/config.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { Impairment } from "../report/configuration-state.ts";
+import type { Impairment } from "../../kube/cache/lost-views.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
 import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/refusals.ts";

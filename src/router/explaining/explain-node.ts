@@ -25,6 +25,7 @@ export type Failed = NonNullable<Status["failedResources"]>[number];
 type Resource = NonNullable<Status["resources"]>[number];
 type Session = NonNullable<Status["sessions"]>[number];
 type Link = NonNullable<Status["links"]>[number];
+type Vni = NonNullable<Status["vnis"]>[number];
 
 /** All that one node's router says, of itself and of what it stands on. */
 export function explainNode({ metadata, status = {} }: RouterNodeConfigurationStatus, sight: Sight): Standing[] {
@@ -178,10 +179,16 @@ class NodeExplanation {
     if (failed.length > 0) return this.#failure(standing.thing, failed, needs, state === "KeptPrevious");
     if (state === "Rebuilding")
       return { ...standing, health: "Degraded", reason: state, message: "It is being taken down and set up anew", needs };
-    const vni = this.#vniState(kind, name);
-    if (vni === undefined || vni === "Up") return { ...standing, health: "Healthy", needs };
-    const message = `FRR says that its VNI is ${vni}`;
-    return { ...standing, health: "Degraded", reason: "VniDown", message, needs, remedy: this.#lookCloser() };
+    const vni = this.#vniOf(kind, name);
+    // What a silent agent last saw of it may be over.
+    if (vni === undefined || vni.state === "Up" || this.#silent) return { ...standing, health: "Healthy", needs };
+    const why = vni.message === undefined ? "" : `: ${vni.message}`;
+    const message = `VNI ${vni.vni} is ${vni.state} on node ${this.#node}${why}`;
+    const since = this.#status.conditions?.find(({ type, status }) => type === "VNIsUp" && status !== "True")?.lastTransitionTime;
+    const found = { ...standing, reason: "VniDown", message, needs, ...(since !== undefined && { since }) };
+    if (vni.state === "Unknown") return { ...found, health: "Unknown", reason: "VniUnknown", remedy: this.#lookCloser() };
+    const text = `see on the node what keeps its links from being put right, and in the log of its agent what it tried`;
+    return { ...found, health: "Down", ownFault: true, remedy: { text, command: `ip -n perouter -d link show vni${vni.vni}` } };
   }
 
   /** Failures too many to be listed among the resources still count. */
@@ -255,10 +262,10 @@ class NodeExplanation {
     return kind === "L2VNI" ? this.#sight.get(L2VNI, key)?.spec.vrf || name : undefined;
   }
 
-  #vniState(kind: string, name: string): string | undefined {
+  #vniOf(kind: string, name: string): Vni | undefined {
     const key = `${this.#namespace}/${name}`;
     const object = kind === "L3VNI" ? this.#sight.get(L3VNI, key) : kind === "L2VNI" ? this.#sight.get(L2VNI, key) : undefined;
-    return this.#status.vnis?.find(({ vni }) => vni === object?.spec.vni)?.state;
+    return this.#status.vnis?.find(({ vni }) => vni === object?.spec.vni);
   }
 
   #thingOf(kind: string, name: string): Thing {

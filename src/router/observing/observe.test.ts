@@ -60,17 +60,26 @@ const facts: Facts = {
 };
 
 test("passwords are read from Secrets, and a missing one says what is missing", () => {
-  const neighbors = ["good", "gone", "empty"].map((passwordSecret, nth) => ({ address: `192.0.2.${nth}`, asn: 64512, passwordSecret }));
+  const neighbors = ["good", "gone", "empty", "unread"].map((passwordSecret, nth) => ({
+    address: `192.0.2.${nth}`,
+    asn: 64512,
+    passwordSecret,
+  }));
   const underlay = { metadata: { name: "u" }, spec: { asn: 64514, neighbors } } as unknown as Underlay;
   const secrets: Record<string, Secret> = {
     good: { metadata: { name: "good" }, data: { password: Buffer.from("s3cret").toString("base64") } },
     empty: { metadata: { name: "empty" } },
   };
-  const { passwords } = observe({ ...facts, objects: { ...none, underlays: [underlay] }, secret: (name) => secrets[name] });
+  const { passwords } = observe({
+    ...facts,
+    objects: { ...none, underlays: [underlay] },
+    secret: (name) => (name === "unread" ? "unreadable" : secrets[name]),
+  });
   expect(Object.fromEntries(passwords)).toEqual({
     good: { password: "s3cret" },
     gone: { problem: "Secret gone not found" },
     empty: { problem: "Secret empty has no key password" },
+    unread: { problem: "Secret unread cannot be read: the API server does not answer or does not let the agent" },
   });
 });
 

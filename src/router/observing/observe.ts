@@ -13,8 +13,8 @@ export interface Facts {
   readonly node: Node;
   readonly index: number | undefined;
   readonly objects: RouterObjects;
-  /** The Secrets of the router's namespace, by name. */
-  readonly secret: (name: string) => Secret | undefined;
+  /** The Secrets of the router's namespace, by name. Of one that is unreadable nothing is known, not even that it is missing. */
+  readonly secret: (name: string) => Secret | "unreadable" | undefined;
   readonly links: Pick<Snapshot, "host" | "router">;
   readonly towardsApi: ReadonlySet<string>;
   readonly ovs: boolean;
@@ -84,7 +84,9 @@ function passwordsFor(objects: RouterObjects, secret: Facts["secret"]): Map<stri
   return new Map([...secretsOf(objects)].map((name) => [name, passwordIn(name, secret(name))]));
 }
 
-function passwordIn(name: string, secret: Secret | undefined): Password {
+function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Password {
+  if (secret === "unreadable")
+    return { problem: `Secret ${name} cannot be read: the API server does not answer or does not let the agent` };
   if (!secret) return { problem: `Secret ${name} not found` };
   const encoded = secret.data?.["password"];
   if (encoded === undefined) return { problem: `Secret ${name} has no key password` };

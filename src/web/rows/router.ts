@@ -61,8 +61,8 @@ export function routerThing(key: string, scene: Scene): RouterThing | undefined 
       const health = scene.verdict(id)?.health ?? healthIn(state, "Established");
       return present({ id, vrf, neighbor, state, health, since });
     }),
-    vnis: vnis.map(({ vni, type, vrf, state, macs, vteps, prefixes }) =>
-      present({ vni, type, vrf, state, health: healthIn(state, "Up"), macs, vteps, prefixes }),
+    vnis: vnis.map(({ vni, type, vrf, state, message, macs, vteps, prefixes }) =>
+      present({ vni, type, vrf, state, message, health: healthIn(state, "Up"), macs, vteps, prefixes }),
     ),
   };
 }

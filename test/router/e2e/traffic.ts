@@ -63,6 +63,7 @@ export function trafficTests(lab: () => TestLab): void {
       expect(await lab().condition(node, "Ready")).toBe("True");
       const sessions = async () => ((await lab().status(node))?.sessions ?? []).map(({ neighbor, state }) => `${neighbor} ${state}`);
       await expect.poll(sessions, EVENTUALLY).toContain("192.168.11.2 Established");
+      await expect.poll(() => lab().condition(node, "VNIsUp"), EVENTUALLY).toBe("True");
     }
   });
 

@@ -20,6 +20,7 @@ const WELL: Readonly<Record<string, string>> = {
   Ready: "True",
   Degraded: "False",
   SessionsEstablished: "True",
+  VNIsUp: "True",
   Valid: "True",
   Exhausted: "False",
   Reported: "True",

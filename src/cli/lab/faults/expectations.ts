@@ -6,7 +6,9 @@ export function silentNode(node: NodeName): Expectation {
   const statuses = `RouterNodeConfigurationStatus [^ ]+/${node}|BGPSessionStatus [^ ]+@${node}|ConfigurationState [^ ]+/speaker-${node}`;
   return {
     says: new RegExp(`^(${statuses}): (Ready|Valid|Reported)=Unknown`),
-    untrue: new RegExp(`^(${statuses}): (Ready=True|Degraded=False|SessionsEstablished=True|session Established|Valid=True|Reported=True)`),
+    untrue: new RegExp(
+      `^(${statuses}): (Ready=True|Degraded=False|SessionsEstablished=True|VNIsUp=True|session Established|Valid=True|Reported=True)`,
+    ),
     cause: new RegExp(`^Agent/${node} AgentSilent`),
     withinMs: WITHIN_MS.silence,
   };

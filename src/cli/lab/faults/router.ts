@@ -56,7 +56,7 @@ export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
     mend: (ground) => signalRouter(ground, "CONT", "[a-z]+"),
     expect: (node) => ({
       says: new RegExp(`^${statusOf(node)}: Ready=False RouterUnavailable`),
-      untrue: new RegExp(`^${statusOf(node)}: (Ready=True|Degraded=False|SessionsEstablished=True|session .* Established)`),
+      untrue: new RegExp(`^${statusOf(node)}: (Ready=True|Degraded=False|SessionsEstablished=True|VNIsUp=True|session .* Established)`),
       cause: new RegExp(`^FRR/router@${node} `),
       withinMs: WITHIN_MS.session,
       interrupts: flowsThrough(node),

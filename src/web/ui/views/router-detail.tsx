@@ -77,7 +77,7 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
           <tbody>
             {worstFirst(vnis, ({ vni }) => String(vni))
               .slice(0, SHOWN)
-              .map(({ vni, type, vrf, state, health, macs, vteps, prefixes }) => (
+              .map(({ vni, type, vrf, state, message, health, macs, vteps, prefixes }) => (
                 <tr key={vni}>
                   <td>
                     <Mark health={health} />
@@ -85,7 +85,10 @@ function Router({ router: { row, conditions, tree, sessions, vnis } }: { router:
                   <td class="mono">{vni}</td>
                   <td>{type}</td>
                   <td class="soft">{vrf}</td>
-                  <td>{state}</td>
+                  <td>
+                    {state}
+                    {message !== undefined && <div class="soft">{message}</div>}
+                  </td>
                   <td class="number">{macs ?? "–"}</td>
                   <td class="number">{vteps ?? "–"}</td>
                   <td class="number">{prefixes ?? "–"}</td>

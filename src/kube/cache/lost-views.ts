@@ -1,8 +1,14 @@
 import { metaTime } from "../../api/time.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { Cache } from "../../kube/cache/cache.ts";
-import type { Source } from "../../kube/controller/source.ts";
-import type { Impairment } from "./configuration-state.ts";
+import type { Source } from "../controller/source.ts";
+import type { Cache } from "./cache.ts";
+
+/** Why what is said of a configuration may be old, or not in effect: nothing that whoever wrote it could put right. */
+export interface Impairment {
+  /** As a condition's reason. */
+  readonly reason: string;
+  readonly message: string;
+}
 
 type Followed = Pick<Cache<KubeObject>, "kind" | "onConnection">;
 

@@ -1,10 +1,9 @@
 import type { Secret } from "../../api/core/secret.ts";
-import type { Cache } from "../../kube/cache/cache.ts";
-import { pause, untilAborted } from "../../kube/client/pause.ts";
-import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../kube/controller/ending.ts";
-import type { Impairment } from "../report/configuration-state.ts";
-import { LostViews } from "../report/lost-views.ts";
+import { pause, untilAborted } from "../client/pause.ts";
+import type { Runnable } from "../controller/controller.ts";
+import { aborted } from "../controller/ending.ts";
+import type { Cache } from "./cache.ts";
+import { type Impairment, LostViews } from "./lost-views.ts";
 
 type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;
 
@@ -25,9 +24,9 @@ interface Followed {
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** The Secrets that peers name, and no others: one watch for each. */
+/** The Secrets that a configuration names, and no others: one watch for each. */
 export class ReferencedSecrets implements Runnable {
-  readonly name = "peers' secrets";
+  readonly name = "referenced secrets";
   readonly #options: Options;
   readonly #followed = new Map<string, Followed>();
 
