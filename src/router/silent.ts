@@ -1,5 +1,6 @@
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { metaTime } from "../api/time.ts";
 import { silentConditions } from "../kube/members/silent.ts";
 
 /** What a node's router last reported, marked as no longer known: nothing is taken away, but no condition claims to be true or false any more. */
@@ -7,7 +8,7 @@ export function silentRouter(
   { status }: RouterNodeConfigurationStatus,
   silence: { node: string; since: Date },
   now: Date,
-): { conditions: Condition[] } | undefined {
+): { conditions: Condition[]; lastUpdateTime: string } | undefined {
   const conditions = silentConditions(status?.conditions, ["Ready", "Degraded"], silence, now);
-  return conditions && { conditions };
+  return conditions && { conditions, lastUpdateTime: metaTime(now) };
 }

@@ -121,15 +121,16 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     let next = walk.next();
     await bring(base);
     while (!next.done) {
-      const step = next.value;
-      await bring(step.form.fragment);
-      if (step.kind === "Underlay") {
-        for (const owner of [...applied.keys()].filter((one) => !wanted.has(one))) {
-          sent += (await pass.remove(owner)).sent;
-          applied.delete(owner);
+      for (const step of next.value) {
+        await bring(step.form.fragment);
+        if (step.kind === "Underlay") {
+          for (const owner of [...applied.keys()].filter((one) => !wanted.has(one))) {
+            sent += (await pass.remove(owner)).sent;
+            applied.delete(owner);
+          }
         }
+        applied.set(step.owner, step);
       }
-      applied.set(step.owner, step);
       next = walk.next("asked");
     }
     for (const { kind, name } of next.value) {
