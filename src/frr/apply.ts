@@ -28,6 +28,12 @@ export interface Finished {
   readonly lost?: readonly OwnedLine[];
 }
 
+interface FinishOptions {
+  repair?: boolean;
+  readBack?: boolean;
+  keepForeign?: boolean;
+}
+
 /**
  * One pass over a router's FRR: change fragment by fragment, read back once. It begins with what the last pass read at its end; what a person did since then is
  * found when all is read back, or when FRR refuses something for it.
@@ -101,16 +107,18 @@ export class FrrPass {
 
   /**
    * Reads all back. What belongs to nobody goes, what is missing comes again; what differs even then is repaired once by FRR's own script. A pass that went on from
-   * the last one may leave the reading to the next, if FRR took all that it was told.
+   * the last one may leave the reading to the next, if FRR took all that it was told. With `keepForeign` what belongs to nobody stays, and the script does not run:
+   * it would remove it.
    */
-  async finish({ repair = true, readBack = true }: { repair?: boolean; readBack?: boolean } = {}): Promise<Finished> {
+  async finish({ repair = true, readBack = true, keepForeign = false }: FinishOptions = {}): Promise<Finished> {
     const standing = this.#standing;
     if (!readBack && !standing.isFresh) {
       standing.close("trusted");
       return { foreign: [], differed: [] };
     }
     if (standing.isToBeRead) await standing.look();
-    const { stray, missing } = standing.compare();
+    const compare = () => (keepForeign ? { stray: [], missing: standing.compare().missing } : standing.compare());
+    const { stray, missing } = compare();
     if (stray.length > 0 || missing.length > 0) {
       const wanted = (entry: Entry) => this.#memory.asked.has(entry);
       await standing.trySending(changes(standing.have, { remove: stray, add: missing, wanted }));
@@ -118,18 +126,18 @@ export class FrrPass {
     }
 
     const restored = this.#owned(missing.filter((entry) => standing.have.has(entry)));
-    let left = standing.compare();
+    let left = compare();
     const differed = inWords([...left.stray, ...left.missing]);
     const isClean = differed.length === 0;
-    if (repair && this.#memory.isNew(differed)) {
+    if (repair && !keepForeign && this.#memory.isNew(differed)) {
       const words = await standing.reload();
       if (words !== undefined) differed.push(words);
       left = standing.compare();
     }
     const isForeign = (entry: Entry) => !this.#memory.asked.has(entry) && !standing.have.has(entry);
-    const foreign = inWords([...this.#strangers, ...stray].filter(isForeign));
+    const foreign = keepForeign ? [] : inWords([...this.#strangers, ...stray].filter(isForeign));
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
-    standing.close(isClean ? "clean" : "in doubt");
+    standing.close(isClean && !keepForeign ? "clean" : "in doubt");
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
   }
 

@@ -17,9 +17,12 @@ interface Lamps {
 const asWritten = (content: unknown) => content as Lamps;
 const open = (keepsPrevious = false) => new CheckedFile<Lamps>(directory, "beacons", { versions: [asWritten], keepsPrevious });
 const openSecond = () =>
-  new CheckedFile<{ colors: string[] }>(directory, "beacons", {
-    versions: [(content) => ({ colors: (content as Lamps).lamps }), (content) => content as { colors: string[] }],
-    keepsPrevious: false,
+  new CheckedFile<Lamps & { colors: string[] }>(directory, "beacons", {
+    versions: [
+      (content) => ({ lamps: (content as Lamps).lamps, colors: (content as Lamps).lamps }),
+      (content) => content as Lamps & { colors: string[] },
+    ],
+    keepsPrevious: true,
   });
 const damage = (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace("lamps", "damps"));
 const DAMAGED = /beacons\.json is damaged \(its checksum does not fit\) and was set aside as .*beacons\.json\.damaged/;
@@ -112,13 +115,55 @@ test("looking at damaged files leaves them where they are", async () => {
   expect(readdirSync(directory).sort()).toEqual(["beacons.json", "beacons.json.previous"]);
 });
 
-test("reads an older version, writes the newest, and does not guess at a newer one", async () => {
+test("reads an older version and writes the newest", async () => {
   await open().save({ lamps: ["red"] });
-  const { content } = await openSecond().load();
-  expect(content).toEqual({ colors: ["red"] });
-  await openSecond().save({ colors: ["blue"] });
-  expect((await openSecond().load()).content).toEqual({ colors: ["blue"] });
-  expect((await open().load()).damage?.message).toContain("its version is 2, and only versions up to 1 are known");
+  expect((await openSecond().load()).content).toEqual({ colors: ["red"], lamps: ["red"] });
+  await openSecond().save({ colors: ["blue"], lamps: ["blue"] });
+  expect((await openSecond().load()).content).toEqual({ colors: ["blue"], lamps: ["blue"] });
+});
+
+test("after a downgrade reads what it knows of a newer version, and keeps both files untouched", async () => {
+  const newer = openSecond();
+  await newer.save({ colors: ["red"], lamps: ["red"] });
+  await newer.save({ colors: ["blue"], lamps: ["blue"] });
+  const [main, previous] = [readFileSync(newer.path, "utf8"), readFileSync(`${newer.path}.previous`, "utf8")];
+
+  const older = open(true);
+  const { content, damage: found } = await older.load();
+  expect(content).toMatchObject({ lamps: ["blue"] });
+  expect(found).toEqual({
+    message: expect.stringMatching(/beacons\.json is of version 2, newer than 1: it was kept as .*beacons\.json\.version-2/) as string,
+    recovered: true,
+  });
+  await older.save({ lamps: ["green"] });
+  await older.save({ lamps: ["green"] });
+  expect(readFileSync(`${older.path}.version-2`, "utf8")).toBe(main);
+  expect(readFileSync(`${older.path}.previous.version-2`, "utf8")).toBe(previous);
+
+  // What the older one wrote meanwhile is what is true now.
+  expect((await openSecond().load()).content?.lamps).toEqual(["green"]);
+  rmSync(older.path);
+  rmSync(`${older.path}.previous`);
+  expect((await openSecond().load()).content).toEqual({ colors: ["blue"], lamps: ["blue"] });
+});
+
+test("finds a newer version again that was kept before anything could be written", async () => {
+  await openSecond().save({ colors: ["blue"], lamps: ["blue"] });
+  await open().load();
+  expect((await open().load()).content).toMatchObject({ lamps: ["blue"] });
+});
+
+test("looking at a newer version leaves it where it is", async () => {
+  await openSecond().save({ colors: ["blue"], lamps: ["blue"] });
+  expect((await open().load({ setAside: false })).content).toMatchObject({ lamps: ["blue"] });
+  expect(readdirSync(directory)).toEqual(["beacons.json"]);
+});
+
+test("does not take a damaged version for a newer one", async () => {
+  const file = open();
+  await file.save({ lamps: ["red"] });
+  writeFileSync(file.path, readFileSync(file.path, "utf8").replace('"version":1', '"version":2'));
+  expect((await open().load()).damage?.message).toMatch(DAMAGED);
 });
 
 test("after any sequence of saves, one damaged file costs at most the last change", async () => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { isThere, replaceFile } from "./atomic-file.ts";
 
 /** The directory in which an agent keeps what it knows cannot be used. */
@@ -18,16 +18,19 @@ export class StateError extends Error {
 }
 
 interface Options<T> {
-  /** How each version of the file is read, the oldest first. The last one is what is written: to change the format, append to them. */
+  /**
+   * How each version of the file is read, the oldest first. The last one is what is written: to change the format, append to them. The last one also reads
+   * newer versions, after a downgrade: a field whose meaning changes gets another name, and any field may be missing.
+   */
   readonly versions: readonly ((content: unknown) => T)[];
   /** Whether there is a second file, `<name>.json.previous`, for when the first is damaged. */
   readonly keepsPrevious: boolean;
 }
 
-/** Files that could not be read, as a sentence. */
+/** Files that are damaged or of a newer version, as a sentence. */
 export interface Damage {
   readonly message: string;
-  /** Whether the content comes from the previous file. */
+  /** Whether there is content all the same. */
   readonly recovered: boolean;
 }
 
@@ -50,20 +53,21 @@ export class CheckedFile<T extends object> {
     this.#previousPath = `${this.path}.previous`;
   }
 
-  /** What was saved last; nothing on a new node. A damaged file is set aside unless it is only looked at. */
+  /** What was saved last; nothing on a new node. A file that is damaged or of a newer version is set aside unless it is only looked at. */
   async load({ setAside = true } = {}): Promise<{ content?: T; damage?: Damage }> {
     const first = await this.#read(this.path, setAside);
-    if (first.content) {
+    if (first.content && first.text !== undefined) {
       this.#written = first.text;
       return { content: first.content };
     }
-    const second = this.#options.keepsPrevious ? await this.#read(this.#previousPath, setAside) : {};
-    if (second.content) this.#previous = second.text;
+    const second: Read<T> = this.#options.keepsPrevious ? await this.#read(this.#previousPath, setAside) : {};
+    if (second.content && second.text !== undefined) this.#previous = second.text;
+    const content = first.content ?? second.content ?? (await this.#setAsideBefore());
     const problems = [first.problem, second.problem].filter((problem) => problem !== undefined);
-    const used = second.content ? [`${this.#previousPath} is used instead`] : [];
+    const used = first.content || !second.content ? [] : [`${this.#previousPath} is used instead`];
     return {
-      ...(second.content && { content: second.content }),
-      ...(problems.length > 0 && { damage: { message: [...problems, ...used].join("; "), recovered: second.content !== undefined } }),
+      ...(content && { content }),
+      ...(problems.length > 0 && { damage: { message: [...problems, ...used].join("; "), recovered: content !== undefined } }),
     };
   }
 
@@ -74,7 +78,7 @@ export class CheckedFile<T extends object> {
   async save(content: T): Promise<void> {
     const json = JSON.stringify(content);
     const { versions } = this.#options;
-    const text = `{"version":${versions.length},"sha256":"${sha256(json)}",${JSON.stringify(this.#name)}:${json}}\n`;
+    const text = `{"version":${versions.length},"sha256":"${checksum(versions.length, json)}",${JSON.stringify(this.#name)}:${json}}\n`;
     if (this.#written !== undefined) await this.#keepPrevious(this.#written);
     if (text === this.#written && (await isThere(this.path))) return;
     await this.#write(this.path, text);
@@ -96,7 +100,18 @@ export class CheckedFile<T extends object> {
     }
   }
 
-  async #read(path: string, setAside: boolean): Promise<{ content?: T; text?: string; problem?: string }> {
+  /** What an agent of another version left, if it was never written again under the usual name. */
+  async #setAsideBefore(): Promise<T | undefined> {
+    const prefix = `${basename(this.path)}.version-`;
+    const names = (await readdir(this.#directory).catch(() => [])).filter((name) => name.startsWith(prefix));
+    for (const name of names.sort((a, b) => Number(b.slice(prefix.length)) - Number(a.slice(prefix.length)))) {
+      const { content } = await this.#read(join(this.#directory, name), false);
+      if (content) return content;
+    }
+    return undefined;
+  }
+
+  async #read(path: string, setAside: boolean): Promise<Read<T>> {
     let text: string;
     try {
       text = await readFile(path, "utf8");
@@ -105,27 +120,52 @@ export class CheckedFile<T extends object> {
       throw new StateError("Unreadable", path, error);
     }
     try {
-      return { content: this.#parse(text), text };
+      const { content, version } = this.#parse(text);
+      const known = this.#options.versions.length;
+      if (version <= known) return { content, text };
+      if (!setAside) return { content };
+      const aside = await move(path, `${path}.version-${version}`);
+      return {
+        content,
+        problem: `${path} is of version ${version}, newer than ${known}: it was kept as ${aside}, and what is known of it is used`,
+      };
     } catch (error) {
+      if (error instanceof StateError) throw error;
       if (!setAside) return {};
-      const aside = `${path}.damaged`;
-      await rename(path, aside).catch((cause: unknown) => {
-        throw new StateError("Unwritable", aside, cause);
-      });
+      const aside = await move(path, `${path}.damaged`);
       return { problem: `${path} is damaged (${(error as Error).message}) and was set aside as ${aside}` };
     }
   }
 
-  #parse(text: string): T {
+  #parse(text: string): { content: T; version: number } {
     const { version, sha256: sum, [this.#name]: content } = JSON.parse(text) as Record<string, unknown>;
     const { versions } = this.#options;
-    const read = versions[Number(version) - 1];
-    if (!read) throw new Error(`its version is ${String(version)}, and only versions up to ${versions.length} are known`);
-    if (content === undefined || sum !== sha256(JSON.stringify(content))) throw new Error("its checksum does not fit");
-    return read(content);
+    const read = typeof version === "number" && version % 1 === 0 ? versions[Math.min(version, versions.length) - 1] : undefined;
+    if (!read) throw new Error(`its version is ${String(version)}`);
+    if (content === undefined || sum !== checksum(version as number, JSON.stringify(content))) throw new Error("its checksum does not fit");
+    return { content: read(content), version: version as number };
   }
 }
 
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+interface Read<T> {
+  readonly content?: T;
+  /** Missing where it must not be taken for what we would write. */
+  readonly text?: string;
+  readonly problem?: string;
+}
+
+async function move(path: string, aside: string): Promise<string> {
+  try {
+    await rename(path, aside);
+    return aside;
+  } catch (cause) {
+    throw new StateError("Unwritable", aside, cause);
+  }
+}
+
+/** The first version is not part of its own checksum. */
+function checksum(version: number, json: string): string {
+  return createHash("sha256")
+    .update(version === 1 ? json : `${version} ${json}`)
+    .digest("hex");
 }

@@ -3,14 +3,14 @@ import { createdAlias, holdOf } from "../hostnet/ownership.ts";
 import type { WantedLink } from "../hostnet/wanted.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { LastGood } from "./form.ts";
-import { applicationFailed, cannotGo, doesNotLast } from "./acting/failures.ts";
+import { applicationFailed, cannotGo, cannotRestore, doesNotLast } from "./acting/failures.ts";
 import { FORWARDING } from "./acting/forwarding.ts";
 import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./acting/ground.ts";
 import { Holdings, keyOfLink } from "./acting/holdings.ts";
 import { linesWanted, onlyWanted } from "../frr/lines-wanted.ts";
 import type { RouterPlan } from "./plan.ts";
-import type { Live, Step } from "./step.ts";
-import { traverse } from "./tree.ts";
+import type { Live, RouterKind, Step } from "./step.ts";
+import { traverse, waiting } from "./tree.ts";
 
 /** What one pass did for one resource, or for what belongs to none. */
 export interface Change {
@@ -24,14 +24,23 @@ export interface Change {
 export interface Done {
   /** What the kernel or FRR refused, and what misses what it stands on. */
   readonly failures: readonly Failure[];
+  /** Whose form was refused, by owner. */
+  readonly refused: ReadonlyMap<string, RefusedForm>;
   /** The generation that is live, by owner. */
   readonly live: ReadonlyMap<string, number>;
-  /** The node's Underlay failed: everything else waits. */
+  /** The node's Underlay failed: everything else waits, and what was live last is kept up. */
   readonly stopped?: Failure;
   /** In order; what cost nothing is not listed. */
   readonly changes: readonly Change[];
   /** Lines in FRR that belonged to nobody. */
   readonly foreign: readonly string[];
+}
+
+interface RefusedForm {
+  /** It was to be live together with others, and all of them are as before. */
+  readonly together: boolean;
+  /** The kernel refused what nobody else has: it can be tried again without touching others. */
+  readonly harmless: boolean;
 }
 
 /**
@@ -41,6 +50,11 @@ export interface Done {
  */
 export async function act(plan: RouterPlan, lastGood: Map<string, LastGood>, ground: Ground, changes: Change[] = []): Promise<Done> {
   return await new Pass(plan, lastGood, ground, changes).run();
+}
+
+/** Brings back and repairs what was live last, without a word from the cluster. Nothing is changed or removed. */
+export async function keepUp(lastGood: Map<string, LastGood>, ground: Ground, changes: Change[] = []): Promise<Done> {
+  return await new Pass({ underlay: undefined, steps: [], failures: [], selected: [] }, lastGood, ground, changes).keepUp();
 }
 
 /** Dependants first: the VXLAN devices go before what they stand on, FRR's default instance goes last. */
@@ -54,6 +68,7 @@ class Pass {
   readonly #daemons: Daemons;
   readonly #holdings: Holdings;
   readonly #failures: Failure[] = [];
+  readonly #refused = new Map<string, RefusedForm>();
   readonly #broken = new Set<string>();
   readonly #changes: Change[];
   /** The links that the plan asks for. */
@@ -77,7 +92,7 @@ class Pass {
 
   async run(): Promise<Done> {
     const { underlay, stopped } = this.#plan;
-    if (stopped) return this.#done({ stopped });
+    if (stopped) return await this.keepUp(stopped);
 
     await this.#bringBase();
     const walk = traverse(this.#plan);
@@ -85,15 +100,16 @@ class Pass {
     if (underlay && !next.done) {
       const live = await this.#take(underlay);
       const [failure] = this.#failures;
-      if (failure && (live !== "asked" || this.#broken.has(underlay.owner))) return this.#done({ stopped: failure });
+      if (failure && (live !== "asked" || this.#broken.has(underlay.owner))) return await this.keepUp(failure);
       next = walk.next(live);
     }
     await this.#makeRoom();
 
     const visited = new Set(underlay ? [underlay.owner] : []);
     while (!next.done) {
-      visited.add(next.value.owner);
-      next = walk.next(await this.#take(next.value));
+      const [step, ...others] = next.value;
+      for (const { owner } of next.value) visited.add(owner);
+      next = walk.next(others.length > 0 ? await this.#takeTogether(next.value) : await this.#take(step as Step));
     }
     this.#failures.push(...next.value);
 
@@ -101,9 +117,66 @@ class Pass {
     await this.#dropLeft();
     await this.#sweep();
     const { foreign, restored = [], lost = [] } = await this.#daemons.finish({ repair: true });
+    this.#readBack(restored, lost);
+    return this.#done({ foreign });
+  }
+
+  /** Also where a part of it cannot be had: an interface that is gone costs neither the other interfaces nor the VNIs. */
+  async keepUp(stopped?: Failure): Promise<Done> {
+    const owners = this.#retiring(() => true).toReversed();
+    // Nothing is remembered of what may be running.
+    if (owners.length === 0) return this.#done({ ...(stopped && { stopped }) });
+
+    await this.#bringBase();
+    let stands = true;
+    for (const owner of owners) {
+      if (!stands) this.#broken.add(owner);
+      else if (!(await this.#keep(owner)) && owner.startsWith("Underlay/")) stands = false;
+    }
+    const { restored = [], lost = [] } = await this.#daemons.finish({ keepForeign: true });
+    this.#readBack(restored, lost);
+    return this.#done({ ...(stopped && { stopped }) });
+  }
+
+  /** Returns whether FRR has its lines. */
+  async #keep(owner: string): Promise<boolean> {
+    const { form } = this.#lastGood.get(owner) as LastGood;
+    const kind = owner.slice(0, owner.indexOf("/")) as RouterKind;
+    const cost = { links: 0, lines: 0 };
+    const linkProblem = await refusalOf(() => this.#keepLinks(kind, form.links, cost));
+    const lineProblem = await refusalOf(() => this.#lines({ owner, kind, form }, cost));
+    this.#note(owner, cost, !this.#rebuilt);
+    const problem = linkProblem ?? lineProblem;
+    if (problem) {
+      this.#broken.add(owner);
+      if (!this.#isFailing(owner)) this.#failures.push(cannotRestore(owner, problem));
+    }
+    return !lineProblem;
+  }
+
+  async #keepLinks(kind: RouterKind, links: readonly WantedLink[], cost: Cost): Promise<void> {
+    const absent = this.#absent(links);
+    if (kind === "Underlay") await this.#forward(cost);
+    const { changed, refused } = await this.#kernel.bring(links);
+    cost.links += changed;
+    if (refused) for (const link of links) cost.links += (await this.#kernel.bring([link])).changed;
+    const brought = absent.filter(({ place, name }) => this.#kernel.have[place].has(name));
+    const cutOff = await refusalOf(() => this.#assertNotCutOff(brought));
+    if (cutOff) await this.#kernel.remove(brought.filter(({ type }) => type === "nic"));
+    if (cutOff) throw cutOff;
+    if (refused) throw Refusal.of(refused);
+  }
+
+  /** Whether it is known already that the resource cannot be what it was: its spec is still the same. */
+  #isFailing(owner: string): boolean {
+    const isOwn = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}` === owner;
+    const isSame = this.#plan.selected.some((one) => isOwn(one) && one.generation === this.#lastGood.get(owner)?.generation);
+    return isSame && (this.#plan.failures.some(isOwn) || this.#failures.some(isOwn));
+  }
+
+  #readBack(restored: readonly LostLine[], lost: readonly LostLine[]): void {
     for (const [owner, lines] of Map.groupBy(restored, ({ owner }) => owner)) this.#note(owner, { links: 0, lines: lines.length }, true);
     for (const [owner, lines] of Map.groupBy(lost, ({ owner }) => owner)) this.#miss(owner, lines);
-    return this.#done({ foreign });
   }
 
   /** What every router has. Without it there is no router, and no resource is to blame. */
@@ -117,7 +190,7 @@ class Pass {
   #done({ stopped, foreign = [] }: { stopped?: Failure; foreign?: readonly string[] }): Done {
     const live = new Map<string, number>();
     for (const [owner, { generation }] of this.#lastGood) if (!this.#broken.has(owner)) live.set(owner, generation);
-    return { failures: this.#failures, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
+    return { failures: this.#failures, refused: this.#refused, live, changes: this.#changes, foreign, ...(stopped && { stopped }) };
   }
 
   async #take(step: Step): Promise<Live> {
@@ -133,11 +206,9 @@ class Pass {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.#failures.push(applicationFailed(step, error));
+      this.#refused.set(owner, { together: false, harmless: error.source === "kernel" });
       if (unchanged) this.#broken.add(owner);
-      if (held && (!before || this.#isTaken(owner, before))) {
-        await this.#retire(owner);
-        return "no";
-      }
+      if (held && !before) await this.#retire(owner);
       if (!before) return "no";
       return unchanged ? "asked" : "previous";
     } finally {
@@ -145,18 +216,103 @@ class Pass {
     }
 
     this.#lastGood.set(owner, { uid, generation, spec, form });
-    const left = this.#holdings.hold(owner, form.links);
+    await this.#letGo(step, this.#holdings.hold(owner, form.links));
+    return "asked";
+  }
+
+  /** Links that the step has left and nobody has. Those that another step asks for wait for it. */
+  async #letGo(step: Step, left: readonly Named[]): Promise<void> {
     const awaited = left.filter((link) => this.#planned.has(keyOfLink(link)));
     this.#left.push(...awaited);
     const dropped = await this.#kernel.remove(left.filter((link) => !awaited.includes(link)).toReversed());
     if (dropped.refused) this.#failures.push(applicationFailed(step, Refusal.of(dropped.refused)));
-    this.#note(owner, { links: dropped.changed, lines: 0 }, false);
+    this.#note(step.owner, { links: dropped.changed, lines: 0 }, false);
+  }
+
+  /** All as they ask, or all as before: each waits for what another has, so that one that is refused would cost others what works. */
+  async #takeTogether(steps: readonly Step[]): Promise<Live> {
+    const asking = steps.filter(({ leaves }) => !leaves);
+    const isNew = asking.flatMap(({ form }) => this.#absent(form.links).filter((link) => !this.#holdings.isHeld(link)));
+    const before = new Map(steps.flatMap((step) => this.#liveFormOf(step)));
+
+    // What is nobody's yet comes first: the kernel may refuse it before anyone is touched.
+    for (const step of asking) {
+      const own = this.#absent(step.form.links).filter((link) => isNew.includes(link));
+      const refusal = await this.#attempt(step, async (cost) => refuse(await this.#kernel.bring(own), cost));
+      if (refusal) return await this.#putBack(steps, before, isNew, { step, refusal, harmless: true });
+    }
+    await this.#shrink(steps.flatMap(({ owner, leaves }) => (leaves ? [owner] : [])));
+    const left = new Map<Step, Named[]>();
+    for (const step of asking) {
+      const refusal = await this.#attempt(step, (cost) => this.#bring(step, undefined, cost));
+      if (refusal) return await this.#putBack(steps, before, isNew, { step, refusal, harmless: false });
+      const { owner, uid, generation, spec, form } = step;
+      this.#lastGood.set(owner, { uid, generation, spec, form });
+      left.set(step, this.#holdings.hold(owner, form.links));
+    }
+    for (const { owner, leaves } of steps) if (leaves) await this.#retire(owner);
+    for (const [step, links] of left) {
+      await this.#letGo(
+        step,
+        links.filter((link) => !this.#holdings.isHeld(link)),
+      );
+    }
     return "asked";
+  }
+
+  #liveFormOf({ owner, uid, leaves }: Step): [string, LastGood][] {
+    const held = this.#lastGood.get(owner);
+    return held && (leaves || held.uid === uid) ? [[owner, held]] : [];
+  }
+
+  async #attempt(step: Step, work: (cost: Cost) => Promise<void>): Promise<Refusal | undefined> {
+    const cost = { links: 0, lines: 0 };
+    try {
+      return await refusalOf(() => work(cost));
+    } finally {
+      this.#note(step.owner, cost, false);
+    }
+  }
+
+  async #putBack(
+    steps: readonly Step[],
+    before: ReadonlyMap<string, LastGood>,
+    isNew: readonly WantedLink[],
+    { step, refusal, harmless }: { step: Step; refusal: Refusal; harmless: boolean },
+  ): Promise<Live> {
+    for (const [owner, good] of before) {
+      this.#lastGood.set(owner, good);
+      this.#holdings.hold(owner, good.form.links);
+    }
+    for (const { owner } of steps) if (!before.has(owner) && this.#lastGood.has(owner)) await this.#retire(owner);
+    let problem: Refusal | undefined;
+    // Twice: what comes back first may lose to what has not left yet.
+    for (const round of ["first", "last"]) {
+      for (const one of steps) {
+        const form = before.get(one.owner)?.form;
+        if (!form) continue;
+        const refused = await this.#attempt(one, async (cost) => {
+          refuse(await this.#kernel.bring(form.links), cost);
+          await this.#lines({ owner: one.owner, kind: one.kind, form }, cost);
+        });
+        if (refused && round === "last") this.#broken.add(one.owner);
+        if (round === "last") problem ??= refused;
+      }
+    }
+    const added = isNew.filter((link) => this.#kernel.have[link.place].has(link.name) && !this.#holdings.isHeld(link));
+    const { changed } = await this.#kernel.remove(added.toReversed());
+    this.#note(step.owner, { links: changed, lines: 0 }, false);
+
+    this.#refused.set(step.owner, { together: true, harmless });
+    this.#failures.push(applicationFailed(step, problem ? refusal.also(problem) : refusal));
+    const others = steps.filter((other) => other !== step && !other.leaves);
+    this.#failures.push(...others.map((other) => waiting(other, steps, step)));
+    return "previous";
   }
 
   /** Links, then lines. The Underlay's are all there before the first VXLAN device of a VNI: without an EVPN instance bgpd would fall over it. */
   async #bring(step: Step, before: LastGood | undefined, cost: Cost): Promise<void> {
-    const absent = this.#absent(step);
+    const absent = this.#absent(step.form.links);
     try {
       if (step.kind === "Underlay") await this.#forward(cost);
       refuse(await this.#kernel.bring(step.form.links), cost);
@@ -164,7 +320,7 @@ class Pass {
       await this.#lines(step, cost);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      throw await this.#restoreLinks(absent, before && !this.#isTaken(step.owner, before) ? before : undefined, error);
+      throw await this.#restoreLinks(absent, before, error);
     }
   }
 
@@ -182,20 +338,19 @@ class Pass {
     throw new Refusal(`The API server did not answer after interface ${moved.join(", ")} was moved, so it was moved back`);
   }
 
-  async #lines(step: Step, cost: Cost): Promise<void> {
+  async #lines(step: Configured, cost: Cost): Promise<void> {
     const outcome = await this.#bringLines(step);
     cost.lines += outcome.sent;
     if (outcome.refused) throw Refusal.ofLine(outcome.refused);
     if (outcome.rebuild) await this.#rebuild(step, cost);
   }
 
-  #bringLines(step: Step) {
-    const { fragment } = step.form;
-    return step.kind === "RawFRRConfig" ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment);
+  #bringLines({ kind, form: { fragment } }: Configured) {
+    return kind === "RawFRRConfig" ? this.#daemons.bringRaw(fragment) : this.#daemons.bring(fragment);
   }
 
   /** What cannot be said in lines: FRR is emptied and set up with the new Underlay; the steps that follow bring back the rest. */
-  async #rebuild(step: Step, cost: Cost): Promise<void> {
+  async #rebuild(step: Configured, cost: Cost): Promise<void> {
     this.#ground.onRebuild(new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`)));
     this.#rebuilt = true;
     const outcome = await this.#daemons.rebuild([this.#ground.base, step.form.fragment]);
@@ -218,14 +373,9 @@ class Pass {
     return first;
   }
 
-  /** The step's links that are not there yet. */
-  #absent({ form }: Step): WantedLink[] {
-    return form.links.filter(({ place, name }) => !this.#kernel.have[place].has(name));
-  }
-
-  /** Whether another has been given, in this pass, what it was live with. */
-  #isTaken(owner: string, { form }: LastGood): boolean {
-    return form.links.some((link) => link.owner === owner && link.type !== "ovs-bridge" && this.#holdings.isHeldBeside(owner, link));
+  /** Those that are not there yet. */
+  #absent(links: readonly WantedLink[]): WantedLink[] {
+    return links.filter(({ place, name }) => !this.#kernel.have[place].has(name));
   }
 
   /** Links as they were before the step. Returns why it failed, and whether the kernel refused the way back too. */
@@ -239,12 +389,15 @@ class Pass {
 
   /** What leaves gives up at once what no step asks for, so that it is in nobody's way; the rest goes over to its new holder, or goes in the end. */
   async #makeRoom(): Promise<void> {
-    const planned = new Set(this.#plan.steps.map(({ owner }) => owner));
-    if (this.#plan.underlay) planned.add(this.#plan.underlay.owner);
+    const { underlay, steps, ousted = [] } = this.#plan;
+    const planned = new Set([...steps, ...ousted].map(({ owner }) => owner));
+    if (underlay) planned.add(underlay.owner);
     // The Underlay goes last; text that a person wrote is in one piece.
-    const leaving = this.#retiring((owner) => !planned.has(owner) && !/^(Underlay|RawFRRConfig)\//.test(owner));
-    if (leaving.length === 0) return;
+    await this.#shrink(this.#retiring((owner) => !planned.has(owner) && !/^(Underlay|RawFRRConfig)\//.test(owner)));
+  }
 
+  async #shrink(leaving: readonly string[]): Promise<void> {
+    if (leaving.length === 0) return;
     const lines = linesWanted(this.#plan.steps.map(({ form }) => form.fragment));
     for (const owner of leaving) {
       const { form } = this.#lastGood.get(owner) as LastGood;
@@ -312,6 +465,7 @@ function retiringRank(owner: string): number {
 }
 
 type Named = Pick<WantedLink, "place" | "name">;
+type Configured = Pick<Step, "owner" | "kind" | "form">;
 
 interface Cost {
   links: number;
@@ -321,4 +475,14 @@ interface Cost {
 function refuse({ changed, refused }: { changed: number; refused?: Error }, cost: Cost): void {
   cost.links += changed;
   if (refused) throw Refusal.of(refused);
+}
+
+async function refusalOf(work: () => Promise<void>): Promise<Refusal | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
 }

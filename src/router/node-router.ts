@@ -1,8 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
@@ -14,12 +16,11 @@ import { routeTo } from "../hostnet/route-to.ts";
 import type { Link } from "../hostnet/snapshot.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import { act, type Change, type Done } from "./act.ts";
+import { act, type Change, type Done, keepUp } from "./act.ts";
 import { isThere, replaceFile } from "../resilience/atomic-file.ts";
 import { type Damage, StateError } from "../resilience/checked-file.ts";
 import { type Difference, differences } from "./planning/differences.ts";
 import type { Daemons } from "./acting/ground.ts";
-import { lastPlan } from "./memory/last-plan.ts";
 import { MissedAddresses } from "./acting/missed-addresses.ts";
 import { lookAt, observe, rememberNics } from "./observing/observe.ts";
 import { underlayLinks } from "./observing/underlay-links.ts";
@@ -28,7 +29,7 @@ import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { baseFragment } from "./forms/fragments.ts";
 import type { LinkReport, Outcome } from "./report.ts";
-import { type Refusals, refusalsAfter } from "./acting/refusals.ts";
+import { carryOut } from "./acting/refusals.ts";
 import { type RouterState, StateFile } from "./memory/state.ts";
 
 /** What the cluster says about this node's router. */
@@ -74,7 +75,7 @@ export interface PassResult {
   readonly done?: Done;
   /** Why not. */
   readonly error?: unknown;
-  /** The state file was damaged when it was loaded; told once. */
+  /** The state file was damaged, or of a newer version, when it was loaded; told once. */
   readonly damage?: Damage;
 }
 
@@ -86,7 +87,6 @@ export class NodeRouter {
   readonly #options: NodeRouterOptions;
   readonly #file: StateFile;
   #state: RouterState | undefined;
-  #refusals: Refusals = new Map();
   /** Until it has been told. */
   #damage: Damage | undefined;
   #namespace: string | undefined;
@@ -109,7 +109,8 @@ export class NodeRouter {
   async #load(): Promise<RouterState> {
     if (this.#state) return this.#state;
     const { state, damage } = await this.#file.load();
-    if (damage) this.#options.log.error({ why: damage.message, recovered: damage.recovered }, "router state file is damaged");
+    if (damage)
+      this.#options.log.error({ why: damage.message, recovered: damage.recovered }, "router state file is damaged or of a newer version");
     this.#damage = damage;
     this.#state = state;
     return state;
@@ -131,15 +132,20 @@ export class NodeRouter {
       if (!kernel.have.router.get("lo")?.up) await raiseLoopback(this.places.router, signal);
       state.index = await view.index(state.index);
       state.seen = lookAt(view.objects, state.seen, view.node, new Date());
-      state.nics = rememberNics(view.objects, kernel.have, state.nics);
+      state.nics = rememberNics([...view.objects.underlays.map(({ spec }) => spec), ...liveUnderlays(state)], kernel.have, state.nics);
       // Before anything is moved: whoever is killed half-way has lost what only the kernel knew.
       await this.#file.save(state);
-      const planned = plan(await this.#observe(view, state, kernel, signal));
-      this.#planned = planned;
-
-      const done = await this.#carryOut(planned, state, kernel, hooks, signal);
+      const observed = await this.#observe(view, state, kernel, signal);
+      const { planned, done, refusals } = await carryOut(state.refusals ?? new Map(), {
+        plan: (refusals) => (this.#planned = plan({ ...observed, refusals })),
+        act: (planned) => this.#carryOut(planned, state, kernel, hooks, signal),
+        live: state.lastGood,
+        now: observed.now,
+      });
       this.#unreported = [];
-      if (!done.stopped) this.#refusals = refusalsAfter(this.#refusals, planned, done, state.lastGood);
+      const isChanged = !isDeepStrictEqual(refusals, state.refusals ?? new Map());
+      state.refusals = refusals;
+      if (isChanged) await this.#file.save(state);
       const damage = this.#damage;
       this.#damage = undefined;
       this.#links = underlayLinks(state.lastGood, kernel.have, this.#links, new Date());
@@ -155,7 +161,7 @@ export class NodeRouter {
 
   /**
    * Sets up what was live last, without a word from the cluster: for a machine that was started anew while the API server is away. What is there already is
-   * not touched. A pass that comes meanwhile waits.
+   * not touched. A pass that comes meanwhile waits; if its plan is stopped it does the same.
    */
   async restore(signal: AbortSignal): Promise<void> {
     this.#restoring = this.#setUpLastGood(signal);
@@ -169,13 +175,14 @@ export class NodeRouter {
     await using kernel = await HostPass.open(this.places, signal);
     // It was asked when the interface was moved for the first time; now it is away anyway.
     const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => {} };
-    const { changes, failures } = await this.#carryOut(lastPlan(state.lastGood), state, kernel, hooks, signal);
+    const { changes, failures } = await this.#carryOut(undefined, state, kernel, hooks, signal);
     this.#unreported = [];
     if (changes.length > 0) this.#options.log.warn({ changes, failures }, "the API server is away; what was live last is set up again");
   }
 
+  /** Without a plan what was live last is kept up. */
   async #carryOut(
-    planned: RouterPlan,
+    planned: RouterPlan | undefined,
     state: RouterState,
     kernel: HostPass,
     hooks: Pick<PassHooks, "apiAnswers" | "onRebuild">,
@@ -184,19 +191,24 @@ export class NodeRouter {
     const base = baseFragment();
     const applied = [...state.lastGood.values()].map(({ form }) => form.fragment);
     const daemons = await this.#options.frr.open([base, ...applied], signal);
-    await this.#writeConfiguration("frr.candidate.conf", [base, ...fragmentsOf(planned, state)]);
-    const rebuilding = (owners: ReadonlySet<string>) => hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
+    await this.#writeConfiguration("frr.candidate.conf", [base, ...(planned && !planned.stopped ? fragmentsOf(planned) : applied)]);
+    const rebuilding = (owners: ReadonlySet<string>) => {
+      if (planned) hooks.onRebuild({ ...outcomeOf(planned, state), rebuilding: owners });
+    };
     try {
       const ground = { kernel, daemons, base, apiAnswers: () => hooks.apiAnswers(), onRebuild: rebuilding };
       this.#unreported = summed(this.#unreported);
-      const done = await act(planned, state.lastGood, ground, this.#unreported);
+      const done = planned
+        ? await act(planned, state.lastGood, ground, this.#unreported)
+        : await keepUp(state.lastGood, ground, this.#unreported);
       await this.#announceMissed(kernel, signal);
       return done;
     } finally {
       // Also after a pass that broke off: what it did is live.
       await this.#file.save(state);
       const live = [...state.lastGood.values()].map(({ form }) => form.fragment);
-      if (!planned.stopped) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
+      // What FRR has may be more than is remembered.
+      if (!planned?.stopped || live.length > 0) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
     }
   }
 
@@ -245,8 +257,7 @@ export class NodeRouter {
     const asksForOvs = view.objects.l2vnis.some(({ spec }) => spec.hostmaster?.type === "ovs-bridge");
     const mayMove = view.objects.underlays.some(({ spec }) => spec.nics?.some((nic) => kernel.have.host.has(nic)));
     const [towardsApi, ovs] = await Promise.all([this.#towardsApi(mayMove, signal), asksForOvs && ovsAnswers(signal)]);
-    const seen = observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
-    return { ...seen, refusals: this.#refusals };
+    return observe({ ...view, index: state.index, links: kernel.have, towardsApi, ovs, state, now: new Date() });
   }
 
   /** The interfaces that lead to the API server, by every address of it that is known. Where nothing depends on it, as it was some minutes ago. */
@@ -282,8 +293,11 @@ export class NodeRouter {
   }
 }
 
-function fragmentsOf({ underlay, steps, stopped }: RouterPlan, { lastGood }: RouterState): Fragment[] {
-  if (stopped) return [...lastGood.values()].map(({ form }) => form.fragment);
+function liveUnderlays({ lastGood }: RouterState): Underlay["spec"][] {
+  return [...lastGood].flatMap(([owner, { spec }]) => (owner.startsWith("Underlay/") ? [spec as Underlay["spec"]] : []));
+}
+
+function fragmentsOf({ underlay, steps }: RouterPlan): Fragment[] {
   return [...(underlay ? [underlay] : []), ...steps].map(({ form }) => form.fragment);
 }
 
@@ -303,11 +317,11 @@ function sum(changes: readonly Change[], what: "links" | "lines"): number {
 /** Without what a pass did, what is live is what was live. */
 function outcomeOf(planned: RouterPlan, state: RouterState | undefined, done?: Done): Outcome {
   const stopped = planned.stopped ?? done?.stopped;
-  const failures = [...planned.failures, ...(done?.failures ?? [])];
+  // Those that wait for the Underlay are not tried: of them only what can no longer be kept up is a failure.
+  const known = stopped ? planned.failures.filter(({ kind }) => kind === "Underlay") : planned.failures;
   return {
     selected: planned.selected,
-    // What became of the others is not known while they wait for the Underlay.
-    failures: stopped ? failures.filter(({ kind }) => kind === "Underlay") : failures,
+    failures: [...known, ...(done?.failures ?? [])],
     live: done?.live ?? new Map([...(state?.lastGood ?? [])].map(([owner, { generation }]) => [owner, generation])),
     ...(stopped && { stopped }),
   };

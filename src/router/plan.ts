@@ -18,9 +18,11 @@ export interface RouterPlan {
   readonly underlay: Step | undefined;
   /** VNIs, passthrough, raw configurations in their order of age; traverse() says which comes when. */
   readonly steps: readonly Step[];
+  /** What is live and has to make room for older claims, as soon as those are live. */
+  readonly ousted?: readonly Step[];
   /** Sorted; a kept resource has its failure here too. Where the plan is stopped, the Underlays' alone. */
   readonly failures: readonly Failure[];
-  /** The node's Underlay failed validation: nothing may be touched. */
+  /** The node's Underlay failed validation: nothing may be changed, and what was live last is kept up. */
   readonly stopped?: Failure;
   /** What is wrong with the others where the plan is stopped. */
   readonly skipped?: readonly Failure[];
@@ -54,6 +56,7 @@ export function plan(observed: Observed): RouterPlan {
   return {
     underlay: root.step,
     steps: [...overlay.steps, ...raw.steps],
+    ...(overlay.ousted.length > 0 && { ousted: overlay.ousted }),
     failures: [...root.failures, ...others].sort(inOrder),
     selected,
   };

@@ -166,6 +166,11 @@ test("a router that cannot be reached is never Ready, and says why", () => {
   ]);
 });
 
+test("a router that cannot be reached reports no resource as live", () => {
+  const live = new Map([["L2VNI/a", 2]]);
+  expect(report({ ...good, selected: selected("L2VNI/a"), live, unavailable: "gone" }, undefined).resources).toBeUndefined();
+});
+
 test("each resource has the state of the generation it has now", () => {
   const outcome: Outcome = {
     selected: selected("L3VNI/new", "L2VNI/edited", "L2VNI/live", "L2VNI/refused", "Underlay/u"),

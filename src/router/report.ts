@@ -46,8 +46,13 @@ const MESSAGES = 400_000;
 export function report(outcome: Outcome, spoken: Spoken | undefined): StatusReport {
   const failedResources = fitting(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
-  const resources = outcome.selected.map((resource) => ({ ...resource, state: stateOf(resource, outcome, failing) })).sort(byKindAndName);
-  const listed = fitting(resources, ROOM.resources, ({ state }) => state !== "Applied");
+  // A router that cannot be spoken to was not looked at.
+  const selected = outcome.unavailable === undefined ? outcome.selected : [];
+  const resources = selected.map(({ kind, name, generation }) => {
+    const state = stateOf({ kind, name, generation }, outcome, failing);
+    return { kind, name, generation, state };
+  });
+  const listed = fitting(resources.sort(byKindAndName), ROOM.resources, ({ state }) => state !== "Applied");
   const sessions = fitting(spoken?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
   const vnis = fitting(spoken?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
   const unlisted = outcome.failures.length - failedResources.length;

@@ -20,7 +20,7 @@ const report = (...conditions: Condition[]): RouterNodeConfigurationStatus => ({
   status: { conditions, failedResources: [{ kind: "L2VNI", name: "red", reason: "ValidationFailed" }] },
 });
 
-test("every condition becomes Unknown, says whose agent is silent since when, and nothing else of the status is touched", () => {
+test("every condition becomes Unknown, says whose agent is silent since when, and lastUpdateTime moves with it", () => {
   const marked = silentRouter(
     report(condition("Ready", "True"), condition("Degraded", "False"), condition("SessionsEstablished", "True")),
     silence,
@@ -33,6 +33,7 @@ test("every condition becomes Unknown, says whose agent is silent since when, an
       { type: "Degraded", ...unknown },
       { type: "SessionsEstablished", ...unknown },
     ],
+    lastUpdateTime: "2026-11-15T10:31:00Z",
   });
 });
 

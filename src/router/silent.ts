@@ -1,5 +1,6 @@
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { metaTime } from "../api/time.ts";
 import type { Silence } from "../kube/members/agent-watch.ts";
 import { type PartOff, silentConditions } from "../kube/members/silent.ts";
 
@@ -8,7 +9,7 @@ export function silentRouter(
   { status }: RouterNodeConfigurationStatus,
   cause: Silence | PartOff,
   now: Date,
-): { conditions: Condition[] } | undefined {
+): { conditions: Condition[]; lastUpdateTime: string } | undefined {
   const conditions = silentConditions(status?.conditions, ["Ready", "Degraded"], cause, now);
-  return conditions && { conditions };
+  return conditions && { conditions, lastUpdateTime: metaTime(now) };
 }

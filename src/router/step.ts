@@ -20,6 +20,8 @@ export interface Step extends Presence {
   readonly form: Form;
   /** Present on what stands only where an L2VNI is live in its VRF. */
   readonly otherwise?: Failure;
+  /** It is live, and goes when those that are to have what it has are live. */
+  readonly leaves?: true;
   /** What is live on the node until the step succeeds, and again if it fails; missing when nothing of it is. */
   readonly previous?: Presence & { readonly lastGood: LastGood };
 }

@@ -59,6 +59,7 @@ test("a resource that failed and is gone is not told of", () => {
 test("what was put back is told of, what was asked for is not", () => {
   const done: Done = {
     failures: [],
+    refused: new Map(),
     live: new Map(),
     changes: [
       { owner: "L2VNI/red", links: 2, lines: 1, drift: true },
@@ -77,6 +78,7 @@ test("what was put back is told of, what was asked for is not", () => {
 test("a link that was put back is told of also when FRR was restarted, its lines are not", () => {
   const done: Done = {
     failures: [],
+    refused: new Map(),
     live: new Map(),
     changes: [
       { owner: "L2VNI/red", links: 1, lines: 4, drift: true },

@@ -14,8 +14,9 @@ function walk(planned: RouterPlan, answers: Readonly<Record<string, Live>> = {})
   const walking = traverse(planned);
   let next = walking.next();
   while (!next.done) {
-    steps.push(next.value);
-    next = walking.next(answers[next.value.owner] ?? "asked");
+    steps.push(...next.value);
+    const [first] = next.value;
+    next = walking.next((first && answers[first.owner]) ?? "asked");
   }
   return { steps, failures: next.value };
 }

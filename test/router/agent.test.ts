@@ -245,6 +245,40 @@ test("a machine that was started anew sets up its last good router without the A
   await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
 });
 
+describe("while the Underlay is invalid", () => {
+  const fabric = "neighbor 192.168.11.2 remote-as 64512";
+
+  test("drift of the last good router is repaired, and nothing else is changed", async () => {
+    await change(Underlay, "fabric", { nics: ["eth7"] });
+    await eventually(async () => expect(await condition("Ready")).toBe("False UnderlayFailed"));
+    await node.vtysh("configure terminal", "ip prefix-list person seq 5 permit any", "router bgp 64514", "no neighbor 192.168.11.2");
+    await node.router("link", "del", "pt-ns");
+    await eventually(async () => {
+      expect(await links("host")).toContain("pt-host");
+      expect(await node.vtysh("show running-config")).toContain(fabric);
+      expect(await states()).toMatchObject({ "Underlay/fabric": "KeptPrevious", "L3Passthrough/pt": "Applied" });
+    });
+    expect(await node.vtysh("show running-config")).toContain("ip prefix-list person");
+  });
+
+  test("a machine that is started anew has its last good router again", async () => {
+    await node.stopAgent();
+    await node.frr.stop();
+    await rm(join(node.place.stateDirectory, "frr.conf"));
+    await run("ip", "netns", "del", node.place.routerNetns);
+    await eventually(() => node.plugIn());
+    node.startAgent();
+    await eventually(async () => {
+      expect(await links("router")).toEqual(expect.arrayContaining(["eth1", "pt-ns"]));
+      expect(await node.vtysh("show running-config")).toContain(fabric);
+      expect(await states()).toMatchObject({ "Underlay/fabric": "KeptPrevious", "L3Passthrough/pt": "Applied" });
+    });
+    expect(await failed()).toEqual(["Underlay/fabric ValidationFailed: Interface eth7 not present on node"]);
+    await change(Underlay, "fabric", { nics: ["eth1"] });
+    await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  });
+});
+
 describe("a router that cannot be used", () => {
   test("because its directory cannot be written says so, and goes on when it can", async () => {
     const inTheWay = join(node.place.stateDirectory, "frr.candidate.conf.new", "x");
@@ -312,6 +346,7 @@ describe("a router that cannot be used", () => {
     node.startAgent({ frrRoot });
     await eventually(async () => expect(await condition("Ready")).toBe("False RouterUnavailable"));
     expect((await node.status()).status?.conditions?.[0]?.message).toContain("FRR is not installed");
+    expect(await states()).toEqual({});
     await node.stopAgent();
     await rm(frrRoot, { recursive: true });
     node.startAgent();

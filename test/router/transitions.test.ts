@@ -2,8 +2,12 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrPass } from "../../src/frr/apply.ts";
 import type { Fragment } from "../../src/frr/fragment.ts";
+import { act } from "../../src/router/act.ts";
+import type { Daemons } from "../../src/router/acting/ground.ts";
+import { GroundInMemory } from "../../src/router/acting/ground-in-memory.ts";
 import type { LastGood } from "../../src/router/form.ts";
 import { baseFragment } from "../../src/router/forms/fragments.ts";
+import type { RouterObjects } from "../../src/router/observed.ts";
 import { plan } from "../../src/router/plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../../src/router/specimen.ts";
 import type { Step } from "../../src/router/step.ts";
@@ -121,15 +125,21 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     let next = walk.next();
     await bring(base);
     while (!next.done) {
-      const step = next.value;
-      await bring(step.form.fragment);
-      if (step.kind === "Underlay") {
-        for (const owner of [...applied.keys()].filter((one) => !wanted.has(one))) {
-          sent += (await pass.remove(owner)).sent;
-          applied.delete(owner);
+      for (const step of next.value) {
+        if (step.leaves) {
+          sent += (await pass.remove(step.owner)).sent;
+          applied.delete(step.owner);
+          continue;
         }
+        await bring(step.form.fragment);
+        if (step.kind === "Underlay") {
+          for (const owner of [...applied.keys()].filter((one) => !wanted.has(one))) {
+            sent += (await pass.remove(owner)).sent;
+            applied.delete(owner);
+          }
+        }
+        applied.set(step.owner, step);
       }
-      applied.set(step.owner, step);
       next = walk.next("asked");
     }
     for (const { kind, name } of next.value) {
@@ -139,6 +149,40 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     const { foreign, differed } = await pass.finish({ repair: false });
     return { sent, wrong: [...wrong, ...foreign, ...differed] };
   }
+
+  const configuration = () => Promise.all(["zebra", "bgpd"].map((daemon) => frr.instance.router.runningConfig(daemon, signal)));
+
+  test("has two L3VNIs that swap their VRFs as they were when it refuses one of them", { timeout }, async () => {
+    const { kernel } = new GroundInMemory();
+    const lastGood = new Map<string, LastGood>();
+    const refuses = ({ owner, lines }: Fragment) => owner === "L3VNI/y" && lines.some(({ line }) => line === "vrf red");
+    const carryOut = async (objects: Partial<RouterObjects>) => {
+      const pass = await FrrPass.open(frr.instance, [base, ...[...lastGood.values()].map(({ form }) => form.fragment)], signal);
+      const daemons: Daemons = {
+        bring: (fragment) =>
+          pass.bring(refuses(fragment) ? { ...fragment, lines: [...fragment.lines, { line: "this is not for FRR" }] } : fragment),
+        bringRaw: (fragment) => pass.bringRaw(fragment),
+        remove: (owner) => pass.remove(owner),
+        rebuild: (fragments) => pass.rebuild(fragments),
+        finish: (options) => pass.finish(options),
+      };
+      const ground = { kernel, daemons, base, apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined };
+      return await act(plan(observed(objects, { lastGood })), lastGood, ground);
+    };
+    const fabric = { underlays: [underlay()], l2vnis: [l2vni("red", { vni: 100 }), l2vni("blue", { vni: 101 })] };
+    const asked = (x: string, y: string, generation: number) => ({
+      ...fabric,
+      l3vnis: [l3vni("x", { vni: 200, vrf: x }, { generation }), l3vni("y", { vni: 201, vrf: y }, { generation, hour: 1 })],
+    });
+
+    expect((await carryOut(asked("red", "blue", 1))).failures).toEqual([]);
+    const before = await configuration();
+    const { failures, live } = await carryOut(asked("blue", "red", 2));
+    expect(failures.map(({ name, reason }) => `${name} ${reason}`)).toEqual(["y ApplicationFailed", "x ValidationFailed"]);
+    expect([live.get("L3VNI/x"), live.get("L3VNI/y")]).toEqual([1, 1]);
+    expect(await configuration()).toEqual(before);
+    await carryOut({});
+  });
 
   test(
     "takes every step between random routers, prints what was rendered, and has nothing to do the second time",

@@ -80,7 +80,10 @@ export class SpeakerMemory {
 
   async #read(): Promise<SpeakerState> {
     const { state, damage } = await this.#file.load();
-    if (damage) this.#log.error({ why: damage.message }, "what was remembered of the load balancer is lost");
+    if (damage) {
+      const { message: why, recovered } = damage;
+      this.#log.error({ why, recovered }, "load balancer state file is damaged or of a newer version");
+    }
     return state;
   }
 }

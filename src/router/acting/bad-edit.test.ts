@@ -193,9 +193,8 @@ test("an edit that fails changes nothing at all, and is told; once it is mended 
       const hasFailed = wasLive && failing.has(owner);
       failed += Number(hasFailed);
       expect(hasFailed && (isAlone || stopped) ? machine.picture : before).toEqual(before);
-      // Where others would have gained or lost by it, it is itself at least what it was; unless it wants to stand on the very one that waits for it to leave.
-      const standsAlone = kind !== "L3VNI" || "hostsession" in spec;
-      expect(hasFailed && (isAlone || standsAlone) ? machine.lastGood.get(owner)?.generation : 1).toBe(1);
+      // Where others would have gained or lost by it, it is itself at least what it was.
+      expect(hasFailed ? machine.lastGood.get(owner)?.generation : 1).toBe(1);
 
       machine.ground.refused.clear();
       await machine.pass(objects);
@@ -231,6 +230,88 @@ test("a pass that breaks off anywhere, with all it knew or as if killed, costs n
     { seed: 9, numRuns: 300 },
   );
   expect(broken).toBeGreaterThan(30);
+}, 120_000);
+
+const invalid = fc.constantFrom(
+  { nics: ["eth9"] },
+  { asn: 0 },
+  { evpn: { vtepcidr: "x" } },
+  { neighbors: [{ asn: 64512, address: "192.168.11.2", passwordSecret: "deleted" }] },
+);
+const harm = fc.record({ reboot: fc.boolean(), links: fc.array(fc.nat(), { maxLength: 4 }), lines: fc.array(fc.nat(), { maxLength: 3 }) });
+
+function damage({ ground }: Machine, { reboot, links, lines }: { reboot: boolean; links: number[]; lines: number[] }): void {
+  const { host, router } = ground.links;
+  if (reboot) {
+    ground.fragments.clear();
+    host.clear();
+    router.clear();
+    for (const name of ["eth0", "eth1", "eth2"]) host.set(name, { name, alias: "", type: "nic", as: "" });
+    return;
+  }
+  for (const nth of links) {
+    const created = [...router.keys(), ...host.keys()].filter((name) => !name.startsWith("eth"));
+    const name = created[nth % created.length] ?? "";
+    if (!router.delete(name)) host.delete(name);
+  }
+  for (const nth of lines) ground.fragments.delete([...ground.fragments.keys()][nth % ground.fragments.size] ?? "");
+}
+
+test("while the Underlay is invalid, any state of the node leads to the last good router, and nothing else is removed", async () => {
+  let refusals = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      site,
+      invalid,
+      harm,
+      fc.array(edit, { maxLength: 2 }),
+      fc.option(fc.nat()),
+      async (asked, spec, harm, edits, refusal) => {
+        const objects = objectsOf(asked);
+        const machine = new Machine();
+        await machine.pass(objects);
+        await machine.pass(objects);
+        const before = machine.picture;
+        const { lastGood, ground } = machine;
+        const remembered = [...lastGood];
+        const wanted = remembered.flatMap(([owner, { form }]) => form.links.map((link) => ({ owner, key: `${link.place}/${link.name}` })));
+
+        damage(machine, harm);
+        // Whose it was is not remembered.
+        ground.links.router.set("br-lost", { name: "br-lost", alias: "plumbline:L2VNI/lost", type: "bridge", as: "" });
+        const refused = refusal === null ? undefined : wanted[refusal % wanted.length]?.key;
+        const isMissing = refused !== undefined && !ground.has(...(refused.split("/") as ["host" | "router", string]));
+        if (isMissing) ground.refused.add(refused);
+        refusals += Number(isMissing);
+        ground.log.length = 0;
+
+        const others = edits.reduce(
+          (sofar, { kind, nth, spec }) =>
+            kind !== "Underlay" && sofar[LISTS[kind]].length > 0 ? edited(sofar, kind, nth, spec).objects : sofar,
+          objects,
+        );
+        const { objects: next } = edited(others, "Underlay", 0, spec);
+        const { done, failing } = await machine.pass(next);
+        expect(done.stopped?.name).toBe("fabric");
+        expect(ground.log.filter((entry) => /^(unlink|gone|rebuild)/.test(entry))).toEqual([]);
+        expect(ground.links.router.delete("br-lost")).toBe(true);
+        expect([...lastGood]).toEqual(remembered);
+
+        const incomplete = new Set(isMissing ? wanted.filter(({ key }) => key === refused).map(({ owner }) => owner) : []);
+        expect([...done.live.keys()].sort()).toEqual([...lastGood.keys()].filter((owner) => !incomplete.has(owner)).sort());
+        expect(new Set(failing.keys())).toEqual(new Set(["Underlay/fabric", ...incomplete]));
+        expect(isMissing ? before : machine.picture).toEqual(before);
+
+        ground.refused.clear();
+        await machine.pass(next);
+        expect(machine.picture).toEqual(before);
+        await machine.pass(objects);
+        expect((await machine.pass(objects)).done.changes).toEqual([]);
+      },
+    ),
+    { seed: 6, numRuns: 300 },
+  );
+  expect(refusals).toBeGreaterThan(30);
 }, 120_000);
 
 test("a VRF gets the name of a VXLAN device in the pass in which that VNI is deleted", async () => {

@@ -13,6 +13,10 @@ export function cannotGo(owner: string, { message }: Refusal): Failure {
   return ofOwner(owner, `It cannot be removed: ${message}`);
 }
 
+export function cannotRestore(owner: string, { message }: Refusal): Failure {
+  return ofOwner(owner, `The last good form cannot be restored: ${message}`);
+}
+
 /** Lines that FRR accepted, and does not show when it is asked for its configuration. */
 export function doesNotLast(owner: string, lines: readonly LostLine[]): Failure {
   const said = lines.slice(0, MOST_SAID).map(({ line }) => `"${line}"`);

@@ -18,7 +18,7 @@ export class GroundInMemory implements Ground {
   readonly log: string[] = [];
   readonly links: Record<Place, Map<string, HeldLink>> = { host: new Map(), router: new Map() };
   readonly fragments = new Map<string, Fragment>();
-  /** `router/vni100`, or a line of FRR. */
+  /** `router/vni100`, the same of one owner, `router/vni100 L2VNI/red`, or a line of FRR, alone or after those that it is inside of. */
   readonly refused = new Set<string>();
   readonly rebuilt: ReadonlySet<string>[] = [];
   readonly base: Fragment = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
@@ -75,11 +75,11 @@ export class GroundInMemory implements Ground {
     let changed = 0;
     for (const link of links) {
       const { place, name, owner, type } = link;
-      if (this.refused.has(`${place}/${name}`)) {
-        return { changed, refused: Object.assign(new Error(`${name}: RTNETLINK answers: Operation not supported`), { code: "Refused" }) };
-      }
       const held = this.links[place].get(name);
       if (held?.as === JSON.stringify(link)) continue;
+      if (this.refused.has(`${place}/${name}`) || this.refused.has(`${place}/${name} ${owner}`)) {
+        return { changed, refused: Object.assign(new Error(`${name}: RTNETLINK answers: Operation not supported`), { code: "Refused" }) };
+      }
       changed += 1;
       this.log.push(`link ${place}/${name}`);
       if (type === "nic" && !held) this.links.host.delete(name);
@@ -108,7 +108,8 @@ export class GroundInMemory implements Ground {
     if (!anew && running.some((line) => asns(fragment.lines).some((other) => other !== line))) return { sent: 0, rebuild: true };
     for (const path of lines) {
       const line = path.slice(path.lastIndexOf("\n") + 1);
-      if (this.refused.has(line)) return { sent: 0, refused: { line, daemon: "bgpd", words: "% Unknown command" } };
+      if (this.refused.has(line) || this.refused.has(path.trimStart()))
+        return { sent: 0, refused: { line, daemon: "bgpd", words: "% Unknown command" } };
     }
     this.fragments.set(fragment.owner, fragment);
     const before = linesWanted(earlier ? [earlier] : []);

@@ -46,7 +46,8 @@ export interface Daemons {
   bringRaw(fragment: Fragment): Promise<LineOutcome>;
   remove(owner: string): Promise<LineOutcome>;
   rebuild(fragments: readonly Fragment[]): Promise<LineOutcome>;
-  finish(options: { repair?: boolean }): Promise<Finished>;
+  /** `keepForeign`: lines that belong to nobody stay. */
+  finish(options: { repair?: boolean; keepForeign?: boolean }): Promise<Finished>;
 }
 
 /** All that a pass acts upon. */
@@ -64,6 +65,12 @@ export interface Ground {
 /** The kernel or FRR does not take what one resource asks for. Never leaves the pass: it becomes that resource's failure. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
+  readonly source: "kernel" | "FRR";
+
+  constructor(message: string, { cause, source = "kernel" }: { cause?: unknown; source?: Refusal["source"] } = {}) {
+    super(message, { cause });
+    this.source = source;
+  }
 
   static of(error: Error & { readonly code?: string }): Refusal {
     // The namespace is gone, or nothing answers: no resource is to blame for that.
@@ -73,11 +80,12 @@ export class Refusal extends Error {
 
   /** The same, where the way back was refused as well. */
   also(undoing: Refusal): Refusal {
-    return new Refusal(`${this.message}; undoing it failed too: ${undoing.message}`, { cause: this.cause });
+    return new Refusal(`${this.message}; undoing it failed too: ${undoing.message}`, { cause: this.cause, source: this.source });
   }
 
   static ofLine({ line, daemon, words }: RefusedLine): Refusal {
     // Text that a person wrote is refused as a whole, and the words tell which of its lines it was.
-    return new Refusal(line === "" ? `FRR refused it: ${masked(words)}` : `${daemon} refused "${masked(line)}": ${masked(words)}`);
+    const message = line === "" ? `FRR refused it: ${masked(words)}` : `${daemon} refused "${masked(line)}": ${masked(words)}`;
+    return new Refusal(message, { source: "FRR" });
   }
 }

@@ -16,12 +16,6 @@ export class Holdings {
     return (this.#holders.get(keyOfLink(link))?.size ?? 0) > 0;
   }
 
-  /** Whether someone else asks for it. */
-  isHeldBeside(owner: string, link: Named): boolean {
-    const holders = this.#holders.get(keyOfLink(link));
-    return holders !== undefined && holders.size > (holders.has(owner) ? 1 : 0);
-  }
-
   /** From now on the owner asks for these. Returns what nobody asks for any more. */
   hold(owner: string, links: readonly Named[]): Named[] {
     const before = this.#links.get(owner) ?? [];

@@ -1,11 +1,16 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { RecordedClaim } from "../../resilience/claim.ts";
+import { recordClaims } from "../../resilience/record.ts";
 import { act, type Done } from "../act.ts";
+import { type Claimant, claimsOf } from "../claims/claims.ts";
 import type { LastGood } from "../form.ts";
 import { GroundInMemory } from "./ground-in-memory.ts";
 import type { Observed, RouterObjects } from "../observed.ts";
 import { plan } from "../plan.ts";
-import { type Refusals, refusalsAfter } from "./refusals.ts";
+import { carryOut, type Refusals } from "./refusals.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "../specimen.ts";
 
 // Plan and act together: a change that fails, and what is left of what worked before.
@@ -13,8 +18,10 @@ import { hostSession, l2vni, l3vni, observed, underlay } from "../specimen.ts";
 let ground: GroundInMemory;
 let lastGood: Map<string, LastGood>;
 let refusals: Refusals;
+let now: Date;
 beforeEach(() => {
   refusals = new Map();
+  now = new Date("2026-01-02T00:00:00Z");
   ground = new GroundInMemory();
   for (const name of ["eth1", "eth2"]) ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
   lastGood = new Map();
@@ -29,12 +36,18 @@ const interfaces: Observed["interfaces"] = {
 };
 
 async function pass(objects: Partial<RouterObjects>, more: Partial<Observed> = {}): Promise<Done & { said: string[] }> {
-  const planned = plan(observed(objects, { lastGood, interfaces, refusals, ...more }));
-  const done = await act(planned, lastGood, ground);
-  refusals = refusalsAfter(refusals, planned, done, lastGood);
+  const { planned, done, ...after } = await carryOut(refusals, {
+    plan: (refusals) => plan(observed(objects, { lastGood, interfaces, now, ...more, refusals })),
+    act: (planned) => act(planned, lastGood, ground),
+    live: lastGood,
+    now,
+  });
+  refusals = after.refusals;
   const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
   return { ...done, said };
 }
+
+const later = (minutes: number) => (now = new Date(now.getTime() + minutes * 60_000));
 
 const renamed = (object: Underlay, uid: string): Underlay => ({ ...object, metadata: { ...object.metadata, uid } });
 const vnis = {
@@ -95,6 +108,7 @@ test("an Underlay that was made anew under its old name and is refused leaves wh
 test("an Underlay whose links cannot be put back has FRR put back all the same", async () => {
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
+  ground.links.router.delete("lound");
   ground.refused.add("router/lound");
   const { stopped } = await pass({ underlays: [underlay("fabric", { evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })], ...vnis });
   expect(stopped?.message).toContain("undoing it failed too");
@@ -134,33 +148,162 @@ test("whoever was to have its place waits until it can leave", async () => {
   expect(Object.fromEntries((await pass(objects)).live)).toEqual(then);
 });
 
-test("of two L2VNIs that swap their VNIs, one that is refused takes nothing from the one that got what it asked for", async () => {
-  const [a, b] = [l2vni("a", { vni: 100 }), l2vni("b", { vni: 200 }, { hour: 1 })];
-  await pass({ underlays: [underlay()], l2vnis: [a, b] });
-  ground.refused.add("router/vni100");
-  const swapped = [l2vni("a", { vni: 200 }, { generation: 2 }), l2vni("b", { vni: 100 }, { hour: 1, generation: 2 })];
-  const { live } = await pass({ underlays: [underlay()], l2vnis: swapped });
-  expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 2 });
-  expect(ground.links.router.get("vni200")?.alias).toBe("plumbline:L2VNI/a");
-  expect(ground.links.router.has("b")).toBe(false);
+const picture = () => ({ links: structuredClone(ground.links), lines: running() });
+
+/** As the controller records it: who asked for a value first has it. */
+const recorded = <T extends L2VNI | L3VNI>(kind: "L2VNI" | "L3VNI", object: T, before: readonly RecordedClaim[] = []) => {
+  const created = new Date(object.metadata.creationTimestamp ?? 0);
+  const claims = recordClaims(claimsOf({ kind, object } as Claimant, undefined), before, { created, now, release: false });
+  return { ...object, status: { claims } };
+};
+const ring = (l2vnis: L2VNI[]) => ({ underlays: [underlay()], l2vnis });
+
+describe("a circle of which one is refused", () => {
+  const red = l2vni("red", { vni: 100 });
+  const blue = l2vni("blue", { vni: 101 });
+  const x = recorded("L3VNI", l3vni("x", { vni: 200, vrf: "red" }));
+  const y = recorded("L3VNI", l3vni("y", { vni: 201, vrf: "blue" }));
+  const first = { underlays: [underlay()], l2vnis: [red, blue], l3vnis: [x, y] };
+  const swapped = () => ({
+    ...first,
+    l3vnis: [
+      recorded("L3VNI", l3vni("x", { vni: 200, vrf: "blue" }, { generation: 2 }), x.status.claims),
+      recorded("L3VNI", l3vni("y", { vni: 201, vrf: "red" }, { generation: 2 }), y.status.claims),
+    ],
+  });
+
+  test("leaves two L3VNIs that swap their VRFs where they are, and says why", async () => {
+    await pass(first);
+    const before = picture();
+    ground.refused.add("vrf red\nvni 201");
+    const { live, said } = await pass(swapped());
+    expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 1, "L3VNI/y": 1 });
+    expect(picture()).toEqual(before);
+    expect(said).toEqual([
+      "L3VNI/x ValidationFailed: VRF blue conflicts with L3VNI y",
+      'L3VNI/y ApplicationFailed: bgpd refused "vni 201": % Unknown command',
+      "L3VNI/y ValidationFailed: VRF red conflicts with L3VNI x",
+    ]);
+  });
+
+  test("is not tried again before its time, so that both are left in peace, and then all at once", async () => {
+    await pass(first);
+    ground.refused.add("vrf red\nvni 201");
+    await pass(swapped());
+    ground.log.length = 0;
+    later(9);
+    await pass(swapped());
+    expect(ground.log).toEqual([]);
+    ground.refused.clear();
+    later(1);
+    const { live, said } = await pass(swapped());
+    expect(said).toEqual([]);
+    expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 2, "L3VNI/y": 2 });
+  });
+
+  test("is tried at once when nobody else has any more what the refused one asks for", async () => {
+    await pass(first);
+    ground.refused.add("vrf red\nvni 201");
+    await pass(swapped());
+    ground.refused.clear();
+    const { live } = await pass({ ...first, l3vnis: swapped().l3vnis.slice(1) });
+    expect(live.get("L3VNI/y")).toBe(2);
+  });
+
+  test.each(["a", "b", "c"])("of three L2VNIs leaves all three as they were when %s is refused", async (name) => {
+    const names = ["a", "b", "c"];
+    const old = [100, 200, 300].map((vni, nth) => recorded("L2VNI", l2vni(names[nth] ?? "", { vni })));
+    const next = [200, 300, 100].map((vni, nth) =>
+      recorded("L2VNI", l2vni(names[nth] ?? "", { vni }, { generation: 2 }), old[nth]?.status.claims),
+    );
+    await pass(ring(old));
+    const before = picture();
+    ground.refused.add(`router/vni${{ a: 200, b: 300, c: 100 }[name]} L2VNI/${name}`);
+    const { live, said } = await pass(ring(next));
+    expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/a": 1, "L2VNI/b": 1, "L2VNI/c": 1 });
+    expect(picture()).toEqual(before);
+    expect(said.filter((one) => one.includes("Operation not supported"))).toEqual([expect.stringContaining(`L2VNI/${name} `)]);
+    expect(said.filter((one) => one.includes("conflicts with"))).toEqual([
+      "L2VNI/a ValidationFailed: VNI 200 conflicts with L2VNI b",
+      "L2VNI/b ValidationFailed: VNI 300 conflicts with L2VNI c",
+      "L2VNI/c ValidationFailed: VNI 100 conflicts with L2VNI a",
+    ]);
+    ground.refused.clear();
+    later(10);
+    expect(Object.fromEntries((await pass(ring(next))).live)).toMatchObject({ "L2VNI/a": 2, "L2VNI/b": 2, "L2VNI/c": 2 });
+  });
 });
 
-test("an older resource that is refused does not cost a younger one the value that it has", async () => {
+describe("an older resource that is refused does not cost a younger one the value that it has", () => {
   const named = { hostmaster: { type: "linux-bridge" as const, linuxBridge: { name: "br7", autoCreate: false } } };
   const [older, younger] = [l2vni("older", { vni: 100, ...named }), l2vni("younger", { vni: 100 }, { hour: 1 })];
   const objects = { underlays: [underlay()], l2vnis: [older, younger] };
-  expect([...(await pass(objects)).live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
-
   const withBridge = { interfaces: { ...interfaces, host: [...interfaces.host, { name: "br7", addresses: [], kind: "bridge" }] } };
-  ground.refused.add("router/older");
-  await pass(objects, withBridge);
-  for (let nth = 0; nth < 3; nth++) {
-    const { said, live } = await pass(objects, withBridge);
-    expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
-    expect(said).toEqual(["L2VNI/older ApplicationFailed: older: RTNETLINK answers: Operation not supported"]);
-  }
+  const told =
+    "L2VNI/older ApplicationFailed: older: RTNETLINK answers: Operation not supported; VNI 100 is used by L2VNI younger until this can be applied";
 
-  ground.refused.clear();
-  const edited = l2vni("older", { vni: 100, ...named }, { generation: 2 });
-  expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
+  beforeEach(async () => {
+    await pass(objects);
+    ground.refused.add("router/older");
+    ground.log.length = 0;
+  });
+
+  test("not even in the pass in which it is refused, and the report says who has it", async () => {
+    for (let nth = 0; nth < 3; nth++) {
+      const { said, live } = await pass(objects, withBridge);
+      expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/younger"]);
+      expect(said).toEqual([told]);
+      later(5);
+    }
+    expect(ground.log).toEqual([]);
+  });
+
+  test("and has it when the cause is gone", async () => {
+    await pass(objects, withBridge);
+    ground.refused.clear();
+    later(1);
+    const { live, said } = await pass(objects, withBridge);
+    expect([...live.keys()]).toEqual(["Underlay/fabric", "L2VNI/older"]);
+    expect(said).toEqual(["L2VNI/younger ValidationFailed: VNI 100 conflicts with L2VNI older"]);
+    expect(ground.links.router.get("vni100")?.alias).toBe("plumbline:L2VNI/older");
+  });
+
+  test("nor when the agent is started anew, and an edit is tried at once", async () => {
+    await pass(objects, withBridge);
+    refusals = new Map(JSON.parse(JSON.stringify([...refusals])) as [string, never][]);
+    await pass(objects, withBridge);
+    expect(ground.log).toEqual([]);
+    ground.refused.clear();
+    const edited = l2vni("older", { vni: 100, ...named }, { generation: 2 });
+    expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
+  });
+
+  test("and has it at once when the younger one leaves it", async () => {
+    await pass(objects, withBridge);
+    ground.refused.clear();
+    const left = l2vni("younger", { vni: 102 }, { hour: 1, generation: 2 });
+    const { live } = await pass({ ...objects, l2vnis: [older, left] }, withBridge);
+    expect(Object.fromEntries(live)).toEqual({ "Underlay/fabric": 1, "L2VNI/younger": 2, "L2VNI/older": 1 });
+  });
+
+  test("where FRR refuses it after the younger one had to leave, that one is put back whole", async () => {
+    ground.refused.clear();
+    const session = { hostsession: hostSession() };
+    const tenants = {
+      underlays: [underlay()],
+      l3vnis: [l3vni("young", { vni: 200, vrf: "young", ...session }, { hour: 2 })],
+    };
+    await pass(tenants);
+    const before = picture();
+    ground.refused.add("vrf old\nvni 200");
+    const both = { ...tenants, l3vnis: [l3vni("old", { vni: 200, vrf: "old", ...session }), ...tenants.l3vnis] };
+    const { live, said } = await pass(both);
+    expect([...live.keys()]).toContain("L3VNI/young");
+    expect(said[0]).toMatch(/^L3VNI\/old ApplicationFailed: .*; VNI 200 is used by L3VNI young until this can be applied$/);
+    expect(picture()).toEqual(before);
+    ground.log.length = 0;
+    later(9);
+    await pass(both);
+    expect(ground.log).toEqual([]);
+  });
 });

@@ -20,6 +20,11 @@ function l2vni(name: string, vni: number, recorded: Record<number, number>, node
 
 type State = "Applied" | "Failed" | "KeptPrevious" | "Rebuilding";
 
+function unavailable(node: string): RouterNodeConfigurationStatus {
+  const ready = { type: "Ready", status: "False" as const, reason: "RouterUnavailable", message: "", lastTransitionTime: since(0) };
+  return { metadata: { name: node, namespace: "openperouter-system" }, status: { conditions: [ready] } };
+}
+
 function report(node: string, resources: Record<string, [State, number]>): RouterNodeConfigurationStatus {
   return {
     metadata: { name: node, namespace: "openperouter-system" },
@@ -82,6 +87,7 @@ describe("what an object has left stays its own", () => {
       "while another one has not let go of its new value",
       { claimants: [moved, l2vni("leaving", 300, { 200: 5, 300: 9 }), l2vni("third", 300, { 300: 2 })] },
     ],
+    ["while a node's router cannot be spoken to", { claimants: [moved], reports: [both["n1-applied"], unavailable("n2")] }],
     [
       "while a node keeps its previous form",
       { claimants: [moved], reports: [both["n1-applied"], report("n2", { moved: ["KeptPrevious", 2] })] },

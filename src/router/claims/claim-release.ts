@@ -24,9 +24,12 @@ export function releasing({ claimants, nodes, reports, now }: ClaimsView): Claim
   if (leaving.length === 0) return [];
   const standings = standingsOf(leaving, reports);
   const decisions = new Decisions(claimants, now);
+  const unknown = new Set(reports.filter(isUnknown).map(({ metadata }) => metadata.name));
+  const released = (claimant: Claimant, node: ClaimsView["nodes"][number], live: ReadonlySet<string>) =>
+    live.has(node.name) || !isFor(claimant, node.labels) || (!unknown.has(node.name) && decisions.winners(node).has(claimant));
   return leaving.filter((claimant) => {
     const { holds = false, live = new Set<string>() } = standings.get(ownerOf(claimant)) ?? {};
-    return !holds && nodes.every((node) => live.has(node.name) || !isFor(claimant, node.labels) || decisions.winners(node).has(claimant));
+    return !holds && nodes.every((node) => released(claimant, node, live));
   });
 }
 
@@ -49,6 +52,13 @@ function standingsOf(leaving: readonly Claimant[], reports: ClaimsView["reports"
     }
   }
   return standings;
+}
+
+/** A router that cannot be spoken to reports no resources, and may run on anything. */
+function isUnknown({ status }: RouterNodeConfigurationStatus): boolean {
+  return (
+    status?.resources === undefined && (status?.conditions?.some(({ type, status }) => type === "Ready" && status !== "True") ?? false)
+  );
 }
 
 function hasLeft(claimant: Claimant): boolean {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LastGood } from "../form.ts";
-import { StateError } from "../../resilience/checked-file.ts";
+import { CheckedFile, StateError } from "../../resilience/checked-file.ts";
 import { type RouterState, StateFile } from "./state.ts";
 
 let directory: string;
@@ -23,6 +23,18 @@ const lastGood = (owner: string, generation = 1): LastGood => ({
 const red: RouterState = {
   lastGood: new Map([["L3VNI/red", lastGood("L3VNI/red")]]),
   seen: new Map([["uid-1", { selects: true, since: "2026-11-16T01:00:00Z" }]]),
+  refusals: new Map([
+    [
+      "L2VNI/blue",
+      {
+        uid: "uid-2",
+        generation: 2,
+        failure: { kind: "L2VNI", name: "blue", namespace: "", reason: "ApplicationFailed", field: "", message: "no", class: "Transient" },
+        at: "2026-11-16T01:00:00.000Z",
+        times: 1,
+      },
+    ],
+  ]),
   index: 3,
 };
 
@@ -92,6 +104,22 @@ test("last good forms survive a damaged file: the previous one is used", async (
   const { state, damage } = await new StateFile(directory).load();
   expect(state).toEqual(red);
   expect(damage?.recovered).toBe(true);
+});
+
+const same = (content: unknown) => content as object;
+
+test("last good forms survive a downgrade and the upgrade after it", async () => {
+  const newer = new CheckedFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
+  await newer.save({ lastGood: [...red.lastGood], fabrics: ["one"] });
+  const written = readFileSync(newer.path, "utf8");
+
+  const older = new StateFile(directory);
+  const { state, damage } = await older.load();
+  expect(state).toEqual({ lastGood: red.lastGood, seen: new Map() });
+  expect(damage?.recovered).toBe(true);
+  await older.save(state);
+  expect(readFileSync(`${older.path}.version-2`, "utf8")).toBe(written);
+  expect((await newer.load()).content).toEqual({ lastGood: [...red.lastGood], seen: [] });
 });
 
 test("a directory that cannot be written is named with the reason, and the old file holds", async () => {

@@ -1,4 +1,5 @@
 import { CheckedFile, type Damage } from "../../resilience/checked-file.ts";
+import type { Refusals } from "../acting/refusals.ts";
 import type { LastGood } from "../form.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
@@ -9,6 +10,8 @@ export interface RouterState {
   seen: Map<string, Seen>;
   /** The addresses of the interfaces that Underlays name, as they were when they last had any: the kernel forgets them when a namespace goes. */
   nics?: ReadonlyMap<string, readonly string[]>;
+  /** What the kernel or FRR has refused. */
+  refusals?: Refusals;
   /** The node index that the addresses here are made from. */
   index?: number | undefined;
 }
@@ -33,32 +36,35 @@ export class StateFile {
 
   async load(options?: { setAside: boolean }): Promise<{ state: RouterState; damage?: Damage }> {
     const { content, damage } = await this.#file.load(options);
-    return { state: content ? stateOf(content) : { lastGood: new Map(), seen: new Map() }, ...(damage && { damage }) };
+    return { state: stateOf(content ?? {}), ...(damage && { damage }) };
   }
 
   /** Writes only what differs from what the file holds, and a file that is gone. */
-  async save({ lastGood, seen, nics, index }: RouterState): Promise<void> {
+  async save({ lastGood, seen, nics, refusals, index }: RouterState): Promise<void> {
     await this.#file.save({
       lastGood: sorted(lastGood),
       seen: sorted(seen),
       ...(nics && { nics: sorted(nics) }),
+      ...(refusals && refusals.size > 0 && { refusals: sorted(refusals) }),
       ...(index !== undefined && { index }),
     });
   }
 }
 
 interface Stored {
-  lastGood: [string, LastGood][];
-  seen: [string, Seen][];
+  lastGood?: [string, LastGood][];
+  seen?: [string, Seen][];
   nics?: [string, readonly string[]][];
+  refusals?: [string, Refusals extends ReadonlyMap<string, infer T> ? T : never][];
   index?: number;
 }
 
-function stateOf({ lastGood, seen, nics, index }: Stored): RouterState {
+function stateOf({ lastGood = [], seen = [], nics, refusals, index }: Stored): RouterState {
   return {
     lastGood: new Map(lastGood),
     seen: new Map(seen),
     ...(nics && { nics: new Map(nics) }),
+    ...(refusals && { refusals: new Map(refusals) }),
     ...(index !== undefined && { index }),
   };
 }

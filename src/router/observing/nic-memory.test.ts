@@ -10,10 +10,11 @@ const on = (place: "host" | "router", ...addresses: (string | ReturnType<typeof 
   [place]: new Map([["eth1", link("eth1", "", { alias: "", group: "default", addresses })]]),
 });
 const objects = { underlays: [underlay()] };
+const specs = objects.underlays.map(({ spec }) => spec);
 
 test("the addresses of an Underlay's interface are remembered, wherever it is", () => {
   for (const place of ["host", "router"] as const) {
-    expect(rememberNics(objects, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
+    expect(rememberNics(specs, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
       new Map([["eth1", ["192.168.11.4/24", "2001:db8::4/64"]]]),
     );
   }
@@ -21,15 +22,15 @@ test("the addresses of an Underlay's interface are remembered, wherever it is", 
 
 test("what comes and goes by itself is not", () => {
   const passing = [linkAddress("fe80::1/64"), linkAddress("192.168.11.9/24", { dynamic: true })];
-  expect(rememberNics(objects, on("router", ...passing))).toEqual(new Map());
+  expect(rememberNics(specs, on("router", ...passing))).toEqual(new Map());
 });
 
 test("they hold while the interface has none, or is not there, and no longer than it is named", () => {
   const before = new Map([["eth1", ["192.168.11.4/24"]]]);
-  expect(rememberNics(objects, on("router", "fe80::1/64"), before)).toEqual(before);
-  expect(rememberNics(objects, none, before)).toEqual(before);
-  expect(rememberNics(objects, on("host", "192.168.11.5/24"), before)).toEqual(new Map([["eth1", ["192.168.11.5/24"]]]));
-  expect(rememberNics({ underlays: [] }, none, before)).toEqual(new Map());
+  expect(rememberNics(specs, on("router", "fe80::1/64"), before)).toEqual(before);
+  expect(rememberNics(specs, none, before)).toEqual(before);
+  expect(rememberNics(specs, on("host", "192.168.11.5/24"), before)).toEqual(new Map([["eth1", ["192.168.11.5/24"]]]));
+  expect(rememberNics([], none, before)).toEqual(new Map());
 });
 
 test("the Underlay asks for them on its interface", () => {

@@ -2,6 +2,7 @@ import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Secret } from "../../api/core/secret.ts";
 import type { KubeObject } from "../../api/kind.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Link, Links, Snapshot } from "../../hostnet/snapshot.ts";
 import { guard } from "./guard.ts";
 import type { InterfaceSeen, Observed, Password, RouterObjects } from "../observed.ts";
@@ -34,6 +35,7 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
     guarded: guard(links.host, { nodeAddresses, towardsApi }),
     ovs,
     lastGood: state.lastGood,
+    ...(state.refusals && { refusals: state.refusals }),
     newlySelectedAt: newlySelected(objects, state.seen),
     now,
   };
@@ -95,11 +97,11 @@ function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Pa
 
 /** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
 export function rememberNics(
-  { underlays }: Pick<RouterObjects, "underlays">,
+  underlays: readonly Pick<Underlay["spec"], "nics">[],
   { host, router }: Facts["links"],
   before: RouterState["nics"] = new Map(),
 ): Map<string, readonly string[]> {
-  const names = new Set(underlays.flatMap(({ spec }) => spec.nics ?? []));
+  const names = new Set(underlays.flatMap(({ nics = [] }) => nics));
   return new Map(
     [...names].sort().flatMap((name): [string, readonly string[]][] => {
       const seen = own(router.get(name) ?? host.get(name));

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { parse } from "../../frr/config.ts";
 import type { Link, Snapshot } from "../../hostnet/snapshot.ts";
 import { differences } from "./differences.ts";
+import type { LastGood } from "../form.ts";
 import type { RouterPlan } from "../plan.ts";
 import type { Step } from "../step.ts";
 
@@ -31,8 +32,8 @@ const snapshot = (...links: (readonly [string, Link])[]): Snapshot => ({
   namespaces: { host: "1", router: "perouter" },
   routes: new Map(),
 });
-const said = (planned: RouterPlan, links: Snapshot, running: string) =>
-  differences(planned, base, { links, running: parse(running), lastGood: new Map() }).map(({ do: verb, send }) => `${verb} ${send}`);
+const said = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGood>()) =>
+  differences(planned, base, { links, running: parse(running), lastGood }).map(({ do: verb, send }) => `${verb} ${send}`);
 
 test("what is missing is told as it would be sent, the kernel's before FRR's", () => {
   const told = said({ ...nothing, steps: [red] }, snapshot(), "");
@@ -52,15 +53,24 @@ test("nothing is told where nothing differs", () => {
   expect(said(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
 });
 
-test("nothing is told while the Underlay stops everything", () => {
-  const stopped = {
-    kind: "Underlay",
-    name: "u",
-    namespace: "",
-    reason: "ValidationFailed",
-    field: "",
-    message: "",
-    class: "Permanent",
-  } as const;
+const stopped = {
+  kind: "Underlay",
+  name: "u",
+  namespace: "",
+  reason: "ValidationFailed",
+  field: "",
+  message: "",
+  class: "Permanent",
+} as const;
+
+test("while the Underlay stops everything, only what is missing of the last good router is told", () => {
+  const links = snapshot(bridge("br-pe-7", "plumbline:L2VNI/lost"));
+  const told = said({ ...nothing, stopped }, links, "ip route 198.51.100.0/24 blackhole\n", new Map([["L2VNI/red", red]]));
+  expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
+  expect(told.at(-1)).toBe("add vrf red / vni 100");
+  expect(told.filter((one) => one.startsWith("remove"))).toEqual([]);
+});
+
+test("nothing is told while the Underlay stops everything and nothing is remembered", () => {
   expect(said({ ...nothing, stopped }, snapshot(bridge("br-pe-100", "plumbline:L2VNI/red")), "")).toEqual([]);
 });

@@ -21,21 +21,28 @@ export interface Difference {
   readonly send: string;
 }
 
-/** What separates the node from the plan: commands to the kernel, then lines of FRR, each in the order in which they would be sent. */
+/**
+ * What separates the node from the plan: commands to the kernel, then lines of FRR, each in the order in which they would be sent. While the plan is stopped,
+ * what is missing of what was live last.
+ */
 export function differences(
   planned: RouterPlan,
   base: Fragment,
   { links, running, lastGood }: { links: Snapshot; running: readonly ConfigLine[]; lastGood: ReadonlyMap<string, LastGood> },
 ): Difference[] {
-  if (planned.stopped) return [];
-  const forms = [...formsOf(planned).values()];
+  const isStopped = planned.stopped !== undefined;
+  if (isStopped && lastGood.size === 0) return [];
+  const forms = isStopped ? [...lastGood.values()].map(({ form }) => form) : [...formsOf(planned).values()];
   const wanted = unique(forms.flatMap((form) => form.links));
   const names = new Set(wanted.map(keyOfLink));
   const held = [...lastGood.values()].flatMap(({ form }) => form.links.map(({ place, name }) => ({ place, name })));
-  const unwanted = [...held, ...marked(links)].filter((link) => !names.has(keyOfLink(link)) && links[link.place].has(link.name));
+  const unwanted = (isStopped ? [] : [...held, ...marked(links)]).filter(
+    (link) => !names.has(keyOfLink(link)) && links[link.place].has(link.name),
+  );
 
   const commands = [...planLinks(wanted, links).commands, ...planRemoval(unique(unwanted), links).commands];
-  const lines = diff(running, merge([base, ...forms.map(({ fragment }) => fragment)]));
+  const wantedLines = merge([base, ...forms.map(({ fragment }) => fragment)]);
+  const lines = diff(running, wantedLines).filter(({ do: verb }) => !isStopped || verb !== "remove");
   return [
     ...commands.map(({ program, place, words, link }): Difference => {
       const verb =
@@ -54,7 +61,9 @@ export function differences(
 function formsOf(planned: RouterPlan): Map<string, Form> {
   const forms = new Map<string, Form>();
   const walk = traverse(planned);
-  for (let next = walk.next(); !next.done; next = walk.next("asked")) forms.set(next.value.owner, next.value.form);
+  for (let next = walk.next(); !next.done; next = walk.next("asked")) {
+    for (const { owner, form, leaves } of next.value) if (!leaves) forms.set(owner, form);
+  }
   return forms;
 }
 

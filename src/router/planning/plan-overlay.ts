@@ -9,6 +9,7 @@ import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from ".
 import { type Candidate, failures } from "./contenders.ts";
 import type { Form } from "../form.ts";
 import { type Fabric, l2vniForm, l3vniForm, passthroughForm } from "../forms/forms.ts";
+import { isDue } from "../acting/refusals.ts";
 import type { Observed } from "../observed.ts";
 import type { Step } from "../step.ts";
 import type { Complaint } from "../validate/complaint.ts";
@@ -23,17 +24,37 @@ interface Root {
   readonly stopped?: Failure;
 }
 
+interface Planned {
+  readonly steps: Step[];
+  readonly ousted: Step[];
+  readonly failures: Failure[];
+}
+
 /** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
-export function planOverlay(asked: readonly Overlay[], root: Root, observed: Observed): { steps: Step[]; failures: Failure[] } {
+export function planOverlay(asked: readonly Overlay[], root: Root, observed: Observed): Planned {
   const overlay = new OverlayPlan(root, observed);
-  const without = new Map<Overlay, Failure>();
+  const heldBack = new Map<Overlay, Failure>(overlay.heldBack(asked));
+  const without = new Map(heldBack);
   for (;;) {
     const settled = overlay.settle(asked, without);
     const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
     const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
-    if (found.length === 0) {
-      const missing = settled.effective.flatMap(({ contender }) => overlay.missing(contender));
-      return { steps: settled.effective.flatMap((one) => overlay.steps(one)), failures: [...settled.failures, ...missing] };
+    const { effective } = settled;
+    // The one that had it leaves it, for something else than what the refused one has.
+    const free = [...heldBack].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
+    for (const [candidate] of free) heldBack.delete(candidate);
+    for (const [candidate] of free) without.delete(candidate);
+    if (found.length === 0 && free.length === 0) {
+      const missing = effective.flatMap(({ contender }) => overlay.missing(contender));
+      const users = new Map([...without].map(([candidate, failure]) => [failure, overlay.userOf(candidate, failure, effective)]));
+      const isToldAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
+      const failures = settled.failures.map((failure) => {
+        const user = users.get(failure) ?? "";
+        return user === "" || isToldAlready(failure) ? failure : alsoSaying(failure, user);
+      });
+      const live = new Set(effective.map(({ contender }) => contender));
+      const ousted = asked.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
+      return { steps: effective.flatMap((one) => overlay.steps(one)), ousted, failures: [...failures, ...missing] };
     }
     for (const [candidate, failure] of found) without.set(candidate, failure);
   }
@@ -74,11 +95,20 @@ class OverlayPlan {
       .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
   }
 
-  /** Those that were refused as they are, and keep others from what they ask for: these may have it, since the older ones cannot. */
+  /** Those that were refused as they are, where another has what they ask for: it is not put at risk before their time has come. */
+  heldBack(asked: readonly Overlay[]): [Overlay, Failure][] {
+    return asked.flatMap((candidate): [Overlay, Failure][] => {
+      const refused = this.#refusalOf(candidate);
+      if (!refused || isDue(refused, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
+      return [[candidate, refused.failure]];
+    });
+  }
+
+  /** Those that were refused as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
   yielding(asked: readonly Overlay[], effective: readonly Settled<Spec, Overlay>[]): [Overlay, Failure][] {
     const refused = effective.flatMap(({ contender, form }) => {
-      const failure = form === "current" && !contender.lastGood ? this.#refusalOf(contender) : undefined;
-      return failure ? [[contender, failure] as [Overlay, Failure]] : [];
+      const failure = form === "current" && !contender.lastGood ? this.#refusalOf(contender)?.failure : undefined;
+      return failure && !this.#isUsed(contender, asked) ? [[contender, failure] as [Overlay, Failure]] : [];
     });
     if (refused.length === 0) return [];
     const chosen = new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender));
@@ -87,9 +117,39 @@ class OverlayPlan {
     return refused.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => meet(claim, other))));
   }
 
-  #refusalOf({ owner, uid, generation }: Overlay): Failure | undefined {
+  /** Who has what one that was refused asks for, in words. */
+  userOf(candidate: Overlay, failure: Failure, effective: readonly Settled<Spec, Overlay>[]): string {
+    if (this.#refusalOf(candidate)?.failure !== failure) return "";
+    const asked = this.#claims(candidate.spec, candidate);
+    for (const { contender, spec } of effective) {
+      const claims = contender === candidate ? [] : this.#claims(spec, contender);
+      const used = asked.find((claim) => claims.some((other) => meet(claim, other)));
+      if (used) return `${used.words} is used by ${contender.kind} ${contender.name} until this can be applied`;
+    }
+    return "";
+  }
+
+  /** What is live of one that has lost it. */
+  ousted(candidate: Overlay): Step[] {
+    const { owner, kind, name, namespace, uid, lastGood } = candidate;
+    if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
+    const { generation, spec, form } = lastGood;
+    const previous = { ...this.#presence(spec, candidate), lastGood };
+    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", form, leaves: true, previous }];
+  }
+
+  /** Whether another is live with what it asks for. */
+  #isUsed(candidate: Overlay, asked: readonly Overlay[]): boolean {
+    const claims = this.#claims(candidate.spec, candidate);
+    return asked.some((other) => {
+      if (other === candidate || !other.lastGood) return false;
+      return this.#claims(other.lastGood.spec, other).some((held) => claims.some((claim) => meet(held, claim)));
+    });
+  }
+
+  #refusalOf({ owner, uid, generation }: Overlay) {
     const refused = this.#observed.refusals?.get(owner);
-    return refused?.uid === uid && refused.generation === generation ? refused.failure : undefined;
+    return refused?.uid === uid && refused.generation === generation ? refused : undefined;
   }
 
   #faults(spec: Spec, candidate: Overlay): Failure[] {
@@ -156,6 +216,14 @@ class OverlayPlan {
     if (kind === "L2VNI") return l2vniForm(owner, name, spec as L2VNI["spec"], vtep);
     return l3vniForm(owner, spec as L3VNI["spec"], fabric, vtep);
   }
+}
+
+function alsoSaying(failure: Failure, words: string): Failure {
+  return { ...failure, message: `${failure.message}; ${words}` };
+}
+
+function isOfSame(one: Failure, other: Failure): boolean {
+  return one.kind === other.kind && one.name === other.name;
 }
 
 function vrf({ kind, name }: Overlay, spec: Spec): string {

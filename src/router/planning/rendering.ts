@@ -22,7 +22,7 @@ export function rendering(observed: Observed): Rendering {
   const walk = traverse(planned);
   let next = walk.next();
   while (!next.done) {
-    forms.set(next.value.owner, next.value);
+    for (const step of next.value) if (!step.leaves) forms.set(step.owner, step);
     next = walk.next("asked");
   }
   const fragments: Fragment[] = [baseFragment(), ...[...forms.values()].map(({ form }) => form.fragment)];
