@@ -12,6 +12,7 @@ import { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
 import { heartbeat } from "../kube/members/heartbeat.ts";
+import { loadSigningKey, type SigningKey } from "../kube/members/signing-key.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
 import { SpeakerMemory } from "../loadbalancer/speaker/memory.ts";
@@ -61,6 +62,7 @@ interface Shared extends AgentPartsOptions {
   nodes: Cache<Node>;
   budget: WriteBudget;
   events: EventRecorder;
+  signingKey: SigningKey;
 }
 
 /** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
@@ -68,7 +70,8 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: hostname(), log });
-  const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
+  const signingKey = loadSigningKey(options.place.stateDirectory, log);
+  const shared: Shared = { ...options, nodes, events, signingKey, budget: new WriteBudget() };
 
   // All caches are synced when the manager starts the first of its runnables.
   const read = new AbortController();
@@ -79,6 +82,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
       namespace,
       node,
       nodeUid: () => nodes.get(node)?.metadata.uid,
+      signingKey: signingKey.publicKey,
       log,
       ...(options.heartbeatMs !== undefined && { renewMs: options.heartbeatMs }),
     }),
@@ -164,7 +168,7 @@ function routerPart(
 }
 
 function loadBalancerPart(
-  { manager, client, log, node, namespace, place, startFrr, budget, events }: Shared,
+  { manager, client, log, node, namespace, place, startFrr, budget, events, signingKey }: Shared,
   loadbalancer: LoadBalancerOptions,
   frr: FrrInstance,
 ): Part {
@@ -182,7 +186,8 @@ function loadBalancerPart(
     ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
     memory,
     drivers(seams) {
-      machine = loadBalancerOnMachine({ frr, node, place, loadbalancer, log, ...(startFrr && { frrUp: () => ours.up() }) }, seams);
+      const onMachine = { frr, node, place, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
+      machine = loadBalancerOnMachine(onMachine, seams);
       manager.add(machine.poll);
       return machine;
     },

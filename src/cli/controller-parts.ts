@@ -88,7 +88,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const parts = { client, namespace, agents, nodes, log };
   const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
-  manager.add(membersPublisher({ ...parts, members, carriedIndex, settle }), { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex, settle }), { leaderOnly: true });
   manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const recorder = claimsRecorder({
     client,

@@ -1,6 +1,5 @@
 import { Namespace } from "../api/core/namespace.ts";
 import type { Node } from "../api/core/node.ts";
-import { Secret } from "../api/core/secret.ts";
 import { Service } from "../api/core/service.ts";
 import { BFDProfile } from "../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../api/metallb/bgp-advertisement.ts";
@@ -23,7 +22,6 @@ import { ControllerConfiguration } from "./assignment/controller-configuration.t
 import { FreshView } from "./assignment/fresh-view.ts";
 import { ServiceController } from "./assignment/service-controller.ts";
 import { claimsRecorder } from "./claims/claims-recorder.ts";
-import { heartbeatKeyMaker, heartbeatSecretName } from "./heartbeat-key.ts";
 import { AnnouncedReports } from "./report/announced-reports.ts";
 import { ClusterView } from "./report/cluster-view.ts";
 import { clusterWatch } from "./report/cluster-watch.ts";
@@ -130,9 +128,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     leaderOnly: true,
   });
 
-  const secrets = manager.cache(Secret, { namespace: options.namespace, fieldSelector: `metadata.name=${heartbeatSecretName}` });
   manager.add(strayConfiguration(options), { leaderOnly: true });
-  manager.add(heartbeatKeyMaker({ client, namespace: options.namespace, secrets, log }), { leaderOnly: true });
 }
 
 function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {

@@ -45,7 +45,6 @@ test("with the rights of the chart the controller does all of its work, and is r
     const pool = await cluster.readPool("rights");
     expect(pool.status).toMatchObject({ assignedIPV4: 1, claims: [{}] });
     expect((await cluster.events("web")).length).toBeGreaterThan(0);
-    await admin.resource(Secret).get("plumbline-heartbeat", { namespace: own, signal });
     await admin.resource(ConfigMap).get("plumbline-members", { namespace: own, signal });
     const { status } = await admin.resource(ConfigurationStatus).get("config-status", { namespace: METALLB, signal });
     expect(status?.components).toEqual({ valid: 1, invalid: 0, unknown: 1 });

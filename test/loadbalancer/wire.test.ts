@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test, vi } from "vitest";
 import { parseAddress } from "../../src/ip/address.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -45,6 +45,45 @@ test("who asks for an address that is looked at is counted, by interface and in 
       },
       { timeout: 60_000, interval: 500 },
     );
+  } finally {
+    stop.abort();
+    await running;
+    await namespaces.remove();
+  }
+});
+
+/** Frames without an Ethernet header, as those of IPoIB: their bytes are the ARP message alone, which the kernel tells by the protocol beside it. */
+const BARE_FRAMES = `
+import fcntl, os, struct, subprocess
+tun = os.open("/dev/net/tun", os.O_RDWR)
+fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH22s", b"bare0", 1, b""))
+subprocess.run(["ip", "link", "set", "bare0", "up"], check=True)
+for length in range(0, 80):
+    os.write(tun, struct.pack(">HH", 0, 0x0806) + bytes(range(1, 1 + length)))
+`;
+
+test("frames of a link that is no Ethernet, however short, do not end the process that hears them", async () => {
+  const namespaces = createNamespaces(1);
+  const [node = ""] = namespaces.names;
+  const ends: string[] = [];
+  const wire = new Wire({
+    netns: node,
+    port: 7947,
+    log: createLog({ level: "silent" }),
+    onStart: nothing,
+    onEnd: () => ends.push(wire.fault ?? ""),
+    onSaid: nothing,
+    onDatagram: nothing,
+    onFailed: nothing,
+    onAsked: nothing,
+  });
+  const stop = new AbortController();
+  const running = wire.run(stop.signal);
+  try {
+    await vi.waitUntil(() => wire.isUp, { timeout: 60_000 });
+    wire.look(VIPS.map(parseAddress));
+    execFileSync("ip", ["netns", "exec", node, "python3", "-c", BARE_FRAMES]);
+    expect([await wire.sync(), ends]).toEqual([true, []]);
   } finally {
     stop.abort();
     await running;

@@ -118,8 +118,9 @@ export class SpeakerCluster {
     return run("nsenter", `--net=/run/netns/${netns}`, "vtysh", "--vty_socket", instance.runDirectory, ...said);
   }
 
-  async setMembers(live: readonly string[]): Promise<void> {
-    const members = { metadata: { name: membersName, namespace: OWN }, data: printMembers({ live, indexes: {}, freed: [] }) };
+  /** With the public keys of their agents, or as a controller of an earlier version. */
+  async setMembers(live: readonly string[], keys: Record<string, string> = {}): Promise<void> {
+    const members = { metadata: { name: membersName, namespace: OWN }, data: printMembers({ live, keys, indexes: {}, freed: [] }) };
     await this.client.resource(ConfigMap).apply(members, { fieldManager: "test", force: true, signal });
   }
 

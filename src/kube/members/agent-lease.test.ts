@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease } from "./agent-lease.ts";
+import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease, signingKeyAnnotations, signingKeyOf } from "./agent-lease.ts";
 
 const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec: {} });
 const long = `worker.${"x".repeat(240)}.example`;
@@ -39,4 +39,18 @@ test("the node is read from the annotation, and a Lease whose name belongs to an
   expect(nodeOfLease(lease(agentLeaseName(long), long))).toBe(long);
   expect(nodeOfLease(lease("agent-worker-2", "worker-1"))).toBeUndefined();
   expect(nodeOfLease({ metadata: { name: "agent-worker-1" }, spec: {} })).toBeUndefined();
+});
+
+const renewed = (renewTime: string, annotations: Record<string, string>) => ({
+  metadata: { name: "agent-a", annotations },
+  spec: { renewTime },
+});
+
+test("the key of an agent counts with the renewal that brought it, and only if it is one", () => {
+  const key = `${"A".repeat(43)}=`;
+  expect(signingKeyOf(renewed("1", signingKeyAnnotations(key, "1")))).toBe(key);
+  expect(signingKeyOf(renewed("2", signingKeyAnnotations(key, "1")))).toBeUndefined();
+  expect(signingKeyOf(renewed("1", signingKeyAnnotations("nonsense", "1")))).toBeUndefined();
+  expect(signingKeyOf(renewed("1", {}))).toBeUndefined();
+  expect(signingKeyOf({ metadata: { name: "agent-a" }, spec: {} })).toBeUndefined();
 });

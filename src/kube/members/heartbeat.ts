@@ -10,7 +10,7 @@ import type { Runnable } from "../controller/controller.ts";
 import { within } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
-import { agentLeaseName, componentLabel, nodeAnnotation, nodeLabel } from "./agent-lease.ts";
+import { agentLeaseName, componentLabel, nodeAnnotation, nodeLabel, signingKeyAnnotations } from "./agent-lease.ts";
 
 /** A request that takes longer than this is given up, however seldom the Lease is renewed. */
 const LONGEST_REQUEST_MS = 10_000;
@@ -19,7 +19,7 @@ export interface LeaseBeatOptions {
   client: KubeClient;
   holder: string;
   /** Name, namespace, and what of labels, annotations and owners is ours; asked before each renewal. */
-  metadata: () => ObjectMeta;
+  metadata: (renewTime: string) => ObjectMeta;
   log: Log;
   durationMs: number;
   renewMs: number;
@@ -31,20 +31,23 @@ export interface HeartbeatOptions {
   node: string;
   /** The Node's uid once it is known; the Lease then goes with the Node. */
   nodeUid: () => string | undefined;
+  /** The public key with which the agent signs, as base64. */
+  signingKey?: string;
   log: Log;
   durationMs?: number;
   renewMs?: number;
 }
 
 /** Renews the Lease of this node's agent. */
-export function heartbeat({ client, namespace, node, nodeUid, log, durationMs = 30_000, renewMs = 10_000 }: HeartbeatOptions): Runnable {
-  const metadata = (): ObjectMeta => {
+export function heartbeat({ client, namespace, node, nodeUid, signingKey, log, ...options }: HeartbeatOptions): Runnable {
+  const { durationMs = 30_000, renewMs = 10_000 } = options;
+  const metadata = (renewTime: string): ObjectMeta => {
     const uid = nodeUid();
     return {
       name: agentLeaseName(node),
       namespace,
       labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
-      annotations: { [nodeAnnotation]: node },
+      annotations: { [nodeAnnotation]: node, ...(signingKey !== undefined && signingKeyAnnotations(signingKey, renewTime)) },
       ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
     };
   };
@@ -92,13 +95,14 @@ async function beat(
   held: Lease | undefined,
   signal: AbortSignal,
 ): Promise<Lease> {
-  const ours = metadata();
+  const renewTime = microTime(new Date());
+  const ours = metadata(renewTime);
   const found = held ?? (await existing(leases, ours, signal));
   const spec: Lease["spec"] = {
     ...found?.spec,
     holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
-    renewTime: microTime(new Date()),
+    renewTime,
   };
   const whole = { ...found?.metadata, ...ours, ...together(found?.metadata, ours) };
   return found ? leases.replace({ ...found, metadata: whole, spec }, { signal }) : leases.create({ metadata: whole, spec }, { signal });

@@ -7,7 +7,9 @@ import { Wire, type WireEvents } from "./wire/wire.ts";
 /** Everything through which the announcer touches the node. */
 export interface Ground {
   readonly links: Pick<NodeLinks, "look" | "carryOut" | "outlast">;
-  wire(events: WireEvents): Pick<Wire, "run" | "fault" | "isUp" | "look" | "probe" | "check" | "leave" | "announce" | "send" | "sync">;
+  wire(
+    events: WireEvents,
+  ): Pick<Wire, "run" | "fault" | "isUp" | "look" | "probe" | "check" | "leave" | "announce" | "send" | "listenTo" | "sync">;
   nft(text: string, signal: AbortSignal): Promise<void>;
   /** Rings when links or addresses change; runs until aborted. */
   watch(ring: () => void, signal: AbortSignal): Promise<void>;

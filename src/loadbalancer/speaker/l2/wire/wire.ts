@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../../hostnet/keep-running.ts";
 import { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
-import { l2WireRestarts } from "../../../metrics.ts";
+import { l2Heartbeats, l2WireErrors, l2WireRestarts } from "../../../metrics.ts";
 import { announcement, octets, probe, readFrame, solicitedNode, type Said } from "./frames.ts";
 import type { Nic } from "../nics.ts";
 import { WIRE_SCRIPT } from "./wire-script.ts";
@@ -14,6 +14,7 @@ const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
 /** It answers in a moment, or never. */
 const STUCK_MS = 5_000;
+const ERROR_EVERY_MS = 60_000;
 
 export interface WireEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
@@ -23,7 +24,8 @@ export interface WireEvents {
   onSaid(said: Said, device: string): void;
   /** Somebody asked who has an address that is looked at, so many times in the last second. */
   onAsked(address: Address, device: string, times: number): void;
-  onDatagram(bytes: Buffer): void;
+  /** From one of those who are listened to. */
+  onDatagram(bytes: Buffer, from: string): void;
   /** A frame could not be sent. */
   onFailed(device: string, words: string): void;
 }
@@ -39,12 +41,14 @@ export interface WireOptions extends WireEvents {
 export class Wire {
   readonly #options: WireOptions;
   readonly #looked = new Map<string, Buffer>();
+  #senders: readonly string[] = [];
   readonly #syncs = new Map<string, (silent: boolean) => void>();
   #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
   #outbox: string[] = [];
   #ready = false;
   #fault: string | undefined;
   #synced = 0;
+  #quietUntil = 0;
 
   constructor(options: WireOptions) {
     this.#options = options;
@@ -103,8 +107,15 @@ export class Wire {
     this.#say("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
   }
 
-  send(address: string, bytes: Buffer): void {
-    this.#say("udp", address, bytes.toString("hex"));
+  /** With this source, where the node has it. */
+  send(address: string, bytes: Buffer, source: string | undefined): void {
+    this.#say("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
+  }
+
+  /** Datagrams from these addresses are told, and no others. */
+  listenTo(addresses: readonly Address[]): void {
+    this.#senders = addresses.map((address) => octets(address).toString("hex"));
+    this.#say("senders", ...this.#senders);
   }
 
   /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
@@ -131,7 +142,7 @@ export class Wire {
     child.stdin.on("error", () => {});
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words = (words + chunk).slice(-1000)));
     child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim().split("\n").at(-1) ?? ""));
-    createInterface(child.stdout).on("line", (line) => this.#take(line));
+    createInterface(child.stdout).on("line", (line) => this.#tryTake(line));
     const kill = () => child.kill("SIGKILL");
     signal.addEventListener("abort", kill, { once: true });
     this.#process = child;
@@ -145,6 +156,18 @@ export class Wire {
     return last;
   }
 
+  /** What strangers send must not end the agent. */
+  #tryTake(line: string): void {
+    try {
+      this.#take(line);
+    } catch (error) {
+      l2WireErrors.inc();
+      if (performance.now() < this.#quietUntil) return;
+      this.#quietUntil = performance.now() + ERROR_EVERY_MS;
+      this.#options.log.error({ error, line: line.slice(0, 200) }, "what came in from the network could not be handled");
+    }
+  }
+
   #take(line: string): void {
     const [verb, first = "", ...rest] = line.split(" ");
     const { log, ...events } = this.#options;
@@ -153,9 +176,11 @@ export class Wire {
       if (said) events.onSaid(said, first);
     } else if (verb === "asked") {
       const [hex = "", times = ""] = rest;
-      events.onAsked(new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`)), first, Number(times));
+      events.onAsked(addressIn(hex), first, Number(times));
     } else if (verb === "heard") {
-      events.onDatagram(Buffer.from(first, "hex"));
+      events.onDatagram(Buffer.from(rest[0] ?? "", "hex"), String(addressIn(first)));
+    } else if (verb === "dropped") {
+      l2Heartbeats.inc({ outcome: "dropped" }, Number(first));
     } else if (verb === "synced") {
       this.#syncs.get(first)?.(true);
       this.#syncs.delete(first);
@@ -170,6 +195,7 @@ export class Wire {
       this.#ready = true;
       this.#fault = undefined;
       for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
+      this.#say("senders", ...this.#senders);
       events.onStart();
     }
   }
@@ -181,3 +207,5 @@ export class Wire {
     this.#outbox.push(`${words.join(" ")}\n`);
   }
 }
+
+const addressIn = (hex: string) => new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`));

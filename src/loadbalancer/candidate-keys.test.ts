@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { heartbeatKey } from "./heartbeat-key.ts";
+import { sharedKeyIn } from "./candidate-keys.ts";
 
 const secret = (data?: Record<string, string>) => ({ metadata: { name: "plumbline-heartbeat" }, ...(data && { data }) });
 
 test("a key has 32 bytes, and anything else is none", () => {
   const bytes = Buffer.alloc(32, 7);
-  expect(heartbeatKey(secret({ key: bytes.toString("base64") }))).toEqual(bytes);
+  expect(sharedKeyIn(secret({ key: bytes.toString("base64") }))).toEqual(bytes);
   for (const wrong of [
     undefined,
     secret(),
@@ -13,6 +13,6 @@ test("a key has 32 bytes, and anything else is none", () => {
     secret({ key: "c2hvcnQ=" }),
     secret({ other: bytes.toString("base64") }),
   ]) {
-    expect(heartbeatKey(wrong)).toBeUndefined();
+    expect(sharedKeyIn(wrong)).toBeUndefined();
   }
 });
