@@ -105,8 +105,9 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
-    const { states, l2: l2Reports, bgp: bgpReports } = speakers;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
+    const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;
+    const reported = { states, l2Reports, bgpReports, sessions };
+    addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
   addFailover({

@@ -4,6 +4,7 @@ import { Service } from "../api/core/service.ts";
 import { BFDProfile } from "../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../api/metallb/bgp-peer.ts";
+import type { BGPSessionStatus } from "../api/metallb/bgp-session-status.ts";
 import { Community } from "../api/metallb/community.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
@@ -26,6 +27,7 @@ import { AnnouncedReports } from "./report/announced-reports.ts";
 import { ClusterView } from "./report/cluster-view.ts";
 import { clusterWatch } from "./report/cluster-watch.ts";
 import { addConfigurationReports } from "./report/configuration-reports.ts";
+import { misnamedReports } from "./report/misnamed.ts";
 import { addPoolReports } from "./report/pool-reports.ts";
 import { strayConfiguration } from "./report/strays.ts";
 
@@ -53,6 +55,7 @@ export interface LoadBalancerOptions {
   l2Reports: Cache<ServiceL2Status>;
   /** To whom nodes announce Services. */
   bgpReports: Cache<ServiceBGPStatus>;
+  sessions: Cache<BGPSessionStatus>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
@@ -129,6 +132,7 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
   });
 
   manager.add(strayConfiguration(options), { leaderOnly: true });
+  manager.add(misnamedReports({ ...options, peers, services }), { leaderOnly: true });
 }
 
 function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {
