@@ -23,7 +23,7 @@ import { membersName, parseMembers, type Members } from "../kube/members/members
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
-import { CandidateKeys } from "./candidate-keys.ts";
+import { CandidateKeys, sharedKeySecretName } from "./candidate-keys.ts";
 import { LostViews } from "./report/lost-views.ts";
 import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "./services/lean.ts";
 import { internalIPv4, readNode } from "./services/read-nodes.ts";
@@ -96,7 +96,10 @@ export function addSpeaker(options: SpeakerOptions): void {
   const reports = new Reports({ manager, client, node, namespace, budget, log });
   const tidings = new Tidings({ node, events, state: () => reports.state });
   const known = new LastTold(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
-  const keys = new CandidateKeys({ client, namespace: systemNamespace, log });
+  const keys = new CandidateKeys({
+    namespace: systemNamespace,
+    open: () => new Cache(client, Secret, { namespace: systemNamespace, fieldSelector: `metadata.name=${sharedKeySecretName}`, log }),
+  });
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
     isMember: (name) => speaker.isMember(name),

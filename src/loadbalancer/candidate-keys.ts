@@ -1,10 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import { Secret } from "../api/core/secret.ts";
-import { Cache } from "../kube/cache/cache.ts";
-import type { KubeClient } from "../kube/client/client.ts";
+import type { Secret } from "../api/core/secret.ts";
+import type { Cache } from "../kube/cache/cache.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import { aborted } from "../kube/controller/ending.ts";
-import type { Log } from "../kube/log.ts";
 import type { Members } from "../kube/members/members.ts";
 import { publicKeyOf } from "../kube/members/signing-key.ts";
 
@@ -14,22 +12,24 @@ const BYTES = 32;
 /** Agents learn at different times that the last of them has a key, at the latest when their watch of the members is renewed. */
 const GRACE_MS = 300_000;
 
-export interface CandidateKeysOptions {
-  client: KubeClient;
+type SecretCache = Pick<Cache<Secret>, "start" | "get">;
+
+interface Options {
   namespace: string;
-  log: Log;
+  /** Of the one Secret. */
+  open(): SecretCache;
 }
 
 /** What the heartbeats of other nodes are verified with. The key that earlier versions share is read only while a member has no key of its own. */
 export class CandidateKeys implements Runnable {
   readonly name = "candidates' keys";
-  readonly #options: CandidateKeysOptions;
+  readonly #options: Options;
   readonly #parsed = new Map<string, { readonly text: string; readonly key: KeyObject }>();
   #keys: Members["keys"] = {};
-  #shared: { readonly cache: Cache<Secret>; readonly end: AbortController; last?: Buffer | undefined } | undefined;
+  #shared: { readonly cache: SecretCache; readonly end: AbortController; last?: Buffer | undefined } | undefined;
   #ending: NodeJS.Timeout | undefined;
 
-  constructor(options: CandidateKeysOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 
@@ -68,9 +68,8 @@ export class CandidateKeys implements Runnable {
     clearTimeout(this.#ending);
     this.#ending = undefined;
     if (this.#shared) return;
-    const { client, namespace, log } = this.#options;
     const end = new AbortController();
-    const cache = new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${sharedKeySecretName}`, log });
+    const cache = this.#options.open();
     cache.start(end.signal);
     this.#shared = { cache, end };
   }

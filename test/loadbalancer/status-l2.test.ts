@@ -222,7 +222,8 @@ test("agents hear each other by the shared key of earlier versions, and by their
   expect(new Set(Object.values(keys)).size).toBe(2);
   await cluster.setMembers(Object.keys(keys), keys);
   await cluster.remove(Secret, sharedKeySecretName, OWN);
-  // Those that are started anew have never read it.
+  // Those that are started anew never read it.
+  const restarted = new Date();
   for (const node of cluster.nodes) {
     await node.stopAgent();
     node.startAgent();
@@ -230,6 +231,7 @@ test("agents hear each other by the shared key of earlier versions, and by their
   const before = await heard();
   await eventually(async () => expect(await heard()).toBeGreaterThan(before + 5));
   await isHeld("web", "192.168.50.200", elected);
+  expect(await cluster.requestsSince(restarted, "secrets", OWN)).toEqual([]);
 });
 
 test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {

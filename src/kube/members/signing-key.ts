@@ -52,7 +52,7 @@ function readKey(path: string, log: Log): KeyObject | undefined {
 }
 
 function writeKey(path: string, key: KeyObject): void {
-  const temporary = `${path}.${process.pid}.new`;
+  const temporary = `${path}.new`;
   const file = openSync(temporary, "w", 0o600);
   try {
     writeFileSync(file, key.export({ type: "pkcs8", format: "pem" }));
