@@ -13,6 +13,7 @@ import type { Log } from "../kube/log.ts";
 import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../kube/members/agent-lease.ts";
 import { heartbeat, reportWaiting } from "../kube/members/heartbeat.ts";
 import { agentsBefore, membersName } from "../kube/members/members.ts";
+import { loadSigningKey, type SigningKey } from "../kube/members/signing-key.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
 import { addSpeaker } from "../loadbalancer/agent.ts";
 import { controllerWatch } from "../loadbalancer/report/controller-watch.ts";
@@ -65,6 +66,7 @@ interface Shared extends AgentPartsOptions {
   nodes: Cache<Node>;
   budget: WriteBudget;
   events: EventRecorder;
+  signingKey: SigningKey;
 }
 
 /** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
@@ -72,7 +74,8 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
   const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
   const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
   const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
-  const shared: Shared = { ...options, nodes, events, budget: new WriteBudget() };
+  const signingKey = loadSigningKey(options.place.stateDirectory, log);
+  const shared: Shared = { ...options, nodes, events, signingKey, budget: new WriteBudget() };
 
   // All caches are synced when the manager starts the first of its runnables.
   const read = new AbortController();
@@ -88,6 +91,7 @@ export function addAgentParts(options: AgentPartsOptions): AgentParts {
         ...(loadbalancer ? (["loadbalancer"] as const) : []),
         ...(checks ? (["connectivity"] as const) : []),
       ],
+      signingKey: signingKey.publicKey,
       log,
       ...(options.heartbeatMs !== undefined && { renewMs: options.heartbeatMs }),
     }),
@@ -183,7 +187,7 @@ function routerPart(
 }
 
 function loadBalancerPart(
-  { manager, client, log, node, namespace, place, startFrr, budget, events }: Shared,
+  { manager, client, log, node, namespace, place, startFrr, budget, events, signingKey }: Shared,
   loadbalancer: LoadBalancerOptions,
   frr: FrrInstance,
 ): Part {
@@ -201,7 +205,8 @@ function loadBalancerPart(
     ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
     memory,
     drivers(seams) {
-      machine = loadBalancerOnMachine({ frr, node, place, loadbalancer, log, ...(startFrr && { frrUp: () => ours.up() }) }, seams);
+      const onMachine = { frr, node, place, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
+      machine = loadBalancerOnMachine(onMachine, seams);
       manager.add(machine.poll);
       return machine;
     },

@@ -89,7 +89,7 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   const parts = { client, namespace, agents, nodes, log };
   const budget = new WriteBudget();
   manager.add(agents, { leaderOnly: true });
-  manager.add(membersPublisher({ ...parts, members, carriedIndex, settle }), { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex, settle }), { leaderOnly: true });
   manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
@@ -109,8 +109,9 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
-    const { states, l2: l2Reports, bgp: bgpReports } = speakers;
-    addLoadBalancer({ ...parts, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle, states, l2Reports, bgpReports });
+    const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;
+    const reported = { states, l2Reports, bgpReports, sessions };
+    addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
   addFailover({

@@ -3,6 +3,7 @@ import { FrrPass } from "../frr/apply.ts";
 import { FrrInstance } from "../frr/instance.ts";
 import { originatedTag } from "../frr/show.ts";
 import type { Log } from "../kube/log.ts";
+import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { Seams } from "../loadbalancer/agent.ts";
 import { BgpSpeaker } from "../loadbalancer/speaker/bgp/bgp-speaker.ts";
 import { SessionPoll } from "../loadbalancer/speaker/bgp/sessions.ts";
@@ -35,6 +36,7 @@ interface Options {
   node: string;
   place: RouterPlaceOptions;
   loadbalancer: LoadBalancerOptions;
+  signingKey: SigningKey;
   log: Log;
   /** Returns when FRR runs and throws why it does not, where that is known. */
   frrUp?: () => Promise<void>;
@@ -46,7 +48,10 @@ export interface LoadBalancerOnMachine extends Drivers {
 }
 
 /** What announces on this machine: FRR and the kernel. */
-export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frrUp }: Options, seams: Seams): LoadBalancerOnMachine {
+export function loadBalancerOnMachine(
+  { frr, node, place, loadbalancer, signingKey, log, frrUp }: Options,
+  seams: Seams,
+): LoadBalancerOnMachine {
   const poll = new SessionPoll({
     router: frr.router,
     everyMs: loadbalancer.sessionPollInterval,
@@ -58,7 +63,7 @@ export function loadBalancerOnMachine({ frr, node, place, loadbalancer, log, frr
     netns: place.hostNetns,
     peers: () => seams.nodeAddresses(),
     isMember: (other) => seams.isMember(other),
-    key: () => seams.heartbeatKey(),
+    keys: { own: signingKey.privateKey, of: (other) => seams.keys.of(other), shared: () => seams.keys.shared() },
     onChange: () => seams.onL2(),
     exemptPorts: loadbalancer.lbExemptPorts,
     log,

@@ -19,11 +19,11 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { Bell } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
-import { membersName, parseMembers } from "../kube/members/members.ts";
+import { membersName, parseMembers, type Members } from "../kube/members/members.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { configChangesOf } from "./config-changes.ts";
 import type { ConfigObjects, Labelled } from "./config/objects.ts";
-import { heartbeatKey, heartbeatSecretName } from "./heartbeat-key.ts";
+import { CandidateKeys, sharedKeySecretName } from "./candidate-keys.ts";
 import { LostViews } from "../kube/cache/lost-views.ts";
 import { ReferencedSecrets } from "../kube/cache/referenced-secrets.ts";
 import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "./services/lean.ts";
@@ -64,8 +64,8 @@ export interface Seams {
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
   /** Whether the agent of a node lives, as the controller sees it. */
   isMember(node: string): boolean;
-  /** What heartbeats are signed with; undefined until the controller has made it. */
-  heartbeatKey(): Buffer | undefined;
+  /** What the heartbeats of other nodes are verified with. */
+  readonly keys: Pick<CandidateKeys, "of" | "shared">;
   /** The state of a session has changed. */
   onSessions(): void;
   /** FRR was started anew, or does not answer any more. */
@@ -95,12 +95,15 @@ export function addSpeaker(options: SpeakerOptions): void {
 
   const reports = new Reports({ manager, client, node, namespace, budget, log });
   const tidings = new Tidings({ node, events, state: () => reports.state });
-  const key = new LastTold(() => heartbeatKey(views.heartbeats.get(`${systemNamespace}/${heartbeatSecretName}`)));
-  const live = new LastTold(() => liveOf(members.get(`${systemNamespace}/${membersName}`), log));
+  const known = new LastTold(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
+  const keys = new CandidateKeys({
+    namespace: systemNamespace,
+    open: () => new Cache(client, Secret, { namespace: systemNamespace, fieldSelector: `metadata.name=${sharedKeySecretName}`, log }),
+  });
   const drivers = options.drivers({
     nodeAddresses: () => addressesOf(nodes.list()),
     isMember: (name) => speaker.isMember(name),
-    heartbeatKey: () => key.value,
+    keys,
     onSessions: () => work.ring("sessions"),
     onRestart: () => work.ring("bgp"),
     onL2: () => work.ring("holders"),
@@ -125,6 +128,11 @@ export function addSpeaker(options: SpeakerOptions): void {
     const own = nodes.get(node);
     return speaker.place(new Map(seen), own && internalIPv4(own));
   };
+  const ofMembers = async () => {
+    const { value } = known;
+    if (value) keys.update(value);
+    await speaker.members(value && new Set(value.live));
+  };
   const ofService = (key: string): void => {
     const service = services.get(key);
     speaker.service(key, service && isOurs(service, options.lbClass) ? readService(service, slices.by("service", key)) : undefined);
@@ -134,7 +142,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const prime = async (): Promise<void> => {
     speaker.publish();
     await place();
-    await speaker.members(live.value);
+    await ofMembers();
     // All of them before the first pass: what is not known yet would be taken for gone.
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
@@ -163,7 +171,7 @@ export function addSpeaker(options: SpeakerOptions): void {
       log,
       timeoutMs: PASS_MS,
       async reconcile(key, { signal }) {
-        if (key === MEMBERS) return speaker.members(live.value);
+        if (key === MEMBERS) return ofMembers();
         if (key === NODES) return place();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
@@ -188,6 +196,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     }),
   );
   manager.add(secrets);
+  manager.add(keys);
   // After the last pass has ended or was cut.
   manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
   bell.ring(CONFIG);
@@ -201,7 +210,6 @@ function clusterViews(manager: Manager, systemNamespace: string) {
     namespaces: manager.cache(Namespace, { transform: leanNamespace }),
     nodes: manager.cache(Node, { transform: leanNode }),
     members: manager.cache(ConfigMap, { namespace: systemNamespace, fieldSelector: `metadata.name=${membersName}` }),
-    heartbeats: manager.cache(Secret, { namespace: systemNamespace, fieldSelector: `metadata.name=${heartbeatSecretName}` }),
   };
 }
 
@@ -247,10 +255,10 @@ function addressesOf(nodes: readonly Node[]): ReadonlyMap<string, readonly strin
   return new Map(nodes.map(({ metadata, status }) => [metadata.name, status?.addresses?.map(({ address }) => address) ?? []]));
 }
 
-function liveOf(members: ConfigMap | undefined, log: Log): ReadonlySet<string> | undefined {
-  if (!members) return undefined;
+function membersIn(object: ConfigMap | undefined, log: Log): Members | undefined {
+  if (!object) return undefined;
   try {
-    return new Set(parseMembers(members).live);
+    return parseMembers(object);
   } catch (error) {
     log.warn({ error }, "who is alive cannot be read; what was known holds");
     return undefined;

@@ -14,7 +14,7 @@ interface Cleaning {
 }
 
 /** What we keep in the state directory; anything else there is someone else's. */
-const FILES = /^loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?$/;
+const FILES = /^(loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?|signing-key\.pem(\.new)?)$/;
 
 /** All that the load balancer left on this machine, in the order in which it can go. */
 export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise<Removal[]> {

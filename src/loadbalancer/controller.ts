@@ -1,10 +1,10 @@
 import { Namespace } from "../api/core/namespace.ts";
 import type { Node } from "../api/core/node.ts";
-import { Secret } from "../api/core/secret.ts";
 import { Service } from "../api/core/service.ts";
 import { BFDProfile } from "../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../api/metallb/bgp-peer.ts";
+import type { BGPSessionStatus } from "../api/metallb/bgp-session-status.ts";
 import { Community } from "../api/metallb/community.ts";
 import type { ConfigurationState } from "../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../api/metallb/ip-address-pool.ts";
@@ -23,11 +23,11 @@ import { ControllerConfiguration } from "./assignment/controller-configuration.t
 import { FreshView } from "./assignment/fresh-view.ts";
 import { ServiceController } from "./assignment/service-controller.ts";
 import { claimsRecorder } from "./claims/claims-recorder.ts";
-import { heartbeatKeyMaker, heartbeatSecretName } from "./heartbeat-key.ts";
 import { AnnouncedReports } from "./report/announced-reports.ts";
 import { ClusterView } from "./report/cluster-view.ts";
 import { clusterWatch } from "./report/cluster-watch.ts";
 import { addConfigurationReports } from "./report/configuration-reports.ts";
+import { misnamedReports } from "./report/misnamed.ts";
 import { addPoolReports } from "./report/pool-reports.ts";
 import { strayConfiguration } from "./report/strays.ts";
 
@@ -55,6 +55,7 @@ export interface LoadBalancerOptions {
   l2Reports: Cache<ServiceL2Status>;
   /** To whom nodes announce Services. */
   bgpReports: Cache<ServiceBGPStatus>;
+  sessions: Cache<BGPSessionStatus>;
   /** Returns when no write of an earlier leader can arrive any more. */
   settle: (signal: AbortSignal) => Promise<void>;
 }
@@ -130,9 +131,8 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
     leaderOnly: true,
   });
 
-  const secrets = manager.cache(Secret, { namespace: options.namespace, fieldSelector: `metadata.name=${heartbeatSecretName}` });
   manager.add(strayConfiguration(options), { leaderOnly: true });
-  manager.add(heartbeatKeyMaker({ client, namespace: options.namespace, secrets, log }), { leaderOnly: true });
+  manager.add(misnamedReports({ ...options, peers, services }), { leaderOnly: true });
 }
 
 function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {

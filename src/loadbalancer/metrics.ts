@@ -108,7 +108,7 @@ export const l2Conflicts = counter(
 export const l2Addresses = gauge("l2_addresses", "Service addresses on this node's links.");
 export const l2Heartbeats = counter(
   "l2_heartbeats_total",
-  "Heartbeats among candidates. `outcome` is sent, heard, returned (after silence), stale (heard before, or played again), skewed (clocks differ by a minute), forged (not sealed with the key) or stranger (no member).",
+  "Heartbeats among candidates. `outcome` is sent, heard, returned (after silence), stale (heard before, or played again), skewed (clocks differ by a minute), forged (not signed with the key of its node, or not from an address of it), malformed (no heartbeat), stranger (no member) or dropped (from no Node's address, or too many at once).",
   "outcome",
 );
 export const l2RefreshFailures = counter(
@@ -119,4 +119,5 @@ export const l2WireRestarts = counter(
   "l2_wire_restarts_total",
   "Times the process that sends and hears frames ended and was started again.",
 );
+export const l2WireErrors = counter("l2_wire_errors_total", "What came in from the network and could not be handled, which is a defect.");
 export const l2GuardFailures = counter("l2_guard_failures_total", "Times nftables refused the rules of service addresses.", "family");

@@ -17,7 +17,8 @@ interface Cleaning {
 }
 
 /** What we keep in the state directory; anything else there is someone else's. */
-const FILES = /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*)$/;
+const FILES =
+  /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*|signing-key\.pem(\.new)?)$/;
 
 /** All that there is of us on this machine, in the order in which it can go. */
 export async function removals({ places, stateDirectory, frrRunDirectory, stopFrr }: Cleaning, signal: AbortSignal): Promise<Removal[]> {

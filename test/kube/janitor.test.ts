@@ -109,7 +109,7 @@ describe.concurrent("the janitor", () => {
     const it = await Membership.create(api, ["part-a", "part-b"]);
     context.onTestFinished(() => it.end());
     const results = await speakerReports(context, it, ["part-a", "part-b"]);
-    it.startAgent("part-a", ["router", "loadbalancer"]);
+    it.startAgent("part-a", { parts: ["router", "loadbalancer"] });
     it.startAgent("part-b");
     it.startController({ loadBalancer: true });
     await eventually(async () => expect((await it.members())?.live).toEqual(["part-a", "part-b"]));
@@ -121,7 +121,7 @@ describe.concurrent("the janitor", () => {
     );
 
     await it.stopAgents("part-a");
-    it.startAgent("part-a", ["router"]);
+    it.startAgent("part-a", { parts: ["router"] });
     await eventually(async () => expect(results.get("speaker-part-a")).toEqual(["Valid", "Unknown PartSwitchedOff", "deleted"]));
     expect(results.get("speaker-part-b")).toEqual(["Valid"]);
     expect(await it.ready("part-a", "part-b")).toEqual(["True", "True"]);

@@ -57,6 +57,18 @@ describe.concurrent("the published members", () => {
     expect([await index(it, "join-a"), await index(it, "join-c")]).toEqual([a, c]);
   });
 
+  test("have the keys of agents, follow one that is started anew with another, and forget that of one that is replaced by an earlier version", async (context) => {
+    const it = await published(context, ["key-a", "key-b"]);
+    const [one, two] = ["A", "B"].map((letter) => `${letter.repeat(43)}=`) as [string, string];
+    expect((await it.members())?.keys).toEqual({});
+    for (const key of [one, two, undefined]) {
+      await it.stopAgents("key-a");
+      it.startAgent("key-a", key === undefined ? {} : { signingKey: key });
+      await eventually(async () => expect((await it.members())?.keys).toEqual(key === undefined ? {} : { "key-a": key }));
+      expect((await it.members())?.live).toEqual(["key-a", "key-b"]);
+    }
+  });
+
   test("are repaired when someone breaks or deletes them, with the indexes they had", async (context) => {
     const it = await published(context, ["fix-a", "fix-b"]);
     const before = (await it.members())?.indexes["fix-b"];

@@ -61,7 +61,7 @@ beforeAll(async () => {
   }
   const members = {
     metadata: { name: "plumbline-members", namespace: own },
-    data: printMembers({ live: ["worker0"], indexes: {}, freed: [] }),
+    data: printMembers({ live: ["worker0"], keys: {}, indexes: {}, freed: [] }),
   };
   await admin.resource(ConfigMap).create(members, { signal });
 });
@@ -231,7 +231,11 @@ describe("what it may not", () => {
     const [mine, theirs] = [agentOf("worker0"), agentOf("worker1")];
     await theirs.resource(ServiceBGPStatus).create(report("api-worker1", "worker1"), { signal });
     const other = { name: "api-worker1", namespace: "shop" };
+    const lease = { name: "agent-worker1", namespace: own };
+    await theirs.resource(Lease).create({ metadata: { ...lease, annotations: annotations("worker1") }, spec: {} }, { signal });
+    const key = { "plumbline.dev/signing-key": `1 ${"A".repeat(43)}=` };
     const tries = [
+      () => mine.resource(Lease).patch(lease, { metadata: { annotations: key } }, { signal }),
       () => mine.resource(ServiceBGPStatus).create(report("made-up", "worker1"), { signal }),
       () => mine.resource(ServiceBGPStatus).create({ metadata: { name: "nobodys", namespace: "shop" } }, { signal }),
       () => mine.resource(ServiceBGPStatus).patchStatus(other, { status: { bgpPeers: [] } }, { signal }),

@@ -5,6 +5,9 @@ import { Event } from "../../src/api/core/event.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { Service } from "../../src/api/core/service.ts";
+import type { Kind } from "../../src/api/kind.ts";
+import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
+import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
@@ -45,7 +48,6 @@ test("with the rights of the chart the controller does all of its work, and is r
     const pool = await cluster.readPool("rights");
     expect(pool.status).toMatchObject({ assignedIPV4: 1, claims: [{}] });
     expect((await cluster.events("web")).length).toBeGreaterThan(0);
-    await admin.resource(Secret).get("plumbline-heartbeat", { namespace: own, signal });
     await admin.resource(ConfigMap).get("plumbline-members", { namespace: own, signal });
     const { status } = await admin.resource(ConfigurationStatus).get("config-status", { namespace: METALLB, signal });
     expect(status?.components).toEqual({ valid: 1, invalid: 0, unknown: 1 });
@@ -78,4 +80,47 @@ test("it changes no Service and no pool, only what it reports on them, and reads
   ];
   for (const attempt of tries) await expect(attempt()).rejects.toMatchObject({ code: "Forbidden" });
   client.close();
+});
+
+const report = (name: string, namespace: string, node: string) => ({
+  metadata: { name, namespace, annotations: { [nodeAnnotation]: node } },
+});
+
+test("a report that has the name of another node's is deleted and told of, so that the other one can make its own", async () => {
+  const admin = cluster.client;
+  for (const name of ["worker", "worker-1", "1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
+  const peer = { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.1" };
+  await admin.resource(BGPPeer).create({ metadata: { name: "tor", namespace: METALLB }, spec: peer }, { signal });
+  const agentOf = (node: string) => new KubeClient(accessAs({ agentOf: node }, cluster.api.access));
+  const [worker, second, one] = ["worker", "worker-1", "1"].map(agentOf) as [KubeClient, KubeClient, KubeClient];
+  // Names that are theirs, whatever they begin or end with.
+  await worker.resource(BGPSessionStatus).create(report("worker-tor", METALLB, "worker"), { signal });
+  await one.resource(ServiceBGPStatus).create(report("web-1", "shop", "1"), { signal });
+  // One is there before the controller is, and one comes later.
+  await worker.resource(BGPSessionStatus).create(report("worker-1-tor", METALLB, "worker"), { signal });
+  const controller = cluster.controller("restricted", { client: restricted() });
+  const create = [
+    () => second.resource(BGPSessionStatus).create(report("worker-1-tor", METALLB, "worker-1"), { signal }),
+    () => second.resource(ServiceBGPStatus).create(report("web-worker-1", "shop", "worker-1"), { signal }),
+  ] as const;
+  await eventually(async () => void (await create[0]()));
+  await one.resource(ServiceBGPStatus).create(report("web-worker-1", "shop", "1"), { signal });
+  await eventually(async () => void (await create[1]()));
+  await eventually(async () => {
+    const told = (await admin.resource(Event).list({ signal })).items.filter(({ reason }) => reason === "ReportMisnamed");
+    expect(told.map(({ message }) => String(message)).sort()).toEqual([
+      "BGPSessionStatus worker-1-tor was made by the agent of node worker, but this is the name of the report of node worker-1 about BGPPeer tor; it is deleted",
+      "ServiceBGPStatus web-worker-1 was made by the agent of node 1, but this is the name of the report of node worker-1 about Service web; it is deleted",
+    ]);
+  });
+  const names = async (kind: Kind) => (await admin.resource(kind).list({ signal })).items.map(({ metadata }) => metadata.name);
+  expect(await names(BGPSessionStatus as Kind)).toEqual(["worker-1-tor", "worker-tor"]);
+  expect(await names(ServiceBGPStatus as Kind)).toEqual(expect.arrayContaining(["web-1", "web-worker-1"]));
+  // A name becomes another's when what it is about comes.
+  await worker.resource(BGPSessionStatus).create(report("worker-1-spine", METALLB, "worker"), { signal });
+  const spine = { metadata: { name: "spine", namespace: METALLB }, spec: { ...peer, peerAddress: "192.0.2.2" } };
+  await admin.resource(BGPPeer).create(spine, { signal });
+  await eventually(async () => expect(await names(BGPSessionStatus as Kind)).toEqual(["worker-1-tor", "worker-tor"]));
+  await controller.stop();
+  for (const client of [worker, second, one]) client.close();
 });

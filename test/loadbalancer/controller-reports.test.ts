@@ -184,19 +184,6 @@ describe("ConfigurationStatus config-status", () => {
   });
 });
 
-test("the key of the heartbeats is made once, and again only when it is gone", async () => {
-  const secrets = cluster.client.resource(Secret);
-  const ref = { name: "plumbline-heartbeat", namespace: "plumbline-system" };
-  const key = async () => (await secrets.get(ref.name, { ...ref, signal })).data?.["key"] ?? "";
-  await eventually(async () => expect(Buffer.from(await key(), "base64")).toHaveLength(32));
-  const first = await key();
-  await secrets.patch(ref, { metadata: { labels: { touched: "yes" } } }, { signal });
-  await quiet();
-  expect(await key()).toBe(first);
-  await secrets.delete(ref, { signal });
-  await eventually(async () => expect(Buffer.from(await key(), "base64")).toHaveLength(32));
-});
-
 test("not one write while nothing changes, whatever else happens in the cluster, nor when the controller starts anew", async () => {
   await cluster.pool("rest", ["192.0.2.0/28", "2001:db8::/120"]);
   await cluster.pool("wrong", ["nonsense"]);

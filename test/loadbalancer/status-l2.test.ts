@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
+import { Lease } from "../../src/api/core/lease.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { Service } from "../../src/api/core/service.ts";
@@ -10,8 +11,9 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { l2Heartbeats } from "../../src/loadbalancer/metrics.ts";
+import { signingKeyOf } from "../../src/kube/members/agent-lease.ts";
 import { membersName } from "../../src/kube/members/members.ts";
-import { heartbeatSecretName } from "../../src/loadbalancer/heartbeat-key.ts";
+import { sharedKeySecretName } from "../../src/loadbalancer/candidate-keys.ts";
 import { run } from "../support/frr.ts";
 import { eventually, METALLB, OWN, SpeakerCluster } from "../support/speaker-cluster.ts";
 
@@ -211,10 +213,28 @@ test("a members object that a person breaks or deletes costs nobody an address, 
   await isHeld("web", "192.168.50.200", elected);
 });
 
-test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {
-  const key = { key: Buffer.alloc(32, 7).toString("base64") };
-  await cluster.client.resource(Secret).create({ metadata: { name: heartbeatSecretName, namespace: OWN }, data: key }, { signal });
+test("agents hear each other by the shared key of earlier versions, and by their own once the controller has published those", async () => {
+  const data = { key: Buffer.alloc(32, 7).toString("base64") };
+  await cluster.client.resource(Secret).create({ metadata: { name: sharedKeySecretName, namespace: OWN }, data }, { signal });
   await eventually(async () => expect(await heard()).toBeGreaterThan(10));
+  const { items } = await cluster.client.resource(Lease).list({ namespace: OWN, signal });
+  const keys = Object.fromEntries(items.map((lease) => [lease.metadata.name.replace("agent-", ""), signingKeyOf(lease) as string]));
+  expect(new Set(Object.values(keys)).size).toBe(2);
+  await cluster.setMembers(Object.keys(keys), keys);
+  await cluster.remove(Secret, sharedKeySecretName, OWN);
+  // Those that are started anew never read it.
+  const restarted = new Date();
+  for (const node of cluster.nodes) {
+    await node.stopAgent();
+    node.startAgent();
+  }
+  const before = await heard();
+  await eventually(async () => expect(await heard()).toBeGreaterThan(before + 5));
+  await isHeld("web", "192.168.50.200", elected);
+  expect(await cluster.requestsSince(restarted, "secrets", OWN)).toEqual([]);
+});
+
+test("heartbeats are cut between two that live: who answers says so, and the other leaves address and object alone", async () => {
   const rules =
     "add table inet deaf; add chain inet deaf input { type filter hook input priority -10; }; add rule inet deaf input udp dport 7947 drop";
   const cut = async () => {

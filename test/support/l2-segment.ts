@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcessByStdio } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -33,12 +33,13 @@ export class Segment implements AsyncDisposable {
   readonly bridge: string;
   readonly client: Station;
   readonly stations: readonly Station[];
-  readonly key = randomBytes(32).toString("hex");
+  readonly keys: ReadonlyMap<string, { privateKey: KeyObject; publicKey: KeyObject }>;
   readonly #namespaces: TestNamespaces;
   readonly #processes: Process[] = [];
 
   constructor(nodes: readonly string[]) {
     this.#namespaces = createNamespaces(nodes.length + 2);
+    this.keys = new Map(nodes.map((name) => [name, generateKeyPairSync("ed25519")]));
     const [bridge = "", ...rest] = this.#namespaces.names;
     this.bridge = bridge;
     ip(bridge, "link add br0 type bridge", "link set br0 up");
@@ -69,7 +70,7 @@ export class Segment implements AsyncDisposable {
   start(name: string, more: Partial<NodeSettings> = {}): L2Node {
     const station = this.station(name);
     const peers = Object.fromEntries(this.stations.map((one) => [one.name, [one.ipv4]]));
-    const settings: NodeSettings = { node: name, key: this.key, peers, ...more };
+    const settings: NodeSettings = { node: name, signingKey: this.#signingKey(name), keys: this.published(), peers, ...more };
     const entry = settings.netns === undefined ? ["ip", "netns", "exec", station.netns] : [];
     return new L2Node(station, this.#spawn([...entry, process.execPath, NODE_PROGRAM, JSON.stringify(settings)]));
   }
@@ -110,6 +111,11 @@ export class Segment implements AsyncDisposable {
     return this.#spawn(["ip", "netns", "exec", netns, ...command]).stdout;
   }
 
+  /** Sends datagrams from a machine: each is told its source, its destination and its bytes. */
+  sender({ netns }: Station): Sender {
+    return new Sender(this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("send-datagrams"), "7947"]));
+  }
+
   /** Once, from the client. */
   async reaches(address: string, port: number): Promise<boolean> {
     const connect = `import socket; socket.create_connection(("${address}", ${port}), timeout=2).close()`;
@@ -121,6 +127,19 @@ export class Segment implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#processes.map(kill));
     await this.#namespaces.remove();
+  }
+
+  #signingKey(name: string): string {
+    return this.keys.get(name)?.privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+  }
+
+  published(): Record<string, string> {
+    return Object.fromEntries(
+      [...this.keys].map(([name, { publicKey }]) => [
+        name,
+        Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("base64"),
+      ]),
+    );
   }
 
   #connect(name: string, number: number, netns: string): Station {
@@ -161,7 +180,13 @@ export class L2Node {
   }
 
   get word(): NodeWord {
-    return this.#word ?? { states: {}, alive: {}, unheard: [], pulses: [], protection: { is: "on" } };
+    return (
+      this.#word ?? { states: {}, alive: {}, unheard: [], pulses: [], protection: { is: "on" }, heartbeats: {}, stallMs: 0, memoryMiB: 0 }
+    );
+  }
+
+  get isRunning(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
   /** It runs, and takes wishes. */
@@ -257,6 +282,23 @@ export class Attempts {
 
   async until(made: number): Promise<void> {
     await vi.waitUntil(() => this.made >= made, patience);
+  }
+}
+
+export class Sender {
+  readonly #process: Process;
+  sent = 0;
+
+  constructor(child: Process) {
+    this.#process = child;
+    createInterface(child.stdout).on("line", (line) => (this.sent = Number(line)));
+  }
+
+  /** Gives when all of them have left. */
+  async send(datagrams: readonly { from: string; to: string; bytes: Buffer }[]): Promise<void> {
+    const all = this.sent + datagrams.length;
+    this.#process.stdin.write(datagrams.map(({ from, to, bytes }) => `${from} ${to} ${bytes.toString("hex")}\n`).join(""));
+    await vi.waitUntil(() => this.sent >= all, { ...patience, interval: 5 });
   }
 }
 

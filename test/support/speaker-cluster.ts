@@ -118,8 +118,9 @@ export class SpeakerCluster {
     return run("nsenter", `--net=/run/netns/${netns}`, "vtysh", "--vty_socket", instance.runDirectory, ...said);
   }
 
-  async setMembers(live: readonly string[]): Promise<void> {
-    const members = { metadata: { name: membersName, namespace: OWN }, data: printMembers({ live, indexes: {}, freed: [] }) };
+  /** With the public keys of their agents, or as a controller of an earlier version. */
+  async setMembers(live: readonly string[], keys: Record<string, string> = {}): Promise<void> {
+    const members = { metadata: { name: membersName, namespace: OWN }, data: printMembers({ live, keys, indexes: {}, freed: [] }) };
     await this.client.resource(ConfigMap).apply(members, { fieldManager: "test", force: true, signal });
   }
 
@@ -192,6 +193,18 @@ export class SpeakerCluster {
       );
   }
 
+  /** What agents have asked of these objects, as `watch agent-of-worker0`. */
+  async requestsSince(since: Date, resource: string, namespace: string): Promise<string[]> {
+    const lines = (await readFile(this.api.server.auditLog, "utf8")).split("\n").filter((line) => line.endsWith("}"));
+    return lines
+      .map((line) => JSON.parse(line) as AuditLine)
+      .filter(({ requestReceivedTimestamp, userAgent = "", objectRef }) => {
+        const isAbout = objectRef?.resource === resource && objectRef.namespace === namespace;
+        return isAbout && OURS.test(userAgent) && Date.parse(requestReceivedTimestamp) > since.getTime();
+      })
+      .map(({ verb, userAgent = "" }) => `${verb} ${userAgent}`);
+  }
+
   /** What they write while this happens, and in the moments after it; so much as has to be written is waited for. */
   async writesDuring(happens: () => Promise<unknown>, afterMs = 1_500, atLeast = 0): Promise<string[]> {
     const before = await this.writes();
@@ -219,6 +232,7 @@ export class SpeakerCluster {
 
 interface AuditLine {
   verb: string;
+  requestReceivedTimestamp: string;
   userAgent?: string;
   objectRef?: { resource?: string; subresource?: string; namespace?: string; name?: string };
 }

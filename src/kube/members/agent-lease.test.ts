@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease, waitingOf } from "./agent-lease.ts";
+import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease, signingKeyAnnotations, signingKeyOf, waitingOf } from "./agent-lease.ts";
 
 const spec = { renewTime: "2026-11-15T10:30:00.000000Z" };
 const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec });
@@ -50,4 +50,18 @@ test("a Lease that was never renewed makes no agent alive, and says what that ag
   expect(waitingOf(waiting)).toEqual({ node: "worker-1", kinds: "underlays, l2vnis", since: "2026-11-15T10:30:00Z" });
   expect(waitingOf({ metadata, spec })).toBeUndefined();
   expect(waitingOf({ ...waiting, metadata: { ...waiting.metadata, name: "agent-worker-2" } })).toBeUndefined();
+});
+
+const renewed = (renewTime: string, annotations: Record<string, string>) => ({
+  metadata: { name: "agent-a", annotations },
+  spec: { renewTime },
+});
+
+test("the key of an agent counts with the renewal that brought it, and only if it is one", () => {
+  const key = `${"A".repeat(43)}=`;
+  expect(signingKeyOf(renewed("1", signingKeyAnnotations(key, "1")))).toBe(key);
+  expect(signingKeyOf(renewed("2", signingKeyAnnotations(key, "1")))).toBeUndefined();
+  expect(signingKeyOf(renewed("1", signingKeyAnnotations("nonsense", "1")))).toBeUndefined();
+  expect(signingKeyOf(renewed("1", {}))).toBeUndefined();
+  expect(signingKeyOf({ metadata: { name: "agent-a" }, spec: {} })).toBeUndefined();
 });

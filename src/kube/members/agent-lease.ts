@@ -12,6 +12,8 @@ export const partsAnnotation = "plumbline.dev/parts";
 export const waitsForAnnotation = "plumbline.dev/waits-for";
 /** When that agent was started. */
 export const waitsSinceAnnotation = "plumbline.dev/waits-since";
+/** The key with which the agent signs its heartbeats to the other agents: when the Lease was renewed, and 32 bytes in base64. */
+const signingKeyAnnotation = "plumbline.dev/signing-key";
 export const agentSelector = `${componentLabel}=agent`;
 
 /** Of the Lease that the controllers lead by. */
@@ -49,4 +51,19 @@ export function waitingOf(lease: Lease): { node: string; kinds: string; since: s
   const kinds = lease.metadata.annotations?.[waitsForAnnotation];
   if (node === undefined || kinds === undefined || kinds === "") return undefined;
   return { node, kinds, since: lease.metadata.annotations?.[waitsSinceAnnotation] };
+}
+
+/** An agent of an earlier version renews a Lease and leaves the annotations as they are, so that a key counts only with the time of its renewal. */
+export function signingKeyAnnotations(key: string, renewTime: string): Record<string, string> {
+  return { [signingKeyAnnotation]: `${renewTime} ${key}` };
+}
+
+/** Undefined where the agent that renews it has none. */
+export function signingKeyOf({ metadata, spec }: Lease): string | undefined {
+  const [renewTime, key = ""] = metadata.annotations?.[signingKeyAnnotation]?.split(" ") ?? [];
+  return renewTime !== undefined && renewTime === spec.renewTime && isSigningKey(key) ? key : undefined;
+}
+
+export function isSigningKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=$/.test(text);
 }

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Lease } from "../../api/core/lease.ts";
 import { KubeError } from "../client/error.ts";
 import { LeasesInMemory } from "../leader/leases-in-memory.ts";
 import { createLog } from "../log.ts";
+import { signingKeyOf } from "./agent-lease.ts";
 import { heartbeat, reportWaiting } from "./heartbeat.ts";
 
 const log = createLog({ level: "silent" });
@@ -22,8 +24,8 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-function start(node = "worker-1", nodeUid: () => string | undefined = () => undefined): void {
-  running = heartbeat({ client: server.client(), namespace: "plumbline-system", node, nodeUid, log }).run(stopping.signal);
+function start(node = "worker-1", nodeUid: () => string | undefined = () => undefined, more: { signingKey?: string } = {}): void {
+  running = heartbeat({ client: server.client(), namespace: "plumbline-system", node, nodeUid, log, ...more }).run(stopping.signal);
 }
 
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
@@ -80,6 +82,15 @@ test("a node name too long for a label is whole in the annotation", async () => 
   const written = server.held.get(`agent-${node}`);
   expect(written?.metadata.annotations).toEqual({ "plumbline.dev/node": node });
   expect(written?.metadata.labels?.["plumbline.dev/node"]).toHaveLength(63);
+});
+
+test("each renewal of the Lease brings the key of the agent", async () => {
+  const signingKey = `${"A".repeat(43)}=`;
+  start("worker-1", () => undefined, { signingKey });
+  for (let renewal = 0; renewal < 3; renewal++) {
+    await seconds(10);
+    expect(signingKeyOf(lease() as Lease)).toBe(signingKey);
+  }
 });
 
 test("an outage of the API server ends no heartbeat, and is asked after more rarely the longer it lasts", async () => {

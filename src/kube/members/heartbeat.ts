@@ -17,6 +17,7 @@ import {
   nodeAnnotation,
   nodeLabel,
   partsAnnotation,
+  signingKeyAnnotations,
   waitsForAnnotation,
   waitsSinceAnnotation,
 } from "./agent-lease.ts";
@@ -28,7 +29,7 @@ export interface LeaseBeatOptions {
   client: KubeClient;
   holder: string;
   /** Name, namespace, and what of labels, annotations and owners is ours; asked before each renewal. */
-  metadata: () => ObjectMeta;
+  metadata: (renewTime: string) => ObjectMeta;
   log: Log;
   durationMs: number;
   renewMs: number;
@@ -42,6 +43,8 @@ export interface HeartbeatOptions {
   nodeUid: () => string | undefined;
   /** Those that run: reports of others are removed. Left out, all of them, as with agents of older versions. */
   parts?: readonly AgentPart[];
+  /** The public key with which the agent signs, as base64. */
+  signingKey?: string;
   log: Log;
   durationMs?: number;
   renewMs?: number;
@@ -49,23 +52,26 @@ export interface HeartbeatOptions {
 
 /** Renews the Lease of this node's agent. */
 export function heartbeat({ durationMs = 30_000, renewMs = 10_000, ...options }: HeartbeatOptions): Runnable {
-  const { client, namespace, node, nodeUid, parts, log } = options;
-  const metadata = (): ObjectMeta => {
+  const { client, namespace, node, nodeUid, parts, signingKey, log } = options;
+  const metadata = (renewTime: string): ObjectMeta => {
     const uid = nodeUid();
     return {
-      ...agentLease(node, namespace, parts),
+      ...agentLease(node, namespace, {
+        ...(parts && { [partsAnnotation]: parts.join(",") }),
+        ...(signingKey !== undefined && signingKeyAnnotations(signingKey, renewTime)),
+      }),
       ...(uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
     };
   };
   return leaseBeat({ client, holder: node, metadata, log, durationMs, renewMs });
 }
 
-function agentLease(node: string, namespace: string, parts?: readonly AgentPart[]): ObjectMeta {
+function agentLease(node: string, namespace: string, annotations: Record<string, string> = {}): ObjectMeta {
   return {
     name: agentLeaseName(node),
     namespace,
     labels: { [componentLabel]: "agent", [nodeAnnotation]: nodeLabel(node) },
-    annotations: { [nodeAnnotation]: node, ...(parts && { [partsAnnotation]: parts.join(",") }) },
+    annotations: { [nodeAnnotation]: node, ...annotations },
   };
 }
 
@@ -150,13 +156,14 @@ async function beat(
   held: Lease | undefined,
   signal: AbortSignal,
 ): Promise<Lease> {
-  const ours = metadata();
+  const renewTime = microTime(new Date());
+  const ours = metadata(renewTime);
   const found = held ?? (await existing(leases, ours, signal));
   const spec: Lease["spec"] = {
     ...found?.spec,
     holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
-    renewTime: microTime(new Date()),
+    renewTime,
   };
   const whole = { ...found?.metadata, ...ours, ...together(found?.metadata, ours) };
   return found ? leases.replace({ ...found, metadata: whole, spec }, { signal }) : leases.create({ metadata: whole, spec }, { signal });

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ConfigMap } from "../../api/core/config-map.ts";
+import type { Lease } from "../../api/core/lease.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Kind } from "../../api/kind.ts";
 import type { Change } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { createLog } from "../log.ts";
+import { signingKeyAnnotations } from "./agent-lease.ts";
 import { printMembers } from "./members.ts";
 import { membersPublisher } from "./members-publisher.ts";
 
@@ -25,7 +27,9 @@ class Cluster {
   nodesCached: string[] = [];
   stored: ConfigMap | undefined;
   cached: ConfigMap | undefined;
+  leases = new Map<string, Lease>();
   settle: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
+  #leaseChanged: (change: Change<Lease>) => void = () => {};
   changed: () => void = () => {};
   #version = 1;
   readonly #listeners = new Set<(change: Change<ConfigMap>) => void>();
@@ -52,6 +56,14 @@ class Cluster {
         },
         waitForSync: synced,
       },
+      leases: {
+        list: () => [...this.leases.values()],
+        subscribe: (listener) => {
+          this.#leaseChanged = listener;
+          return () => {};
+        },
+        waitForSync: synced,
+      },
       nodes: { list: () => this.nodesCached.map(node), subscribe: none, waitForSync: synced },
       carriedIndex: ({ metadata }) => (metadata.annotations ? Number(metadata.annotations["index"]) : undefined),
       settle: (signal) => this.settle(signal),
@@ -68,6 +80,13 @@ class Cluster {
     const change: Change<ConfigMap> = this.stored ? { type: "updated", object, old: old ?? object } : { type: "deleted", object };
     for (const listener of this.#listeners) listener(change);
     this.changed();
+  }
+
+  renews(name: string, time: string, annotations: Record<string, string>): void {
+    const metadata = { name: `agent-${name}`, annotations: { "plumbline.dev/node": name, ...annotations } };
+    const [old, object] = [this.leases.get(name), { metadata, spec: { renewTime: time } }];
+    this.leases.set(name, object);
+    this.#leaseChanged(old ? { type: "updated", old, object } : { type: "added", object, initial: false });
   }
 
   joins(...names: string[]): void {
@@ -196,7 +215,7 @@ test("Nodes that carry indexes keep them when there is no record of them", async
 });
 
 test("keys of others stay in the object", async () => {
-  const data = { ...printMembers({ live: [], indexes: {}, freed: [] }), zones: "{}" };
+  const data = { ...printMembers({ live: [], keys: {}, indexes: {}, freed: [] }), zones: "{}" };
   cluster.stored = { metadata: { name: "plumbline-members", namespace: "system", resourceVersion: "1" }, data };
   cluster.deliver();
   cluster.joins("a");
@@ -231,4 +250,31 @@ test("a later term starts from the object and not from what an earlier one remem
   news();
   await start();
   expect(news()).toEqual(["list Node", 'create ["b"] {"b":{"index":0}}']);
+});
+
+test("the keys of agents are published when they change, and no renewal is a reason to write", async () => {
+  const [one, two] = ["A", "B"].map((letter) => `${letter.repeat(43)}=`) as [string, string];
+  cluster.joins("a", "b");
+  cluster.renews("a", "1", signingKeyAnnotations(one, "1"));
+  await start();
+  cluster.deliver();
+  await passes(1);
+  expect(cluster.stored?.data?.["keys"]).toBe(JSON.stringify({ a: one }));
+  news();
+  cluster.renews("a", "2", signingKeyAnnotations(one, "2"));
+  cluster.renews("b", "2", {});
+  await passes(1);
+  expect(news()).toEqual([]);
+  cluster.renews("b", "3", signingKeyAnnotations(two, "3"));
+  await passes(1);
+  expect(cluster.stored?.data?.["keys"]).toBe(JSON.stringify({ a: one, b: two }));
+  // An agent of an earlier version leaves the annotation as it was.
+  cluster.renews("a", "4", signingKeyAnnotations(one, "2"));
+  await passes(1);
+  expect(cluster.stored?.data?.["keys"]).toBe(JSON.stringify({ b: two }));
+  // What a person breaks is written again, also by a controller that remembers nothing.
+  if (cluster.stored) cluster.stored = { ...cluster.stored, data: { ...cluster.stored.data, keys: "[" } };
+  cluster.deliver();
+  await passes(1);
+  expect(cluster.stored?.data?.["keys"]).toBe(JSON.stringify({ b: two }));
 });

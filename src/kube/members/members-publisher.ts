@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConfigMap } from "../../api/core/config-map.ts";
+import type { Lease } from "../../api/core/lease.ts";
 import { Node } from "../../api/core/node.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import { controller, type Runnable } from "../controller/controller.ts";
-import { changesOf } from "../controller/source.ts";
+import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { membersLive } from "../metrics.ts";
+import { nodeOfLease, signingKeyOf } from "./agent-lease.ts";
 import type { AgentWatch } from "./agent-watch.ts";
 import { assignIndexes } from "./indexes.ts";
 import { Joining } from "./joining.ts";
@@ -18,6 +20,8 @@ export interface MembersPublisherOptions {
   client: KubeClient;
   namespace: string;
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
+  /** Of the agents. */
+  leases: Pick<Cache<Lease>, "list" | "subscribe" | "waitForSync">;
   /** Holds the one ConfigMap. */
   members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
   nodes: Pick<Cache<Node>, "list" | "subscribe" | "waitForSync">;
@@ -28,9 +32,9 @@ export interface MembersPublisherOptions {
   log: Log;
 }
 
-/** Keeps `plumbline-members` true: written when someone joins or leaves, and at no other time. */
+/** Keeps `plumbline-members` true: written when someone joins, leaves or signs with another key, and at no other time. */
 export function membersPublisher(options: MembersPublisherOptions): Runnable {
-  const { client, namespace, agents, members, nodes, carriedIndex, settle, log } = options;
+  const { client, namespace, agents, leases, members, nodes, carriedIndex, settle, log } = options;
   const assign = (held: Members, present: readonly Node[]) =>
     assignIndexes(
       held,
@@ -50,6 +54,7 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(key)), ready: (signal) => agents.ready(signal) },
       changesOf(members),
       changesOf(nodes, () => [key]),
+      changesOfKeys(leases, key),
     ],
     log,
     async reconcile(_key, { signal, log }) {
@@ -59,11 +64,12 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       const held = known(stored, lastGood, log);
       const names = nodes.list().map(({ metadata }) => metadata.name);
       const { live, againMs } = joining.admit(living, held.live, names, performance.now());
-      let next: Members = { live, ...assign(held, nodes.list()) };
+      const keys = keysIn(leases.list());
+      let next: Members = { live, keys, ...assign(held, nodes.list()) };
       if (!isDeepStrictEqual(next.indexes, held.indexes)) {
         // A cache that misses a Node for a moment must not cost that node its index.
         const { items } = await client.resource(Node).list({ signal });
-        next = { live, ...assign(held, items) };
+        next = { live, keys, ...assign(held, items) };
       }
       if (!stored || !says(stored, next)) {
         const data = printMembers(next);
@@ -100,6 +106,26 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
   };
 }
 
+/** Sorted, so that the order of Leases is no reason to write. Also of agents that are silent: when they return they are known. */
+function keysIn(leases: readonly Lease[]): Record<string, string> {
+  const keys = leases.flatMap((lease): [string, string][] => {
+    const [node, key] = [nodeOfLease(lease), signingKeyOf(lease)];
+    return node !== undefined && key !== undefined ? [[node, key]] : [];
+  });
+  return Object.fromEntries(keys.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** A renewal that changes nothing else is no news. */
+function changesOfKeys(leases: MembersPublisherOptions["leases"], key: string): Source {
+  return {
+    subscribe: (enqueue) =>
+      leases.subscribe((change) => {
+        if (change.type !== "updated" || signingKeyOf(change.old) !== signingKeyOf(change.object)) enqueue(key);
+      }),
+    ready: (signal) => leases.waitForSync(signal),
+  };
+}
+
 function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): ConfigMap | undefined {
   if (!cached || !written) return cached ?? written;
   return compareResourceVersions(cached.metadata.resourceVersion ?? "0", written.metadata.resourceVersion ?? "0") < 0 ? written : cached;
@@ -108,8 +134,10 @@ function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): C
 /** What someone broke is repaired from memory. Without memory it is left as it is: assigning all indexes anew would renumber every node. */
 function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log: Log): Members {
   if (!stored) return lastGood ?? nobody;
+  // The keys are read from the Leases anew.
+  const data = { ...stored.data, keys: "{}" };
   try {
-    return parseMembers(stored);
+    return parseMembers({ ...stored, data });
   } catch (error) {
     if (!lastGood) throw error;
     log.warn({ error }, "members were edited, writing them again");
@@ -120,8 +148,8 @@ function known(stored: ConfigMap | undefined, lastGood: Members | undefined, log
 /** Indexes that have rested long enough are no reason to write. */
 function says(stored: ConfigMap, next: Members): boolean {
   try {
-    const { live, indexes } = parseMembers(stored);
-    return isDeepStrictEqual({ live, indexes }, { live: next.live, indexes: next.indexes });
+    const { live, keys, indexes } = parseMembers(stored);
+    return isDeepStrictEqual({ live, keys, indexes }, { live: next.live, keys: next.keys, indexes: next.indexes });
   } catch {
     return false;
   }

@@ -4,6 +4,7 @@ import { agentsBefore, type Members, MembersError, parseMembers, printMembers } 
 
 const members: Members = {
   live: ["a", "b"],
+  keys: { a: `${"A".repeat(43)}=` },
   indexes: { a: { index: 0 }, b: { index: 2 } },
   freed: [{ index: 1, at: "2026-11-15T10:30:00.000Z" }],
 };
@@ -45,11 +46,19 @@ test.each([
   ["indexes", '{"a":{"index":-1}}', "data.indexes does not give each node an index of its own"],
   ["indexes", '{"a":{"index":1},"b":{"index":1}}', "data.indexes does not give each node an index of its own"],
   ["indexes", '{"a":null}', "data.indexes does not give each node an index of its own"],
+  ["keys", '{"a":"short"}', "data.keys does not give nodes a key each"],
+  ["keys", "[]", "data.keys does not give nodes a key each"],
   ["freed", '[{"index":1,"at":"yesterday"}]', "data.freed is not a list of indexes with the times they were freed"],
 ])("%s as %s is refused, naming the field and what to do", (key, text, problem) => {
   expect(complaint(written({ [key]: text }))).toBe(
     `ConfigMap plumbline-members: ${problem}; restore it, or delete the object so that each Node keeps the index it carries`,
   );
+});
+
+test("a controller of an earlier version publishes no keys", () => {
+  const data = { ...written().data };
+  delete data["keys"];
+  expect(parseMembers({ ...written(), data })).toEqual({ ...members, keys: {} });
 });
 
 test("a missing key is refused, since it would read as nobody", () => {

@@ -1,15 +1,18 @@
 import { isObject } from "../../api/admission/value.ts";
 import type { ConfigMap } from "../../api/core/config-map.ts";
+import { isSigningKey } from "./agent-lease.ts";
 import type { FreedIndex, Indexes, NodeIndex } from "./indexes.ts";
 
-/** What the controller tells all agents in one object: whose agents are alive, and the nodes' indexes. */
+/** What the controller tells all agents in one object: whose agents are alive, what they sign with, and the nodes' indexes. */
 export interface Members extends Indexes {
   live: readonly string[];
+  /** By node, the public key with which its agent signs. A controller of an earlier version publishes none. */
+  keys: Readonly<Record<string, string>>;
 }
 
 export const membersName = "plumbline-members";
 
-export const nobody: Members = { live: [], indexes: {}, freed: [] };
+export const nobody: Members = { live: [], keys: {}, indexes: {}, freed: [] };
 
 /** The object is not what the controller wrote. Whoever reads it keeps what it knew before. */
 export class MembersError extends Error {
@@ -32,13 +35,14 @@ export class MembersError extends Error {
 export function parseMembers({ data = {} }: ConfigMap): Members {
   return {
     live: parse(data, "live", isNames, "is not a list of node names"),
+    keys: data["keys"] === undefined ? {} : parse(data, "keys", isKeys, "does not give nodes a key each"),
     indexes: parse(data, "indexes", isIndexes, "does not give each node an index of its own"),
     freed: parse(data, "freed", isFreed, "is not a list of indexes with the times they were freed"),
   };
 }
 
-export function printMembers({ live, indexes, freed }: Members): Record<string, string> {
-  return { live: JSON.stringify(live), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
+export function printMembers({ live, keys, indexes, freed }: Members): Record<string, string> {
+  return { live: JSON.stringify(live), keys: JSON.stringify(keys), indexes: JSON.stringify(indexes), freed: JSON.stringify(freed) };
 }
 
 /** How many live agents come before this node's, by index; all that there could be where that cannot be read. */
@@ -68,6 +72,10 @@ function parse<T>(data: Record<string, string>, field: string, is: (value: unkno
 
 function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+function isKeys(value: unknown): value is Record<string, string> {
+  return isObject(value) && Object.values(value).every((key) => typeof key === "string" && isSigningKey(key));
 }
 
 function isIndexes(value: unknown): value is Record<string, NodeIndex> {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { joinedName, labelValue, prefixedName } from "./names.ts";
+import { joinedName, labelValue, pairsNamed, prefixedName } from "./names.ts";
 
 const nobodyElse = () => false;
 
@@ -44,5 +44,20 @@ test("among any pairs, no two have the same name", () => {
       expect(new Set(names).size).toBe(pairs.length);
     }),
     { seed: 3, numRuns: 500 },
+  );
+});
+
+test("a name tells its pair among all that exist, also where it has a hash or was cut", () => {
+  const long = "n".repeat(200);
+  const first = fc.oneof(part, fc.constantFrom("worker", "worker-1", "1", long));
+  const pairs = fc.uniqueArray(fc.tuple(first, first), { selector: ([a, b]) => `${a}/${b}`, minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(pairs, (all) => {
+      const held = new Set(all.map(([a, b]) => `${a}/${b}`));
+      const exists = (a: string, b: string) => held.has(`${a}/${b}`);
+      const known = { exists, firsts: () => all.map(([a]) => a), seconds: () => all.map(([, b]) => b) };
+      for (const [a, b] of all) expect(new Set(pairsNamed(joinedName(a, b, exists), known).map(String))).toEqual(new Set([`${a},${b}`]));
+      expect(pairsNamed("nobody-has-it", known)).toEqual([]);
+    }),
   );
 });

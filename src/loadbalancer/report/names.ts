@@ -22,8 +22,25 @@ export function joinedName(first: string, second: string, exists: (first: string
 }
 
 function isAmbiguous(whole: string, joint: number, exists: (first: string, second: string) => boolean): boolean {
-  for (let dash = whole.indexOf("-"); dash >= 0; dash = whole.indexOf("-", dash + 1)) {
-    if (dash !== joint && exists(whole.slice(0, dash), whole.slice(dash + 1))) return true;
+  return splits(whole).some(([first, second]) => first.length !== joint && exists(first, second));
+}
+
+/** Of the pairs that exist, those that have this name: one at most, unless `exists` changes. */
+export function pairsNamed(
+  name: string,
+  pairs: { exists: (first: string, second: string) => boolean; firsts: () => Iterable<string>; seconds: () => Iterable<string> },
+): [first: string, second: string][] {
+  const [, readable] = /^(.*)-[0-9a-f]{10}$/.exec(name) ?? [];
+  const candidates = [...splits(name), ...(readable === undefined ? [] : splits(readable))];
+  // Of one that was too long only the beginning is left.
+  if (readable !== undefined && name.length > LONGEST.name - 30) {
+    for (const first of pairs.firsts()) {
+      if (readable.startsWith(first) || first.startsWith(readable)) for (const second of pairs.seconds()) candidates.push([first, second]);
+    }
   }
-  return false;
+  return candidates.filter(([first, second]) => pairs.exists(first, second) && joinedName(first, second, pairs.exists) === name);
+}
+
+function* splits(whole: string): Generator<[string, string]> {
+  for (let dash = whole.indexOf("-"); dash >= 0; dash = whole.indexOf("-", dash + 1)) yield [whole.slice(0, dash), whole.slice(dash + 1)];
 }

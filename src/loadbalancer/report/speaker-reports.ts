@@ -14,6 +14,7 @@ export interface SpeakerReports {
   readonly l2: Cache<ServiceL2Status>;
   /** As little. */
   readonly bgp: Cache<ServiceBGPStatus>;
+  readonly sessions: Cache<BGPSessionStatus>;
   /** For the janitor. */
   readonly kinds: readonly ReportedKind[];
 }
@@ -24,13 +25,14 @@ export function speakerReports(manager: Manager, namespace: string): SpeakerRepo
   const states = manager.cache(ConfigurationState, { namespace });
   const l2 = manager.cache(ServiceL2Status, serviceReports);
   const bgp = manager.cache(ServiceBGPStatus, serviceReports);
+  const sessions = manager.cache(BGPSessionStatus, { namespace });
   const kinds = [
     { kind: ConfigurationState, cache: states, ...speaker, unknown: silentConfigurationState },
-    { kind: BGPSessionStatus, cache: manager.cache(BGPSessionStatus, { namespace }), ...speaker, unknown: silentSession },
+    { kind: BGPSessionStatus, cache: sessions, ...speaker, unknown: silentSession },
     { kind: ServiceBGPStatus, cache: bgp, ...speaker, unknown: silentServiceBGP },
     { kind: ServiceL2Status, cache: l2, ...speaker, unknown: silentServiceL2 },
   ] as unknown as ReportedKind[];
-  return { states, l2, bgp, kinds };
+  return { states, l2, bgp, sessions, kinds };
 }
 
 /** How caches of them are asked for, so that all ask for the same. */

@@ -77,7 +77,7 @@ class Cluster {
 
   publish(indexes: Record<string, number>): void {
     const entries = Object.entries(indexes).map(([name, index]) => [name, { index }]);
-    const data = printMembers({ live: [], freed: [], indexes: Object.fromEntries(entries) as Record<string, { index: number }> });
+    const data = printMembers({ live: [], keys: {}, freed: [], indexes: Object.fromEntries(entries) as Record<string, { index: number }> });
     this.published = { metadata: { name: "plumbline-members", namespace: "system" }, data };
     this.#members({ type: "added", object: this.published, initial: false });
   }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KernelError } from "../../../hostnet/error.ts";
 import { parseAddress } from "../../../ip/address.ts";
@@ -9,6 +10,7 @@ import { observed } from "./nics.ts";
 import type { Spot } from "./tenures/tenure.ts";
 import type { WireEvents } from "./wire/wire.ts";
 
+const key = generateKeyPairSync("ed25519");
 const vip = parseAddress("192.0.2.100");
 const rival = "02:00:00:00:00:0b";
 const eth0 = { ifindex: 2, ifname: "eth0", flags: ["UP", "LOWER_UP"], link_type: "ether", address: "02:00:00:00:00:0a", addr_info: [] };
@@ -79,6 +81,7 @@ class PaperGround implements Ground {
       mute: (address, nic) => void this.answered.delete(`${String(address)} ${nic.name}`),
       announce: (address, nic) => this.#write("announce", [{ address, nic }]),
       send: (address) => this.sent.push(address),
+      listenTo: () => {},
       sync: () => Promise.resolve(true),
     };
   }
@@ -121,7 +124,7 @@ function start(): void {
           ["a", ["192.0.2.1"]],
           ["b", ["192.0.2.2"]],
         ]),
-      key: () => Buffer.alloc(32),
+      keys: { own: key.privateKey, of: () => key.publicKey, shared: () => undefined },
       onChange: () => (changes += 1),
       log: createLog({ level: "silent" }),
     },
@@ -307,7 +310,7 @@ test("where another could answer, a node without an interface for the address le
   want("a", "b");
   await pass(4_000);
   const heartbeat = { node: "b", started: 1, number: 1, sent: Date.now(), macs: [], letGo: false };
-  ground.events?.onDatagram(seal(heartbeat, Buffer.alloc(32)));
+  ground.events?.onDatagram(seal(heartbeat, key.privateKey, undefined), "192.0.2.2");
   await pass(1_000);
   ground.read();
   ground.sent.length = 0;

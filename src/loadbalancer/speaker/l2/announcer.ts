@@ -11,7 +11,7 @@ import type { Said } from "./wire/frames.ts";
 import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard/guard.ts";
-import { Heartbeats } from "./heartbeats/heartbeats.ts";
+import { Heartbeats, type HeartbeatKeys } from "./heartbeats/heartbeats.ts";
 import type { Nic, Observed } from "./nics.ts";
 import { placeOf, withoutInterface, type L2Wanted } from "./places.ts";
 import { Tenures } from "./tenures/tenures.ts";
@@ -33,8 +33,7 @@ export interface L2Options {
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
   /** Whether its agent lives, as the controller sees it; without it, all of them. */
   readonly isMember?: (node: string) => boolean;
-  /** Heartbeats are sealed with it; without one nobody is heard. */
-  readonly key: () => Buffer | undefined;
+  readonly keys: HeartbeatKeys;
   /** A state, who is alive, or the protection has changed. */
   readonly onChange: () => void;
   readonly log: Log;
@@ -68,7 +67,7 @@ export class L2Announcer implements Runnable {
   readonly #bell = new Doorbell();
 
   constructor(options: L2Options, ground: Ground = groundOf(options.netns, options.heartbeatPort ?? HEARTBEAT_PORT, options.log)) {
-    const { node, peers, isMember = () => true, key, log, exemptPorts = [] } = options;
+    const { node, peers, isMember = () => true, keys, log, exemptPorts = [] } = options;
     this.#options = options;
     this.#ground = ground;
     this.#tenures = new Tenures(node, (spot) => this.#kernelAnswers(spot));
@@ -83,17 +82,18 @@ export class L2Announcer implements Runnable {
       onEnd: () => this.#move(),
       onSaid: (said, device) => this.#hear(said, device),
       onAsked: (address, device, times) => countAsked(address, this.#tenures.standing(address), device, times),
-      onDatagram: (bytes) => this.candidates.take(bytes),
+      onDatagram: (bytes, from) => this.candidates.take(bytes, from),
       onFailed: (device, words) => this.#tenures.unsent(device, `frames cannot be sent: ${words}`, performance.now()),
     });
     this.candidates = new Heartbeats({
       node,
       peers,
       isMember,
-      key,
+      keys,
       log,
       macs: () => this.#observed?.rows.filter(({ fits }) => fits).map(({ mac }) => mac) ?? [],
-      send: (address, bytes) => this.#wire.send(address, bytes),
+      send: (address, bytes, source) => this.#wire.send(address, bytes, source),
+      listenTo: (addresses) => this.#wire.listenTo(addresses),
       isDeaf: () => !this.#wire.isUp,
       onChange: () => {
         this.#elect();

@@ -13,7 +13,20 @@ export interface Ground {
     events: WireEvents,
   ): Pick<
     Wire,
-    "run" | "fault" | "isUp" | "look" | "probe" | "check" | "leave" | "answer" | "mute" | "renew" | "announce" | "send" | "sync"
+    | "run"
+    | "fault"
+    | "isUp"
+    | "look"
+    | "probe"
+    | "check"
+    | "leave"
+    | "answer"
+    | "mute"
+    | "renew"
+    | "announce"
+    | "send"
+    | "listenTo"
+    | "sync"
   >;
   nft(text: string, signal: AbortSignal): Promise<void>;
   /** On which interfaces the rules that are in place let the kernel answer ARP, by address and interface; undefined where there are none. */

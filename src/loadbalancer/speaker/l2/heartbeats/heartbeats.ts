@@ -1,10 +1,21 @@
-import type { Address } from "../../../../ip/address.ts";
+import type { KeyObject } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { addressOf, type Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
 import { l2Heartbeats } from "../../../metrics.ts";
 import { eligible } from "../tenures/election.ts";
-import { seal, unseal, type Heartbeat } from "./heartbeat.ts";
+import { isSealed, isSigned, seal, unseal, type Heartbeat, type Received } from "./heartbeat.ts";
 import { inabilityOf, isAbout, isSame, NONE, type Inability } from "./inability.ts";
 import { INTERVAL_MS, Liveness, type Pulses } from "./liveness.ts";
+
+export interface HeartbeatKeys {
+  /** Signs what this node sends. */
+  readonly own: KeyObject;
+  /** The public key of another node; undefined where its agent has published none, as those of earlier versions. */
+  of(node: string): KeyObject | undefined;
+  /** What agents of earlier versions seal with, and ask for; undefined where there are none. */
+  shared(): Buffer | undefined;
+}
 
 export interface HeartbeatOptions {
   readonly node: string;
@@ -12,9 +23,11 @@ export interface HeartbeatOptions {
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
   /** Whether its agent lives, as the controller sees it. */
   readonly isMember: (node: string) => boolean;
-  readonly key: () => Buffer | undefined;
+  readonly keys: HeartbeatKeys;
   readonly macs: () => Iterable<string>;
-  readonly send: (address: string, bytes: Buffer) => void;
+  readonly send: (address: string, bytes: Buffer, source: string | undefined) => void;
+  /** Datagrams from other addresses need not be told. */
+  readonly listenTo: (addresses: readonly Address[]) => void;
   /** Nothing can be heard at the moment. */
   readonly isDeaf: () => boolean;
   /** Somebody fell silent, is heard again, cannot answer for other addresses than before, or was not heard for so long that it is worth a word. */
@@ -32,6 +45,8 @@ export class Heartbeats {
   readonly #skewed = new Set<string>();
   /** All who were ever heard. */
   readonly #acquaintances = new Set<string>();
+  #nodes: ReadonlyMap<string, readonly string[]> = new Map();
+  #addresses: ReadonlyMap<string, readonly Address[]> = new Map();
   #number = 0;
   #partners: ReadonlySet<string> = new Set();
   /** Undefined until it is known. */
@@ -51,7 +66,7 @@ export class Heartbeats {
     const next = inabilityOf(addresses);
     if (this.#unable && isSame(this.#unable, next)) return;
     this.#unable = next;
-    this.#speak(this.#options.peers(), false);
+    this.#speak(false);
   }
 
   /** Of the candidates for these addresses, who may answer for them, in order: the first does. */
@@ -92,19 +107,22 @@ export class Heartbeats {
     return this.#liveness.nodeOf(mac);
   }
 
-  take(datagram: Buffer): void {
-    const key = this.#options.key();
-    if (!key) return;
-    const heartbeat = unseal(datagram, key);
-    const unable = heartbeat && this.#liveness.unable(heartbeat.node);
-    const outcome = heartbeat ? this.#liveness.hear(heartbeat, performance.now(), Date.now()) : "forged";
+  /** From anybody: nothing that comes in here may throw. */
+  take(datagram: Buffer, from: string): void {
+    const received = unseal(datagram);
+    if (!received) return l2Heartbeats.inc({ outcome: "malformed" });
+    const { heartbeat } = received;
+    const early = this.#refusal(received, from);
+    if (early === "unknown") return;
+    const unable = this.#liveness.unable(heartbeat.node);
+    const outcome = early ?? this.#liveness.hear(heartbeat, performance.now(), Date.now());
     l2Heartbeats.inc({ outcome });
-    if (heartbeat && outcome === "skewed") this.#warnOfClock(heartbeat);
-    if (!heartbeat || (outcome !== "heard" && outcome !== "returned")) return;
+    if (outcome === "skewed") this.#warnOfClock(heartbeat);
+    if (outcome !== "heard" && outcome !== "returned") return;
     const { node, letGo } = heartbeat;
     this.#acquaintances.add(node);
     if (letGo) this.#options.onLetGo();
-    const isOther = unable !== undefined && !isSame(unable, this.#liveness.unable(node));
+    const isOther = !isSame(unable, this.#liveness.unable(node));
     if (outcome === "returned") this.#options.log.info({ node }, "candidate is heard again");
     else if (isOther) this.#options.log.info({ node }, "candidate has an interface for other addresses than before");
     if (outcome === "returned" || isOther) this.#options.onChange();
@@ -112,7 +130,7 @@ export class Heartbeats {
 
   /** One beat: speaks, and looks who has been silent. */
   beat(): void {
-    const { node, peers, isMember, key, isDeaf, log, onChange } = this.#options;
+    const { node, peers, isMember, keys, isDeaf, log, onChange } = this.#options;
     const nodes = peers();
     // One that is still a candidate has not been forgotten before it is none.
     this.#liveness.members(
@@ -122,14 +140,14 @@ export class Heartbeats {
     const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners, isDeaf());
     for (const one of silent) log.warn({ node: one }, "candidate is silent: three heartbeats missed");
     for (const one of unheard)
-      log.warn({ node: one, key: key() !== undefined }, "candidate was never heard; it is judged by membership alone");
+      log.warn({ node: one, key: keys.of(one) !== undefined }, "candidate was never heard; it is judged by membership alone");
     if (silent.length + unheard.length > 0) onChange();
-    this.#speak(nodes, false);
+    this.#speak(false, nodes);
   }
 
   /** Out of turn, so that whoever comes next need not wait for its next probe. */
   tellLetGo(): void {
-    this.#speak(this.#options.peers(), true);
+    this.#speak(true);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -137,6 +155,27 @@ export class Heartbeats {
     this.beat();
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     clearInterval(timer);
+  }
+
+  #listen(nodes: ReadonlyMap<string, readonly string[]>): void {
+    if (isDeepStrictEqual(nodes, this.#nodes)) return;
+    this.#nodes = nodes;
+    // Host names are among the addresses of a Node too.
+    this.#addresses = new Map(nodes.entries().map(([node, texts]) => [node, texts.flatMap((text) => addressOf(text) ?? [])]));
+    this.#options.listenTo([...this.#addresses].flatMap(([node, addresses]) => (node === this.#options.node ? [] : addresses)));
+  }
+
+  /** What can be said against it before it is heard. A copy of one that was heard is not worth a verification. */
+  #refusal(received: Received, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
+    const { heartbeat } = received;
+    const { node } = heartbeat;
+    if (!this.#liveness.isMember(node)) return "stranger";
+    if (!this.#addresses.get(node)?.some((address) => String(address) === from)) return "forged";
+    if (this.#liveness.hasHeard(heartbeat)) return "stale";
+    const { keys } = this.#options;
+    const [key, shared] = [keys.of(node), keys.shared()];
+    if (!key && !shared) return "unknown";
+    return (key ? isSigned(received, key) : shared && isSealed(received, shared)) ? undefined : "forged";
   }
 
   /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
@@ -156,18 +195,21 @@ export class Heartbeats {
   }
 
   /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
-  #speak(nodes: ReadonlyMap<string, readonly string[]>, letGo: boolean): void {
-    const { node, key, macs, send } = this.#options;
-    const sealing = key();
+  #speak(letGo: boolean, nodes = this.#options.peers()): void {
+    const { node, keys, macs, send } = this.#options;
+    this.#listen(nodes);
     const listeners = new Set([...this.#partners, ...this.#acquaintances]);
     listeners.delete(node);
-    if (!sealing || listeners.size === 0) return;
+    if (listeners.size === 0) return;
     this.#number += 1;
     const numbered = { started: this.#started, number: this.#number, sent: Date.now() };
-    const bytes = seal({ node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) }, sealing);
+    const heartbeat = { node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) };
+    const bytes = seal(heartbeat, keys.own, keys.shared());
+    const own = this.#addresses.get(node) ?? [];
     for (const listener of listeners) {
-      for (const address of nodes.get(listener) ?? []) {
-        send(address, bytes);
+      for (const address of this.#addresses.get(listener) ?? []) {
+        // By its source others know that it is ours.
+        send(String(address), bytes, own.find(({ family }) => family === address.family)?.toString());
         l2Heartbeats.inc({ outcome: "sent" });
       }
     }

@@ -7,9 +7,15 @@ export const NONE: Inability = [];
 const ALL: Inability = ["*"];
 /** What fits into a datagram. Whoever cannot answer for more leaves all addresses to others. */
 const MOST = 20;
+const MARK = /^[0-9a-f]{8}$/;
 
 export function inabilityOf(addresses: ReadonlySet<string>): Inability {
   return addresses.size > MOST ? ALL : Array.from(addresses, markOf).sort();
+}
+
+export function isInability(value: unknown): value is Inability {
+  if (!Array.isArray(value) || value.length > MOST) return false;
+  return isSame(value as string[], ALL) || value.every((mark) => typeof mark === "string" && MARK.test(mark));
 }
 
 export function isAbout(inability: Inability, address: string): boolean {

@@ -134,6 +134,27 @@ test("an agent whose clock was wrong when it started is heard once its clock is 
   expect(liveness.hear(beat(3, { started: 12, sent: 60_000 }), 0, 60_000)).toBe("heard");
 });
 
+test("a heartbeat that was sent ahead of our clock does not make the next run of the node stale", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  expect(liveness.hear(beat(100), 0, 50_000)).toBe("heard");
+  expect(liveness.hear(beat(1, { started: 9, sent: 109_000 }), 0, 50_000)).toBe("heard");
+  // Whichever of them is the real one: it goes on, or is started anew.
+  expect(liveness.hear(beat(101, { sent: 50_500 }), 500, 50_500)).toBe("heard");
+  expect(liveness.hear(beat(1, { started: 51_000, sent: 51_000 }), 1_000, 51_000)).toBe("heard");
+  // And nothing of what was heard can be played again.
+  for (const again of [beat(100), beat(1, { started: 9, sent: 109_000 }), beat(101, { sent: 50_500 })])
+    expect(liveness.hear(again, 1_500, 51_500)).toBe("stale");
+});
+
+test("a node of which many runs are heard takes no more memory than one of a few", () => {
+  const liveness = new Liveness();
+  liveness.members(["b"], 0);
+  for (let run = 0; run < 1_000; run++) expect(liveness.hear(beat(1, { started: run, sent: 50_000 + run }), 0, 50_000 + run)).toBe("heard");
+  expect(liveness.hasHeard(beat(1, { started: 999 }))).toBe(true);
+  expect(liveness.hasHeard(beat(1, { started: 0 }))).toBe(false);
+});
+
 test("a clock that is set while both are up costs nobody its life, and after silence is looked at again", () => {
   const liveness = new Liveness();
   liveness.members(["b"], 0);

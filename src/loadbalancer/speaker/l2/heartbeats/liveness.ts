@@ -9,6 +9,8 @@ const AWAY_MS = 2 * INTERVAL_MS;
 /** Clocks differ; a heartbeat that was recorded and is played again is older than this. */
 const MOST_SKEW_MS = 60_000;
 const UNHEARD_MS = 10_000;
+/** Of how many runs of an agent it is known which heartbeat was its last. */
+const MOST_RUNS = 4;
 
 interface Pulse {
   since: number;
@@ -22,11 +24,19 @@ export type Pulses = ReadonlyMap<string, "heard" | "silent">;
 
 export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
 
+/** What was heard of a node: also of one that is no member now, so that nothing of it can be played again. */
+interface History {
+  readonly last: Heartbeat;
+  /** By the start of a run, the number of its last heartbeat; the current run is the last. */
+  readonly runs: ReadonlyMap<number, number>;
+  /** No other run is believed with a heartbeat that was sent before. Never ahead of our clock: one wrong time of a node must not make its next run stale. */
+  readonly since: number;
+}
+
 /** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
 export class Liveness {
   readonly #pulses = new Map<string, Pulse>();
-  /** Also of those who are no members now: what they once said is not to be played again. */
-  readonly #last = new Map<string, Heartbeat>();
+  readonly #histories = new Map<string, History>();
   /** What the agent before us knew, until it is known who is a member. */
   #remembered: Pulses = new Map();
   #looked: number | undefined;
@@ -53,18 +63,37 @@ export class Liveness {
     if (present.size > 0) this.#remembered = new Map();
   }
 
-  /** Each heartbeat counts once, and none that is older than one that was heard. */
+  isMember(node: string): boolean {
+    return this.#pulses.has(node);
+  }
+
+  /** Whether this or a later one of the same run was heard: each is sent to every address of this node. */
+  hasHeard({ node, started, number }: Heartbeat): boolean {
+    return number <= (this.#histories.get(node)?.runs.get(started) ?? -1);
+  }
+
+  /**
+   * Each heartbeat counts once, and none that is older than one that was heard. Within one run of an agent its count decides. Across runs its clock does: it
+   * may have started before its clock was right.
+   */
   hear(heartbeat: Heartbeat, now: number, wallClock: number): Hearing {
-    const pulse = this.#pulses.get(heartbeat.node);
+    const { node, started, number, sent } = heartbeat;
+    const pulse = this.#pulses.get(node);
     if (!pulse) return "stranger";
-    const last = this.#last.get(heartbeat.node);
+    const history = this.#histories.get(node);
+    const last = history?.last;
     // One that follows the last at once was not recorded: a clock was set.
-    const follows = last?.started === heartbeat.started && heartbeat.number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
-    if (!follows && Math.abs(heartbeat.sent - wallClock) > MOST_SKEW_MS) return "skewed";
-    if (last && !isNewer(heartbeat, last)) return "stale";
+    const follows = last?.started === started && number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
+    if (!follows && Math.abs(sent - wallClock) > MOST_SKEW_MS) return "skewed";
+    if (this.hasHeard(heartbeat) || (history && started !== history.last.started && sent <= history.since)) return "stale";
     const returned = pulse.silent || pulse.warned;
     const { unable = last?.unable } = heartbeat;
-    this.#last.set(heartbeat.node, { ...heartbeat, ...(unable && { unable }) });
+    const earlier = [...(history?.runs ?? [])].filter(([run]) => run !== started).slice(1 - MOST_RUNS);
+    this.#histories.set(node, {
+      last: { ...heartbeat, ...(unable && { unable }) },
+      runs: new Map([...earlier, [started, number]]),
+      since: Math.min(sent, wallClock),
+    });
     pulse.heard = now;
     pulse.silent = false;
     pulse.warned = false;
@@ -105,7 +134,7 @@ export class Liveness {
 
   /** As it last said. One that is a member anew has said nothing yet. */
   unable(node: string): Inability {
-    return this.#pulses.get(node)?.heard === undefined ? NONE : (this.#last.get(node)?.unable ?? NONE);
+    return this.#pulses.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
   }
 
   /** Those that were heard since they became members. */
@@ -114,15 +143,10 @@ export class Liveness {
   }
 
   nodeOf(mac: string): string | undefined {
-    return this.#last.entries().find(([, { macs }]) => macs.includes(mac))?.[0];
+    return this.#histories.entries().find(([, { last }]) => last.macs.includes(mac))?.[0];
   }
 }
 
 function begun(known: "heard" | "silent" | undefined, now: number): Pulse {
   return { since: now, ...(known && { heard: now }), silent: known === "silent", warned: false };
-}
-
-/** Within one run of an agent its count decides. Across runs its clock does: it may have started before its clock was right. */
-function isNewer(one: Heartbeat, other: Heartbeat): boolean {
-  return one.started === other.started ? one.number > other.number : one.sent > other.sent;
 }

@@ -1,10 +1,10 @@
 /**
  * What Node cannot do: raw frames, and datagrams in a namespace that is not our own. It decides nothing. In: `look`, `ignore` an address (its bytes in hex),
  * `tx interface protocol frame`, `join` and `leave` `interface address` (the group in which an IPv6 address is asked for), `answer interface address mac` and
- * `mute interface address`, `lease time` until when it answers (by the monotonic clock), `udp address bytes`, `sync number`. Out: `rx interface frame` for
- * frames that claim or probe an address that is looked at, `asked interface address times` at most once a second, `heard bytes`, `failed interface words`,
- * `deaf words`, `lapsed` when the lease had ended and nothing is answered any more, `synced number`, which follows everything that came in before it was
- * asked for.
+ * `mute interface address`, `lease time` until when it answers (by the monotonic clock), `udp address bytes source`, `senders addresses`, `sync number`. Out:
+ * `rx interface frame` for frames that claim or probe an address that is looked at, `asked interface address times` at most once a second, `heard address bytes`
+ * for datagrams of senders, `dropped number` of all others, `failed interface words`, `deaf words`, `lapsed` when the lease had ended and nothing is answered
+ * any more, `synced number`, which follows everything that came in before it was asked for.
  */
 export const WIRE_SCRIPT = String.raw`
 import ctypes, errno, os, select, socket, struct, sys, time
@@ -14,20 +14,72 @@ ARP, IPV6, OUTGOING = 0x0806, 0x86DD, 4
 NEIGHBOURS = [(0x30, 0, 0, 20), (0x15, 0, 4, 58), (0x30, 0, 0, 54), (0x35, 0, 2, 135), (0x25, 1, 0, 136), (6, 0, 0, 65535), (6, 0, 0, 0)]
 NOBODY = bytes(4)
 EVERYBODY = bytes.fromhex("333300000001" "ff020000000000000000000000000001")
+MAPPED = bytes(10) + b"\xff\xff"
 port = int(sys.argv[1])
 looked = set()
 asked, told = {}, 0
 answers, lease = {}, 0.0
 members, groups, ignoring = {}, [], {}
+# Of the heartbeats: whose are told, how many of each in this second, and how many are not.
+senders, heard, excess, dropped = set(), {}, 0, 0
+MOST_HEARD, MOST_AT_ONCE = 20, 64
 
 def raw(protocol, program=None):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
     if program:
-        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-        s.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", len(program), ctypes.addressof(code)))
+        restrict(s, program)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     s.setblocking(False)
     return s
+
+def restrict(s, program):
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
+    s.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", len(program), ctypes.addressof(code)))
+
+# The source is at byte 12 of an IPv4 header. Of an IPv6 address the kernel compares the XOR of its four words, and sift() all of it.
+def from_senders():
+    net = 0xFFF00000
+    words = [struct.unpack(">%dI" % (len(one) // 4), one) for one in senders]
+    tests = [sorted({one[0] for one in words if len(one) == 1}), sorted({one[0] ^ one[1] ^ one[2] ^ one[3] for one in words if len(one) == 4})]
+    four, six = [[step for word in tests[at] for step in ((0x15, 0, 1, word), (6, 0, 0, 65535))] + [(6, 0, 0, 0)] for at in (0, 1)]
+    load = [(0x20, 0, 0, net + 8)] + [step for at in (12, 16, 20) for step in ((7, 0, 0, 0), (0x20, 0, 0, net + at), (0xAC, 0, 0, 0))]
+    head = [(0x30, 0, 0, net), (0x54, 0, 0, 0xF0), (0x15, 1, 0, 0x60), (5, 0, 0, len(load) + len(six))]
+    return head + load + six + [(0x20, 0, 0, net + 12)] + four
+
+def listen_to(addresses):
+    senders.clear()
+    senders.update(addresses)
+    try:
+        restrict(udp, from_senders())
+    except OSError:
+        # More addresses than the kernel has room for: sift() knows them all.
+        try:
+            udp.setsockopt(socket.SOL_SOCKET, 27, 0)
+        except OSError:
+            pass
+
+def address_of(source):
+    if udp.family == socket.AF_INET:
+        return socket.inet_aton(source[0])
+    address = socket.inet_pton(socket.AF_INET6, source[0].partition("%")[0])
+    return address[12:] if address.startswith(MAPPED) else address
+
+def sift():
+    global excess
+    for _ in range(MOST_AT_ONCE):
+        try:
+            data, source = udp.recvfrom(2048)
+        except BlockingIOError:
+            return
+        except OSError:
+            continue
+        address = address_of(source)
+        times = heard.get(address, 0)
+        if address in senders and times < MOST_HEARD:
+            heard[address] = times + 1
+            say("heard", address.hex(), data.hex())
+        else:
+            excess += 1
 
 def datagrams():
     try:
@@ -53,7 +105,8 @@ def concerns(frame):
 def question(frame):
     if frame[12:14] == b"\x08\x06":
         return frame[38:42] if frame[20:22] == b"\x00\x01" and frame[28:32] != frame[38:42] else None
-    return frame[62:78] if frame[54] == 135 else None
+    # Of a link that is no Ethernet a frame may be shorter.
+    return frame[62:78] if frame[54:55] == b"\x87" else None
 
 def setting(name):
     try:
@@ -134,9 +187,7 @@ def hear(s):
             return
         except OSError:
             continue
-        if s is udp:
-            say("heard", frame.hex())
-        elif source[2] != OUTGOING:
+        if source[2] != OUTGOING:
             if concerns(frame):
                 say("rx", source[0], frame.hex())
             target = question(frame)
@@ -150,6 +201,24 @@ def hear(s):
                 except OSError:
                     pass
 
+def send(address, text, source=None):
+    whole = lambda one: one if ":" in one or udp.family == socket.AF_INET else "::ffff:" + one
+    to, data = (whole(address), port), bytes.fromhex(text)
+    try:
+        if source and udp.family == socket.AF_INET:
+            control = [(socket.IPPROTO_IP, 8, struct.pack("@I4s4s", 0, socket.inet_aton(source), NOBODY))]
+        elif source:
+            control = [(socket.IPPROTO_IPV6, 50, socket.inet_pton(socket.AF_INET6, whole(source)) + NOBODY)]
+        else:
+            control = []
+        udp.sendmsg([data], control, 0, to)
+    except OSError:
+        # The source is an address that others see, and this machine does not have.
+        try:
+            udp.sendto(data, to)
+        except OSError:
+            pass
+
 def obey(verb, *words):
     global lease
     if verb == "look":
@@ -159,11 +228,9 @@ def obey(verb, *words):
     elif verb == "sync":
         say("synced", words[0])
     elif verb == "udp" and udp:
-        address = words[0] if ":" in words[0] or udp.family == socket.AF_INET else "::ffff:" + words[0]
-        try:
-            udp.sendto(bytes.fromhex(words[1]), (address, port))
-        except OSError:
-            pass
+        send(*words)
+    elif verb == "senders" and udp:
+        listen_to(bytes.fromhex(word) for word in words)
     elif verb == "tx":
         try:
             wires[0].sendto(bytes.fromhex(words[2]), (words[0], int(words[1])))
@@ -192,12 +259,22 @@ def mute(device, address):
     answers.pop((device, address), None)
     grouped(leave, device, address, "answer")
 
+def tell_dropped():
+    global dropped, excess
+    # The kernel counts what its filter and a full buffer cost.
+    total = (struct.unpack("9I", udp.getsockopt(socket.SOL_SOCKET, 55, 36))[8] if udp else 0) + excess
+    if total > dropped:
+        say("dropped", str(total - dropped))
+    dropped = total
+
 wires = [raw(ARP), raw(IPV6, NEIGHBOURS)]
 try:
     udp = datagrams()
 except OSError as error:
     udp = None
     say("deaf", error.strerror)
+if udp:
+    listen_to([])
 ears = wires + ([udp] if udp else [])
 say("ready")
 pending = b""
@@ -205,12 +282,16 @@ while True:
     sys.stdout.flush()
     ready = select.select([0] + ears, [], [], 1 if asked else None)[0]
     lapse()
-    for s in ears:
+    for s in wires:
         hear(s)
-    if asked and time.monotonic() >= told + 1:
+    if udp in ready:
+        sift()
+    if time.monotonic() >= told + 1:
         for (device, target), times in asked.items():
             say("asked", device, target.hex(), str(times))
         asked.clear()
+        heard.clear()
+        tell_dropped()
         told = time.monotonic()
     if 0 in ready:
         chunk = os.read(0, 1 << 16)

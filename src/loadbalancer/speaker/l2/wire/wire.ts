@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { keepRunning } from "../../../../hostnet/keep-running.ts";
 import { Address } from "../../../../ip/address.ts";
 import type { Log } from "../../../../kube/log.ts";
-import { l2WireRestarts } from "../../../metrics.ts";
+import { l2Heartbeats, l2WireErrors, l2WireRestarts } from "../../../metrics.ts";
 import { announcement, octets, probe, readFrame, type Said } from "./frames.ts";
 import type { Nic } from "../nics.ts";
 import { WIRE_SCRIPT } from "./wire-script.ts";
@@ -17,6 +17,7 @@ const STUCK_MS = 5_000;
 /** A second less than others need to find this node silent and the address free. */
 const LEASE_S = 3;
 const RENEW_MS = 1_000;
+const ERROR_EVERY_MS = 60_000;
 
 export interface WireEvents {
   /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
@@ -28,7 +29,8 @@ export interface WireEvents {
   onAsked(address: Address, device: string, times: number): void;
   /** What it answered for was not renewed in time, and it answers no more. */
   onLapse(): void;
-  onDatagram(bytes: Buffer): void;
+  /** From one of those who are listened to. */
+  onDatagram(bytes: Buffer, from: string): void;
   /** A frame could not be sent. */
   onFailed(device: string, words: string): void;
 }
@@ -47,12 +49,14 @@ export class Wire {
   /** MACs by interface and address. */
   readonly #answers = new Map<string, string>();
   #leaseEnd = 0;
+  #senders: readonly string[] = [];
   readonly #syncs = new Map<string, (silent: boolean) => void>();
   #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
   #outbox: string[] = [];
   #ready = false;
   #fault: string | undefined;
   #synced = 0;
+  #quietUntil = 0;
 
   constructor(options: WireOptions) {
     this.#options = options;
@@ -136,8 +140,15 @@ export class Wire {
     this.#say("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
   }
 
-  send(address: string, bytes: Buffer): void {
-    this.#say("udp", address, bytes.toString("hex"));
+  /** With this source, where the node has it. */
+  send(address: string, bytes: Buffer, source: string | undefined): void {
+    this.#say("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
+  }
+
+  /** Datagrams from these addresses are told, and no others. */
+  listenTo(addresses: readonly Address[]): void {
+    this.#senders = addresses.map((address) => octets(address).toString("hex"));
+    this.#say("senders", ...this.#senders);
   }
 
   /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
@@ -164,7 +175,7 @@ export class Wire {
     child.stdin.on("error", () => {});
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words = (words + chunk).slice(-1000)));
     child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim().split("\n").at(-1) ?? ""));
-    createInterface(child.stdout).on("line", (line) => this.#take(line));
+    createInterface(child.stdout).on("line", (line) => this.#tryTake(line));
     const kill = () => child.kill("SIGKILL");
     signal.addEventListener("abort", kill, { once: true });
     this.#process = child;
@@ -181,6 +192,18 @@ export class Wire {
     return last;
   }
 
+  /** What strangers send must not end the agent. */
+  #tryTake(line: string): void {
+    try {
+      this.#take(line);
+    } catch (error) {
+      l2WireErrors.inc();
+      if (performance.now() < this.#quietUntil) return;
+      this.#quietUntil = performance.now() + ERROR_EVERY_MS;
+      this.#options.log.error({ error, line: line.slice(0, 200) }, "what came in from the network could not be handled");
+    }
+  }
+
   #take(line: string): void {
     const [verb, first = "", ...rest] = line.split(" ");
     const { log, ...events } = this.#options;
@@ -189,9 +212,11 @@ export class Wire {
       if (said) events.onSaid(said, first);
     } else if (verb === "asked") {
       const [hex = "", times = ""] = rest;
-      events.onAsked(new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`)), first, Number(times));
+      events.onAsked(addressIn(hex), first, Number(times));
     } else if (verb === "heard") {
-      events.onDatagram(Buffer.from(first, "hex"));
+      events.onDatagram(Buffer.from(rest[0] ?? "", "hex"), String(addressIn(first)));
+    } else if (verb === "dropped") {
+      l2Heartbeats.inc({ outcome: "dropped" }, Number(first));
     } else if (verb === "lapsed") {
       this.#lapse();
     } else if (verb === "synced") {
@@ -209,6 +234,7 @@ export class Wire {
       this.#fault = undefined;
       this.renew();
       for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
+      this.#say("senders", ...this.#senders);
       events.onStart();
     }
   }
@@ -227,3 +253,4 @@ export class Wire {
 }
 
 const hexOf = (address: Address) => octets(address).toString("hex");
+const addressIn = (hex: string) => new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`));

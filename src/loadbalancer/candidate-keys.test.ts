@@ -1,0 +1,95 @@
+import { generateKeyPairSync, sign, verify } from "node:crypto";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Secret } from "../api/core/secret.ts";
+import { nobody } from "../kube/members/members.ts";
+import { CandidateKeys, sharedKeyIn } from "./candidate-keys.ts";
+
+const bytes = Buffer.alloc(32, 7);
+const secret = (data?: Record<string, string>) => ({ metadata: { name: "plumbline-heartbeat" }, ...(data && { data }) });
+const pairs = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")] as const;
+const [one, two] = pairs.map(({ publicKey }) =>
+  Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url").toString("base64"),
+) as [string, string];
+let held: Secret | undefined;
+/** Of the Secret, whether each is still followed. */
+let reads: AbortSignal[];
+let keys: CandidateKeys;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  held = secret({ key: bytes.toString("base64") });
+  reads = [];
+  keys = new CandidateKeys({
+    namespace: "plumbline-system",
+    open: () => ({
+      start: (signal) => void reads.push(signal),
+      get: (key) => (key === "plumbline-system/plumbline-heartbeat" ? held : undefined),
+    }),
+  });
+});
+afterEach(() => vi.useRealTimers());
+
+const told = (live: string[], published: Record<string, string>) => keys.update({ ...nobody, live, keys: published });
+const following = () => reads.filter(({ aborted }) => !aborted).length;
+
+test("a shared key has 32 bytes, and anything else is none", () => {
+  expect(sharedKeyIn(secret({ key: bytes.toString("base64") }))).toEqual(bytes);
+  for (const wrong of [
+    undefined,
+    secret(),
+    secret({ key: "" }),
+    secret({ key: "c2hvcnQ=" }),
+    secret({ other: bytes.toString("base64") }),
+  ]) {
+    expect(sharedKeyIn(wrong)).toBeUndefined();
+  }
+});
+
+test("where all members have a key of their own the Secret is not read", async () => {
+  told([], {});
+  told(["a", "b"], { a: one, b: two });
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect([reads.length, keys.shared()]).toEqual([0, undefined]);
+});
+
+test("while a live member has none it is read, and some minutes longer, so that nobody is left behind", async () => {
+  told(["a", "b"], { a: one });
+  expect(keys.shared()).toEqual(bytes);
+  // A Secret that somebody deletes is still known.
+  held = undefined;
+  expect(keys.shared()).toEqual(bytes);
+  told(["a", "b"], { a: one, b: two });
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect([keys.shared(), following()]).toEqual([bytes, 1]);
+  // One is replaced by an earlier version meanwhile.
+  told(["a", "b"], { b: two });
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect([keys.shared(), following()]).toEqual([bytes, 1]);
+  told(["a", "b"], { a: one, b: two });
+  told(["b"], { a: one, b: two });
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect([keys.shared(), following(), reads.length]).toEqual([undefined, 0, 1]);
+});
+
+test("the key of a node is the one that was published last", () => {
+  const signs = ({ privateKey }: (typeof pairs)[number]) => {
+    const key = keys.of("a");
+    return key && verify(null, bytes, key, sign(null, bytes, privateKey));
+  };
+  expect(keys.of("a")).toBeUndefined();
+  told(["a"], { a: one });
+  expect(pairs.map(signs)).toEqual([true, false]);
+  told(["a"], { a: two });
+  expect(pairs.map(signs)).toEqual([false, true]);
+  told(["a"], {});
+  expect(keys.of("a")).toBeUndefined();
+});
+
+test("an agent that ends follows nothing any more", async () => {
+  const stop = new AbortController();
+  const running = keys.run(stop.signal);
+  told(["a"], {});
+  stop.abort();
+  await running;
+  expect(following()).toBe(0);
+});
