@@ -10,6 +10,7 @@ import type { Said } from "./wire/frames.ts";
 import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard/guard.ts";
+import { MachinePauses } from "./machine-pauses.ts";
 import { Heartbeats } from "./heartbeats/heartbeats.ts";
 import type { Nic, Observed } from "./nics.ts";
 import { placeOf, withoutInterface, type L2Wanted } from "./places.ts";
@@ -61,6 +62,7 @@ export class L2Announcer implements Runnable {
   /** A state may have changed. */
   #moved = false;
   readonly #bell = new Doorbell();
+  readonly #pauses = new MachinePauses();
 
   constructor(options: L2Options, ground: Ground = groundOf(options.netns, options.heartbeatPort ?? HEARTBEAT_PORT, options.log)) {
     const { node, peers, isMember = () => true, key, log, exemptPorts = [] } = options;
@@ -212,6 +214,8 @@ export class L2Announcer implements Runnable {
   }
 
   async #act(signal: AbortSignal): Promise<void> {
+    const pausedMs = this.#pauses.since();
+    if (pausedMs > 0) this.#tenures.aged(pausedMs);
     // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
     const steps = this.#tenures.step(performance.now(), (spot) => this.#guard.isGuarded(spot));
     const changing = this.#change(steps, signal);
