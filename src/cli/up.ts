@@ -187,7 +187,8 @@ async function start(directory: string, listen: string | undefined, log: Log): P
     const embedded = await startEmbedded({ directory, ...(listen !== undefined && { listen }), log });
     return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
   } catch (error) {
-    if (error instanceof LockError && error.code === "Held") throw new CliError(error.message, EXIT.no, { cause: error });
+    if (error instanceof LockError && (error.code === "Held" || error.code === "NotOwn"))
+      throw new CliError(error.message, EXIT.no, { cause: error });
     const { syscall, code = "" } = error as NodeJS.ErrnoException;
     if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {
       throw new CliError(

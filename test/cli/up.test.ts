@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -168,6 +168,15 @@ test("a directory that is served is not served twice", async () => {
   const { code, stdout, stderr } = await plumbline(["up", "--dir", join(directory, "d")], env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/^plumbline: \S+\/d\/\.plumbline is in use by plumbline up \(process \d+\) since \S+; end that first\n$/);
+});
+
+test("a state directory that others can use is refused with what to do", async () => {
+  const open = join(directory, "open");
+  await mkdir(join(open, ".plumbline"), { recursive: true });
+  await chmod(join(open, ".plumbline"), 0o755);
+  const { code, stderr } = await plumbline(["up", "--dir", open], env);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^plumbline: \S+\/\.plumbline has mode 755, so others can use it: .* run: chmod 700 \S+\n$/);
 });
 
 test("an address that cannot be had is named", async () => {

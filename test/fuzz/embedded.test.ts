@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { fuzz } from "./harness.ts";
-import { type Json, type Random, runs } from "./random.ts";
+import { type Json, type Random, runs, TIMEOUT_MS } from "./random.ts";
 
 const faults: string[] = [];
 const log = createLog({ level: "error", write: (line) => void faults.push(line) });
@@ -161,20 +161,24 @@ function send(
   });
 }
 
-test("the embedded API answers whatever it is sent with an object or a Status, and goes on", async () => {
-  await fuzz("embedded API", runs(17_000), 16, async (random) => {
-    const [collection, object] = random.pick(OBJECTS);
-    const method = random.pick(["GET", "GET", "POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
-    const headers = { accept: random.pick(ACCEPTS), "content-type": random.pick(TYPES) };
-    const body = method === "GET" || method === "HEAD" ? undefined : bodyOf(random, object);
-    const path = random.chance(5)
-      ? random.pick(["/", "/api", "/apis", "/openapi/v3", "/version", "/plumbline/v1/problems", `/${encoded(random)}`])
-      : pathOf(random, collection);
-    const { status } = await send(method, path, headers, body);
-    expect(status === 0 || (status >= 200 && status < 500) || status === 504).toBe(true);
-  });
-  expect(faults.slice(0, 3)).toEqual([]);
-  const name = "after-all-that";
-  const body = Buffer.from(JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } }));
-  expect((await send("POST", `${CORE}/configmaps`, { "content-type": "application/json" }, body)).status).toBe(201);
-});
+test(
+  "the embedded API answers whatever it is sent with an object or a Status, and goes on",
+  async () => {
+    await fuzz("embedded API", runs(17_000), 16, async (random) => {
+      const [collection, object] = random.pick(OBJECTS);
+      const method = random.pick(["GET", "GET", "POST", "POST", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+      const headers = { accept: random.pick(ACCEPTS), "content-type": random.pick(TYPES) };
+      const body = method === "GET" || method === "HEAD" ? undefined : bodyOf(random, object);
+      const path = random.chance(5)
+        ? random.pick(["/", "/api", "/apis", "/openapi/v3", "/version", "/plumbline/v1/problems", `/${encoded(random)}`])
+        : pathOf(random, collection);
+      const { status } = await send(method, path, headers, body);
+      expect(status === 0 || (status >= 200 && status < 500) || status === 504).toBe(true);
+    });
+    expect(faults.slice(0, 3)).toEqual([]);
+    const name = "after-all-that";
+    const body = Buffer.from(JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } }));
+    expect((await send("POST", `${CORE}/configmaps`, { "content-type": "application/json" }, body)).status).toBe(201);
+  },
+  TIMEOUT_MS,
+);

@@ -27,7 +27,7 @@ import { report } from "../../src/router/report.ts";
 import { node, pictureOf, PLACES } from "../../src/web/specimen.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { fuzz } from "./harness.ts";
-import { type Json, type Random, runs } from "./random.ts";
+import { type Json, type Random, runs, TIMEOUT_MS } from "./random.ts";
 
 const never = new AbortController().signal;
 
@@ -124,77 +124,81 @@ function printed(text: string): string {
 const graph = new CauseGraph(explainersOf(PLACES));
 const picture = pictureOf();
 
-test("what peers and FRR say reaches statuses, metrics, the page and the terminal as text, whatever it is", async () => {
-  picture.put(Node, node("n1"));
-  await fuzz("BGP strings", runs(8_000), 1, async (random, nth) => {
-    const frr = hostileFrr(random);
-    const router = frr as unknown as FrrRouter;
-    const neighbors = (await read(bgpNeighbors(frr, never))) ?? [];
-    countSessions(neighbors);
-    countBfd(neighbors, (await read(bfdCounters(frr, never))) ?? []);
-    const now = new Date();
-    const spoken = {
-      sessions: dated((await read(sessions(router, never))) ?? [], [], now),
-      vnis: ((await read(vnis(router, never))) ?? []).map(({ vni, type, vrf, state, macs, vteps }) => ({
-        vni,
-        type,
-        state,
-        macs,
-        vteps: vteps.length,
-        vrf: vrf ?? "",
-      })),
-    };
-    await read(knownAddresses(router, never));
-    await read(bfdPeers(router, never));
-    await read(originatedTag(router, "", "192.0.2.0/24", never));
+test(
+  "what peers and FRR say reaches statuses, metrics, the page and the terminal as text, whatever it is",
+  async () => {
+    picture.put(Node, node("n1"));
+    await fuzz("BGP strings", runs(8_000), 1, async (random, nth) => {
+      const frr = hostileFrr(random);
+      const router = frr as unknown as FrrRouter;
+      const neighbors = (await read(bgpNeighbors(frr, never))) ?? [];
+      countSessions(neighbors);
+      countBfd(neighbors, (await read(bfdCounters(frr, never))) ?? []);
+      const now = new Date();
+      const spoken = {
+        sessions: dated((await read(sessions(router, never))) ?? [], [], now),
+        vnis: ((await read(vnis(router, never))) ?? []).map(({ vni, type, vrf, state, macs, vteps }) => ({
+          vni,
+          type,
+          state,
+          macs,
+          vteps: vteps.length,
+          vrf: vrf ?? "",
+        })),
+      };
+      await read(knownAddresses(router, never));
+      await read(bfdPeers(router, never));
+      await read(originatedTag(router, "", "192.0.2.0/24", never));
 
-    const conditions = [
-      { type: "Ready", status: "True", reason: "ConfigurationSuccessful", message: "", lastTransitionTime: now.toISOString() },
-    ];
-    const metadata = { name: "n1", namespace: PLACES.routerNamespace };
-    const status = { ...report({ selected: [], failures: [], live: new Map() }, spoken), conditions };
-    const routerStatus = {
-      apiVersion: "openpe.openperouter.github.io/v1alpha1",
-      kind: "RouterNodeConfigurationStatus",
-      metadata,
-      status,
-    } as unknown as RouterNodeConfigurationStatus;
-    const [said] = dated(neighbors, [], now);
-    const words = said
-      ? {
-          state: said.state,
-          bfd: said.bfd ?? "N/A",
-          lastResetReason: random.text(),
-          ...(said.since !== undefined && { since: said.since }),
-        }
-      : "not-answering";
-    const peer = { name: "tor", vrf: "", address: undefined, interface: "eth1", bfdProfile: undefined } as unknown as Parameters<
-      typeof sessionStatus
-    >[0];
-    const { status: statusOf } = sessionStatus(peer, { name: "n1", uid: undefined }, words);
-    const session = {
-      metadata: { name: "n1-tor", namespace: PLACES.metallbNamespace },
-      status: { ...(typeof statusOf === "function" ? statusOf(undefined) : statusOf), conditions },
-    } as unknown as BGPSessionStatus;
-    for (const place of [graph, picture]) {
-      place.put(RouterNodeConfigurationStatus, routerStatus);
-      place.put(BGPSessionStatus, session);
-    }
-    picture.refresh();
-    for (const view of ["overview", "router", "loadbalancer"] as const) JSON.parse(picture.rows.snapshot(view, ({ text }) => text));
+      const conditions = [
+        { type: "Ready", status: "True", reason: "ConfigurationSuccessful", message: "", lastTransitionTime: now.toISOString() },
+      ];
+      const metadata = { name: "n1", namespace: PLACES.routerNamespace };
+      const status = { ...report({ selected: [], failures: [], live: new Map() }, spoken), conditions };
+      const routerStatus = {
+        apiVersion: "openpe.openperouter.github.io/v1alpha1",
+        kind: "RouterNodeConfigurationStatus",
+        metadata,
+        status,
+      } as unknown as RouterNodeConfigurationStatus;
+      const [said] = dated(neighbors, [], now);
+      const words = said
+        ? {
+            state: said.state,
+            bfd: said.bfd ?? "N/A",
+            lastResetReason: random.text(),
+            ...(said.since !== undefined && { since: said.since }),
+          }
+        : "not-answering";
+      const peer = { name: "tor", vrf: "", address: undefined, interface: "eth1", bfdProfile: undefined } as unknown as Parameters<
+        typeof sessionStatus
+      >[0];
+      const { status: statusOf } = sessionStatus(peer, { name: "n1", uid: undefined }, words);
+      const session = {
+        metadata: { name: "n1-tor", namespace: PLACES.metallbNamespace },
+        status: { ...(typeof statusOf === "function" ? statusOf(undefined) : statusOf), conditions },
+      } as unknown as BGPSessionStatus;
+      for (const place of [graph, picture]) {
+        place.put(RouterNodeConfigurationStatus, routerStatus);
+        place.put(BGPSessionStatus, session);
+      }
+      picture.refresh();
+      for (const view of ["overview", "router", "loadbalancer"] as const) JSON.parse(picture.rows.snapshot(view, ({ text }) => text));
 
-    if (nth % 8 !== 0) return;
-    const causes = [...graph.causes()];
-    const shown = [
-      ...drawStatus(clusterStatus(graph.verdicts(), causes), now.getTime(), plain),
-      ...drawCauses(causes, now.getTime(), plain),
-    ].join("\n");
-    expect(CONTROL.exec(shown)?.[0]).toBeUndefined();
-    expect(CONTROL.exec(printed(describeObject({ object: routerStatus, events: [] }, described)))?.[0]).toBeUndefined();
-    const wrong = (await registry.metrics()).split("\n").find((line) => !SAMPLE.test(line));
-    expect(wrong).toBeUndefined();
-  });
-});
+      if (nth % 8 !== 0) return;
+      const causes = [...graph.causes()];
+      const shown = [
+        ...drawStatus(clusterStatus(graph.verdicts(), causes), now.getTime(), plain),
+        ...drawCauses(causes, now.getTime(), plain),
+      ].join("\n");
+      expect(CONTROL.exec(shown)?.[0]).toBeUndefined();
+      expect(CONTROL.exec(printed(describeObject({ object: routerStatus, events: [] }, described)))?.[0]).toBeUndefined();
+      const wrong = (await registry.metrics()).split("\n").find((line) => !SAMPLE.test(line));
+      expect(wrong).toBeUndefined();
+    });
+  },
+  TIMEOUT_MS,
+);
 
 let directory: string;
 beforeAll(async () => {
@@ -202,45 +206,50 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test("a daemon may answer with any bytes in any pieces: the question has an answer or an error, and the next connection works", async () => {
-  const path = join(directory, "bgpd.vty");
-  let reply: Buffer[] = [];
-  let hangsUp = false;
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-    socket.on("data", (chunk) => {
-      const isEnable = chunk.toString() === "enable\0";
-      for (const piece of isEnable ? [Buffer.of(0, 0, 0, 0)] : reply) socket.write(piece);
-      if (hangsUp && !isEnable) socket.end();
+test(
+  "a daemon may answer with any bytes in any pieces: the question has an answer or an error, and the next connection works",
+  async () => {
+    const path = join(directory, "bgpd.vty");
+    let reply: Buffer[] = [];
+    let hangsUp = false;
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+      socket.on("data", (chunk) => {
+        const isEnable = chunk.toString() === "enable\0";
+        for (const piece of isEnable ? [Buffer.of(0, 0, 0, 0)] : reply) socket.write(piece);
+        if (hangsUp && !isEnable) socket.end();
+      });
     });
-  });
-  server.listen(path);
-  await once(server, "listening");
-  let vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
-  await fuzz("vty answers", runs(8_000), 1, async (random) => {
-    if (!vty.open) vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
-    const text = random.chance(50)
-      ? Buffer.from(JSON.stringify(random.json()))
-      : random.chance(50)
-        ? Buffer.from(random.text())
-        : random.bytes(60);
-    const end = random.chance(70) ? Buffer.of(0, 0, 0, random.int(256)) : random.bytes(6);
-    const all = Buffer.concat([text, end]);
-    const cut = random.int(all.length + 1);
-    reply = [all.subarray(0, cut), all.subarray(cut)];
-    // Who says nothing more is given up after the deadline; here he hangs up instead, so that nobody waits.
-    hangsUp = random.chance(10) || all.length < 4 || !(all[all.length - 2] === 0 && all[all.length - 3] === 0 && all[all.length - 4] === 0);
-    const outcome = await (random.chance(50) ? vty.json("show", never) : vty.run("show", never)).catch((error: unknown) => error);
-    if (outcome instanceof Error && !(outcome instanceof VtyError)) throw outcome;
-  });
-  hangsUp = false;
-  reply = [Buffer.from("fine"), Buffer.of(0, 0, 0, 0)];
-  vty.close();
-  vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
-  expect(await vty.must("show", never)).toBe("fine");
-  vty.close();
-  for (const socket of sockets) socket.destroy();
-  server.close();
-});
+    server.listen(path);
+    await once(server, "listening");
+    let vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
+    await fuzz("vty answers", runs(8_000), 1, async (random) => {
+      if (!vty.open) vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
+      const text = random.chance(50)
+        ? Buffer.from(JSON.stringify(random.json()))
+        : random.chance(50)
+          ? Buffer.from(random.text())
+          : random.bytes(60);
+      const end = random.chance(70) ? Buffer.of(0, 0, 0, random.int(256)) : random.bytes(6);
+      const all = Buffer.concat([text, end]);
+      const cut = random.int(all.length + 1);
+      reply = [all.subarray(0, cut), all.subarray(cut)];
+      // Who says nothing more is given up after the deadline; here he hangs up instead, so that nobody waits.
+      hangsUp =
+        random.chance(10) || all.length < 4 || !(all[all.length - 2] === 0 && all[all.length - 3] === 0 && all[all.length - 4] === 0);
+      const outcome = await (random.chance(50) ? vty.json("show", never) : vty.run("show", never)).catch((error: unknown) => error);
+      if (outcome instanceof Error && !(outcome instanceof VtyError)) throw outcome;
+    });
+    hangsUp = false;
+    reply = [Buffer.from("fine"), Buffer.of(0, 0, 0, 0)];
+    vty.close();
+    vty = await Vty.connect(path, { daemon: "bgpd", signal: never });
+    expect(await vty.must("show", never)).toBe("fine");
+    vty.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  },
+  TIMEOUT_MS,
+);

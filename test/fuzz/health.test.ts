@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HealthServer } from "../../src/kube/health.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { fuzz } from "./harness.ts";
-import { type Random, runs } from "./random.ts";
+import { type Random, runs, TIMEOUT_MS } from "./random.ts";
 
 const server = new HealthServer(
   new Map([
@@ -47,11 +47,15 @@ function request(random: Random): Buffer {
   return random.chance(30) ? random.broken(text) : Buffer.from(text);
 }
 
-test("the health port answers whatever bytes it is sent, and goes on", async () => {
-  await fuzz("health port", runs(10_000), 16, async (random) => {
-    const answer = await raw(random.chance(20) ? random.bytes(200) : request(random));
-    expect(answer).toMatch(/^$|^HTTP\/1\.1 (100|200|400|404|405|408|413|417|431|503) /);
-  });
-  const alive = await fetch(`http://127.0.0.1:${port}/livez`);
-  expect(await alive.text()).toBe("ok\n");
-});
+test(
+  "the health port answers whatever bytes it is sent, and goes on",
+  async () => {
+    await fuzz("health port", runs(10_000), 16, async (random) => {
+      const answer = await raw(random.chance(20) ? random.bytes(200) : request(random));
+      expect(answer).toMatch(/^$|^HTTP\/1\.1 (100|200|400|404|405|408|413|417|431|503) /);
+    });
+    const alive = await fetch(`http://127.0.0.1:${port}/livez`);
+    expect(await alive.text()).toBe("ok\n");
+  },
+  TIMEOUT_MS,
+);

@@ -10,7 +10,7 @@ import { pageApp } from "../../src/web/server/app.ts";
 import { node, pictureOf, PLACES, routerStatus, service } from "../../src/web/specimen.ts";
 import { TokenDoor } from "../../src/web/viewers/token-door.ts";
 import { fuzz } from "./harness.ts";
-import { type Random, runs } from "./random.ts";
+import { type Random, runs, TIMEOUT_MS } from "./random.ts";
 
 /** An API server that knows some tokens, and answers what it likes, or not at all. */
 const client = {
@@ -62,50 +62,54 @@ function target(random: Random): string {
   return path + more + (random.chance(30) ? encodeURIComponent(random.text().toWellFormed()) : "");
 }
 
-test("the page answers whatever it is asked, by whom and with which token, and holds nothing afterwards", async () => {
-  const picture = pictureOf();
-  picture.put(Node, node("n1"));
-  picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
-  for (let nth = 0; nth < 20; nth += 1) picture.put(Service, service(`ns${nth}`, "web"));
-  const faults: string[] = [];
-  const log = createLog({ level: "error", write: (line) => void faults.push(line) });
-  const pulse = new Pulse(picture, log);
-  onTestFinished(() => pulse.stop());
-  const stop = new AbortController();
-  onTestFinished(() => stop.abort());
-  const door = new TokenDoor(client);
-  const app = pageApp({ picture, pulse, places: PLACES, doorkeeper: door, assets: new Map(), version: "0", log, signal: stop.signal });
-  await fuzz("page", runs(25_000), 4, async (random) => {
-    const outgoing = Object.assign(new EventEmitter(), { destroyed: false });
-    const remoteAddress = random.chance(80)
-      ? `10.${random.int(200)}.${random.int(200)}.${random.int(200)}`
-      : `2001:db8:${random.int(9999).toString(16)}::1`;
-    const env = { incoming: { socket: { remoteAddress } }, outgoing };
-    const method = random.pick(["GET", "GET", "GET", "HEAD", "POST", "POST", "DELETE", "PUT"]);
-    const body =
-      method === "POST"
-        ? random.chance(50)
-          ? JSON.stringify({ token: random.chance(50) ? `good${random.int(9)}` : random.text() })
-          : random.chance(50)
-            ? JSON.stringify(random.json())
-            : random.bytes(100)
-        : undefined;
-    const gone = new AbortController();
-    const answer = await app.request(
-      target(random),
-      { method, headers: headers(random), signal: gone.signal, ...(body !== undefined && { body }) },
-      env,
-    );
-    expect([200, 304, 400, 401, 403, 404, 413, 415, 421, 429, 503]).toContain(answer.status);
-    if (answer.headers.get("content-type") === "text/event-stream") {
-      const reader = answer.body?.getReader();
-      await reader?.read();
-      await reader?.cancel();
-    } else await answer.text();
-    outgoing.emit("close");
-    gone.abort();
-  });
-  expect(faults.slice(0, 3)).toEqual([]);
-  const env = { incoming: { socket: { remoteAddress: "192.0.2.1" } }, outgoing: Object.assign(new EventEmitter(), { destroyed: false }) };
-  expect((await app.request("/api/whoami", { headers: { authorization: "Bearer good11" } }, env)).status).toBe(200);
-});
+test(
+  "the page answers whatever it is asked, by whom and with which token, and holds nothing afterwards",
+  async () => {
+    const picture = pictureOf();
+    picture.put(Node, node("n1"));
+    picture.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
+    for (let nth = 0; nth < 20; nth += 1) picture.put(Service, service(`ns${nth}`, "web"));
+    const faults: string[] = [];
+    const log = createLog({ level: "error", write: (line) => void faults.push(line) });
+    const pulse = new Pulse(picture, log);
+    onTestFinished(() => pulse.stop());
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const door = new TokenDoor(client);
+    const app = pageApp({ picture, pulse, places: PLACES, doorkeeper: door, assets: new Map(), version: "0", log, signal: stop.signal });
+    await fuzz("page", runs(25_000), 4, async (random) => {
+      const outgoing = Object.assign(new EventEmitter(), { destroyed: false });
+      const remoteAddress = random.chance(80)
+        ? `10.${random.int(200)}.${random.int(200)}.${random.int(200)}`
+        : `2001:db8:${random.int(9999).toString(16)}::1`;
+      const env = { incoming: { socket: { remoteAddress } }, outgoing };
+      const method = random.pick(["GET", "GET", "GET", "HEAD", "POST", "POST", "DELETE", "PUT"]);
+      const body =
+        method === "POST"
+          ? random.chance(50)
+            ? JSON.stringify({ token: random.chance(50) ? `good${random.int(9)}` : random.text() })
+            : random.chance(50)
+              ? JSON.stringify(random.json())
+              : random.bytes(100)
+          : undefined;
+      const gone = new AbortController();
+      const answer = await app.request(
+        target(random),
+        { method, headers: headers(random), signal: gone.signal, ...(body !== undefined && { body }) },
+        env,
+      );
+      expect([200, 304, 400, 401, 403, 404, 413, 415, 421, 429, 503]).toContain(answer.status);
+      if (answer.headers.get("content-type") === "text/event-stream") {
+        const reader = answer.body?.getReader();
+        await reader?.read();
+        await reader?.cancel();
+      } else await answer.text();
+      outgoing.emit("close");
+      gone.abort();
+    });
+    expect(faults.slice(0, 3)).toEqual([]);
+    const env = { incoming: { socket: { remoteAddress: "192.0.2.1" } }, outgoing: Object.assign(new EventEmitter(), { destroyed: false }) };
+    expect((await app.request("/api/whoami", { headers: { authorization: "Bearer good11" } }, env)).status).toBe(200);
+  },
+  TIMEOUT_MS,
+);

@@ -9,7 +9,7 @@ import { WebhookServer } from "../../src/kube/webhook/server.ts";
 import { createAuthority, issue, type Identity } from "../../src/kube/x509.ts";
 import { registerLoadBalancer } from "../../src/loadbalancer/webhooks.ts";
 import { fuzz } from "./harness.ts";
-import { type Json, type Random, runs } from "./random.ts";
+import { type Json, type Random, runs, TIMEOUT_MS } from "./random.ts";
 
 const dates = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 const authority = createAuthority({ commonName: "CA", ...dates });
@@ -107,16 +107,20 @@ function post(path: string, method: string, body: Buffer): Promise<number> {
   });
 }
 
-test("the webhook answers whatever review it is sent, judges what it can read, and goes on", async () => {
-  await fuzz("webhook", runs(12_000), 8, async (random) => {
-    const [path, object] = random.pick(OBJECTS);
-    const text = JSON.stringify(review(random, object));
-    const body = random.chance(15) ? random.broken(text) : Buffer.from(text);
-    const at = random.chance(3) ? `/${encodeURIComponent(random.text().toWellFormed())}` : path;
-    const status = await post(at, random.chance(3) ? "PUT" : "POST", body);
-    expect([0, 200, 400, 404, 405, 413, 429]).toContain(status);
-  });
-  const [path, object] = OBJECTS[0] ?? ["", null];
-  const good = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "1", operation: "CREATE", object } };
-  expect(await post(path, "POST", Buffer.from(JSON.stringify(good)))).toBe(200);
-});
+test(
+  "the webhook answers whatever review it is sent, judges what it can read, and goes on",
+  async () => {
+    await fuzz("webhook", runs(12_000), 8, async (random) => {
+      const [path, object] = random.pick(OBJECTS);
+      const text = JSON.stringify(review(random, object));
+      const body = random.chance(15) ? random.broken(text) : Buffer.from(text);
+      const at = random.chance(3) ? `/${encodeURIComponent(random.text().toWellFormed())}` : path;
+      const status = await post(at, random.chance(3) ? "PUT" : "POST", body);
+      expect([0, 200, 400, 404, 405, 413, 429]).toContain(status);
+    });
+    const [path, object] = OBJECTS[0] ?? ["", null];
+    const good = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "1", operation: "CREATE", object } };
+    expect(await post(path, "POST", Buffer.from(JSON.stringify(good)))).toBe(200);
+  },
+  TIMEOUT_MS,
+);

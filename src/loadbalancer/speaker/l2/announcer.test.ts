@@ -178,6 +178,29 @@ test("while nothing changes nobody is told of anything", async () => {
   expect(changes).toBe(0);
 });
 
+test("after a pause of the machine that is longer than an address lives it is let go, and probed for before it is taken again", async () => {
+  start();
+  want("a", "b");
+  await pass(5_000);
+  ground.read();
+  // The monotonic clock and with it all timers stand still.
+  vi.setSystemTime(Date.now() + 60_000);
+  await pass(10_000);
+  expect(ground.read().slice(0, 5)).toEqual([all("drop"), all("probe"), all("probe"), all("probe"), all("add")]);
+});
+
+test("a clock that is set back, or forward by little, costs no address", async () => {
+  start();
+  want("a", "b");
+  await pass(5_000);
+  for (const ms of [-3_600_000, 1_500, 10_000]) {
+    vi.setSystemTime(Date.now() + ms);
+    await pass(10_000);
+  }
+  expect(ground.read()).not.toContain(all("drop"));
+  expect(announcer.state(vip).is).toBe("holding");
+});
+
 test("another candidate is elected: the address goes, and who watches is told", async () => {
   start();
   want("a", "b");

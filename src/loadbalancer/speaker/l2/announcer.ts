@@ -12,6 +12,7 @@ import { countAsked, countGratuitous, forgetCounts } from "./frame-counts.ts";
 import { groundOf, type Ground } from "./ground.ts";
 import { Guard, type Protection } from "./guard/guard.ts";
 import { Heartbeats, type HeartbeatKeys } from "./heartbeats/heartbeats.ts";
+import { MachinePauses } from "./machine-pauses.ts";
 import type { Nic, Observed } from "./nics.ts";
 import { placeOf, withoutInterface, type L2Wanted } from "./places.ts";
 import { Tenures } from "./tenures/tenures.ts";
@@ -65,6 +66,7 @@ export class L2Announcer implements Runnable {
   /** A state may have changed. */
   #moved = false;
   readonly #bell = new Doorbell();
+  readonly #pauses = new MachinePauses();
 
   constructor(options: L2Options, ground: Ground = groundOf(options.netns, options.heartbeatPort ?? HEARTBEAT_PORT, options.log)) {
     const { node, peers, isMember = () => true, keys, log, exemptPorts = [] } = options;
@@ -224,6 +226,12 @@ export class L2Announcer implements Runnable {
   }
 
   async #act(signal: AbortSignal): Promise<void> {
+    const pausedMs = this.#pauses.since();
+    if (pausedMs > 0) {
+      for (const { address, nic } of this.#tenures.held) this.#wire.mute(address, nic);
+      this.#lapse();
+      this.#tenures.aged(pausedMs);
+    }
     this.#wire.renew();
     // What is decided here goes to the kernel in the same tick: nothing may come between looking at the age of an address and having it live on.
     const steps = this.#tenures.step(performance.now(), (spot) => this.#guard.isGuarded(spot));

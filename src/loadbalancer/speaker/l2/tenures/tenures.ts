@@ -119,6 +119,12 @@ export class Tenures {
     }
   }
 
+  /** The machine was paused: what it holds is older than its monotonic clock says, and others may hold it by now. */
+  aged(ms: number): void {
+    for (const tenure of [...this.#tenures.values()].flat())
+      if (tenure.phase.is === "holding") tenure.phase = { ...tenure.phase, until: tenure.phase.until - ms };
+  }
+
   /** Nothing is known of what is being probed for. */
   deaf(now: number): void {
     for (const tenure of [...this.#tenures.values()].flat()) {
