@@ -128,11 +128,9 @@ export function addSpeaker(options: SpeakerOptions): void {
     const own = nodes.get(node);
     return speaker.place(new Map(seen), own && internalIPv4(own));
   };
-  const ofMembers = async () => {
-    const { value } = known;
-    if (value) keys.update(value);
-    await speaker.members(value && new Set(value.live));
-  };
+  const ofMembers = () => speaker.members(known.value && new Set(known.value.live));
+  // Heartbeats are heard as soon as the keys are known, whatever else cannot be read yet.
+  members.subscribe(() => known.value && keys.update(known.value));
   const ofService = (key: string): void => {
     const service = services.get(key);
     speaker.service(key, service && isOurs(service, options.lbClass) ? readService(service, slices.by("service", key)) : undefined);
