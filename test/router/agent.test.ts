@@ -8,6 +8,7 @@ import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { CheckedFile } from "../../src/resilience/checked-file.ts";
 import { plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 import { RouterNode } from "../support/router-node.ts";
@@ -45,6 +46,7 @@ const events = async () => (await node.client.resource(Event).list({ namespace: 
 const links = async (where: "host" | "router") =>
   (JSON.parse(await node[where]("-j", "link")) as { ifname: string }[]).map(({ ifname }) => ifname).filter((name) => name !== "lo");
 
+const same = (content: unknown) => content as object;
 const underlay = { asn: 64514, nics: ["eth1"], neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
 const passthrough = { hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24" } } };
 
@@ -227,6 +229,21 @@ test("an agent whose state file is damaged uses the previous one, and without bo
   await damaged("router.json", "router.json.previous");
   await eventually(async () => expect(await events()).toContain("StateLost"));
   await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
+  expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);
+});
+
+test("an older agent keeps the state file of a newer one, and takes over what is there", async () => {
+  const links = await node.router("-j", "link", "show", "dev", "pt-ns");
+  await node.stopAgent();
+  const { stateDirectory } = node.place;
+  const path = join(stateDirectory, "router.json");
+  const { router } = JSON.parse(await readFile(path, "utf8")) as { router: object };
+  const newer = new CheckedFile<object>(stateDirectory, "router", { versions: [same, same], keepsPrevious: true });
+  await newer.save({ ...router, unknown: true });
+  const written = await readFile(path, "utf8");
+  node.startAgent();
+  await eventually(async () => expect(await readFile(`${path}.version-2`, "utf8")).toBe(written));
+  await eventually(async () => expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ version: 1, router }));
   expect(await node.router("-j", "link", "show", "dev", "pt-ns")).toEqual(links);
 });
 

@@ -96,6 +96,9 @@ function observedOf(
   );
 }
 
+/** The L3VNI that is not to arrive in its new VRF. */
+const refuses = ({ owner, lines }: Fragment) => owner === "L3VNI/y" && lines.some(({ line }) => line === "vrf red");
+
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
   let frr: FrrInNamespace;
   beforeAll(async () => {
@@ -155,7 +158,6 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   test("has two L3VNIs that swap their VRFs as they were when it refuses one of them", { timeout }, async () => {
     const { kernel } = new GroundInMemory();
     const lastGood = new Map<string, LastGood>();
-    const refuses = ({ owner, lines }: Fragment) => owner === "L3VNI/y" && lines.some(({ line }) => line === "vrf red");
     const carryOut = async (objects: Partial<RouterObjects>) => {
       const pass = await FrrPass.open(frr.instance, [base, ...[...lastGood.values()].map(({ form }) => form.fragment)], signal);
       const daemons: Daemons = {

@@ -171,19 +171,25 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("a route target that is none, and one that another VRF exports, each fail their own L3VNI", async () => {
+  test("a route target that is none, one that another VRF exports and one that it imports each fail their own L3VNI, and no route leaks", async () => {
     await lab().apply(l3vni("garbled", `{ vrf: garbled, vni: 461, exportRTs: ["64514:x"], ${SESSION} }`));
     await lab().apply(l3vni("greedy", `{ vrf: greedy, vni: 462, exportRTs: ["64514:100"], ${SESSION.replace("20.0", "21.0")} }`));
+    await lab().apply(l3vni("leaking", `{ vrf: leaking, vni: 463, exportRTs: ["65000:100"], ${SESSION.replace("20.0", "22.0")} }`));
     for (const node of NODES) {
       await expect
         .poll(failuresOf(node), EVENTUALLY)
         .toEqual([
           expect.stringMatching(/^L3VNI garbled ValidationFailed: .*64514:x/),
           expect.stringMatching(/^L3VNI greedy ValidationFailed: .*64514:100 .*L3VNI red/),
+          expect.stringMatching(/^L3VNI leaking ValidationFailed: Route target 65000:100, .*L3VNI red/),
         ]);
     }
-    await lab().delete("L3VNI", "garbled");
-    await lab().delete("L3VNI", "greedy");
+    for (const node of NODES) {
+      const { routes = {} } = await lab().show<{ routes?: object }>(node, "show bgp vrf red ipv4 unicast json");
+      expect(Object.keys(routes)).toContain("10.110.0.0/24");
+      expect(Object.keys(routes).filter((prefix) => prefix.startsWith("192.169.2"))).toEqual([]);
+    }
+    for (const name of ["garbled", "greedy", "leaking"]) await lab().delete("L3VNI", name);
     await expectEverywhere([]);
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
