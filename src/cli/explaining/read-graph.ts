@@ -32,7 +32,7 @@ export async function readGraph(client: KubeClient, places: Places, now: number,
       } catch (error) {
         if (isKubeError(error, "NotFound")) return;
         if (!isKubeError(error, "Forbidden")) throw error;
-        unread.push({ kind: kind.kind, why: error.message });
+        if (!unread.some((one) => one.kind === kind.kind)) unread.push({ kind: kind.kind, why: error.message });
       }
     }),
   );
