@@ -1,7 +1,7 @@
 /** Random inputs, the same for the same seed. */
 
 const SOAK = process.env["PLUMBLINE_SOAK_MINUTES"] !== undefined;
-export const SEED = SOAK ? Date.now() % 1_000_000 : 7;
+export const SEED = Number(process.env["PLUMBLINE_SOAK_SEED"] ?? (SOAK ? Date.now() % 1_000_000 : 7));
 export const TIMEOUT_MS = SOAK ? 3_600_000 : 300_000;
 /** Together eighty thousand inputs, and a million under `npm run soak`. */
 export const runs = (count: number): number => (SOAK ? Math.ceil(count * 12.5) : count);

@@ -35,3 +35,7 @@ test("a bound is printed as the kind of number that it is compared with", () => 
 test("keys are in order and quotes are escaped in JSON", () => {
   expect(goJson({ 'a"': 1, Z: 2 })).toBe('{"Z":2,"a\\"":1}');
 });
+
+test("what is not there is null in JSON", () => {
+  expect(goJson({ a: undefined, b: [undefined] })).toBe('{"a":null,"b":[null]}');
+});

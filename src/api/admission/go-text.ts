@@ -51,7 +51,8 @@ export function goJson(value: unknown): string {
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${entries.map(([key, item]) => `${goJson(key)}:${goJson(item)}`).join(",")}}`;
   }
-  return JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  // A field that is not there is nil.
+  return JSON.stringify(value ?? null).replaceAll(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** A refused value as a message shows it. */
