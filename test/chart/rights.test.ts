@@ -81,7 +81,8 @@ async function onMachine(values: Record<string, unknown>, look: string): Promise
   const confined = (name: string) => {
     const { args = [], securityContext } = containers.get(name) ?? {};
     const rights = securityContext?.capabilities?.add?.map((right) => `+${right.toLowerCase()}`) ?? [];
-    return [["-all", ...rights].join(","), ...args].join(" ");
+    // The kubelet puts in the addresses of the node.
+    return [["-all", ...rights].join(","), ...args].join(" ").replace("$(HOST_IPS)", "127.0.0.1");
   };
   const environment = {
     CHECKOUT: dirname(LAUNCHER),
