@@ -128,7 +128,7 @@ test("of two that run one must be chosen", async () => {
   expect(await plumbline(["get", "ns"], env)).toEqual({
     code: 2,
     stdout: "",
-    stderr: `plumbline: Several \`plumbline up\` run, on ${join(directory, "d")} and ${join(directory, "e")}; choose one with --dir\n`,
+    stderr: `plumbline: Several \`plumbline up\` run, on ${join(directory, "d")} and ${join(directory, "e")}; choose one with --dir or --kubeconfig\n`,
   });
   expect(await plumbline(["get", "ns", "default", "-o", "name"], { ...env, PLUMBLINE_DIR: join(directory, "e") })).toMatchObject({
     code: 0,

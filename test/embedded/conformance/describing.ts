@@ -132,6 +132,7 @@ export function describing(server: () => Conforming): void {
       "False",
       "True",
       null,
+      null,
       "VNI 100 is held by L3VNI red",
       age,
     ]);
