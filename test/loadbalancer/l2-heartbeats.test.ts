@@ -7,7 +7,8 @@ import { type L2Node, Segment, within } from "../support/l2-segment.ts";
 
 const VIP = "192.0.2.100";
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
-const [SEED, COUNT] = SOAK_MINUTES > 0 ? [Date.now() % 1_000_000, 300_000 * SOAK_MINUTES] : [17, 20_000];
+const [SEED, COUNT] =
+  SOAK_MINUTES > 0 ? [Number(process.env["PLUMBLINE_SOAK_SEED"] ?? Date.now() % 1_000_000), 300_000 * SOAK_MINUTES] : [17, 20_000];
 const BATCH = 200;
 
 const beat = (number: number, more: Partial<Record<keyof Heartbeat, unknown>> = {}) =>
