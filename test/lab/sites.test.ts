@@ -63,7 +63,10 @@ const IN_SYNC = "Secondary True/Demoted False/Healthy False/NotResyncing";
 
 test("a pod has its grace period, keeps its volume attached until then, and its attachment goes after it", async () => {
   const { namespace } = await east.application({ graceSeconds: 3 });
-  expect(await attachmentsOf(`${namespace}-data-db-0`)).toMatchObject([{ status: { attached: true } }]);
+  await vi.waitFor(
+    async () => expect(await attachmentsOf(`${namespace}-data-db-0`)).toMatchObject([{ status: { attached: true } }]),
+    PATIENCE,
+  );
   await east.client.resource(StatefulSet).patch({ name: "db", namespace }, { spec: { replicas: 0 } }, { signal });
   await vi.waitFor(async () => expect((await podsOf(namespace, "db"))[0]?.metadata.deletionTimestamp).toBeDefined(), PATIENCE);
   expect(await attachmentsOf(`${namespace}-data-db-0`)).toHaveLength(1);

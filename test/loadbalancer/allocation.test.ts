@@ -111,6 +111,7 @@ describe("a Service that prefers both families", () => {
     await cluster.pool("a-four", ["192.0.2.10/32"]);
     await cluster.pool("b-six", ["2001:db8:1::/128"]);
     await cluster.pool("c-both", ["192.0.2.20/32", "2001:db8::/128"]);
+    await cluster.knowsPool("c-both");
     await prefer();
     await cluster.hasAddresses("web", "192.0.2.20", "2001:db8::");
     expect(await poolOf("web")).toBe("c-both");
@@ -119,6 +120,7 @@ describe("a Service that prefers both families", () => {
   test("has one of its first family where no pool has both", async () => {
     await cluster.pool("a-six", ["2001:db8::/128"]);
     await cluster.pool("b-four", ["192.0.2.10/32"]);
+    await cluster.knowsPool("b-four");
     await prefer();
     await cluster.hasAddresses("web", "192.0.2.10");
     expect(await poolOf("web")).toBe("b-four");
@@ -127,6 +129,7 @@ describe("a Service that prefers both families", () => {
   test("has one of its first family, be that IPv6", async () => {
     await cluster.pool("a-four", ["192.0.2.10/32"]);
     await cluster.pool("b-six", ["2001:db8::/128"]);
+    await cluster.knowsPool("b-six");
     await prefer({ ipFamilies: ["IPv6", "IPv4"] });
     await cluster.hasAddresses("web", "2001:db8::");
     expect(await poolOf("web")).toBe("b-six");
