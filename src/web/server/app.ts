@@ -245,7 +245,9 @@ function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, to
   app.post("/api/login", ours, small, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
-    if (typeof token !== "string" || token.trim() === "") return refuse(c, 400, 'Send the token as { "token": ... }');
+    // Half of a surrogate pair can be in JSON and in no cookie.
+    if (typeof token !== "string" || token.trim() === "" || !token.isWellFormed())
+      return refuse(c, 400, 'Send the token as { "token": ... }');
     if (cookie.length + encodeURIComponent(token.trim()).length > LONGEST_COOKIE)
       return refuse(c, 413, "This token is too long for a cookie; take one of a ServiceAccount: kubectl create token NAME -n NAMESPACE");
     const { user } = await viewerOf(c, token.trim());

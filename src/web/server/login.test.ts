@@ -34,6 +34,12 @@ test("a token that no browser would keep in a cookie is refused with words, not 
   expect(await refused.json()).toEqual({ error: expect.stringContaining("too long for a cookie") as string });
 });
 
+test("a token with half of a surrogate pair is refused", async () => {
+  const body = JSON.stringify({ token: "x\ud800" });
+  const { status } = await served().request("/api/login", { method: "POST", headers: { "content-type": "application/json" }, body }, env);
+  expect(status).toBe(400);
+});
+
 test.for([
   ["a form of another site", { "content-type": "text/plain", "sec-fetch-site": "cross-site" }, 415],
   ["a form of an old browser", { "content-type": "application/x-www-form-urlencoded" }, 415],
