@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { BGPSessionStatus } from "../../src/api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { describeObject } from "../../src/cli/describing/describe-object.ts";
@@ -112,13 +112,21 @@ const SAMPLE = /^(#.*|[a-zA-Z_:][\w:]*(\{([a-zA-Z_]\w*="(\\[\\n"]|[^"\\\n])*",?)
 
 const described = { paint: plain, now: Date.now(), yaml: (value: unknown) => JSON.stringify(value) };
 
-/** As `plumbline describe` prints it. */
+const write = process.stdout.write.bind(process.stdout);
+
+/** As `plumbline describe` prints it. Without a spy: Vitest remembers every one, which would count as memory that is left. */
 function printed(text: string): string {
-  const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
-  print(text);
-  const [[shown] = [""]] = write.mock.calls;
-  write.mockRestore();
-  return String(shown);
+  let shown = "";
+  process.stdout.write = (chunk) => {
+    shown += String(chunk);
+    return true;
+  };
+  try {
+    print(text);
+  } finally {
+    process.stdout.write = write;
+  }
+  return shown;
 }
 
 const graph = new CauseGraph(explainersOf(PLACES));
