@@ -195,6 +195,17 @@ test.concurrent("the link of service addresses is made again when somebody remov
   expect(within(a.station, "ip", "-br", "link")).not.toContain("plumbline-vip");
 });
 
+test.concurrent("a service address whose local route somebody removes is added again", async () => {
+  await using segment = new Segment(["a"]);
+  const a = segment.start("a");
+  a.want(...VIPS.map((address) => ({ address, candidates: ["a"] })));
+  for (const vip of VIPS) await a.is(vip, "holding");
+  const routes = () => VIPS.map((vip) => within(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "show", "table", "local", vip));
+  for (const route of routes()) expect(route).toContain("plumbline-vip");
+  for (const vip of VIPS) within(a.station, "ip", vip.includes(":") ? "-6" : "-4", "route", "del", "local", vip, "table", "local");
+  await vi.waitUntil(() => routes().every((route) => route.includes("plumbline-vip")), patience);
+});
+
 test.concurrent("an agent that is restarted knows from the rules on which interfaces its kernel answered meanwhile", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");

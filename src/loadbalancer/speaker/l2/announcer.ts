@@ -22,6 +22,8 @@ const BREATH_MS = 10;
 const RETRY_MS = 1_000;
 /** Links change in bursts. */
 const SETTLE_MS = 100;
+/** How often links and routes are read again while addresses are held. */
+const RESYNC_MS = 10_000;
 const REFUSED_AGAIN_MS = 5_000;
 const HEARTBEAT_PORT = 7947;
 
@@ -58,6 +60,7 @@ export class L2Announcer implements Runnable {
   #unfit = new Map<string, string>();
   #observed: Observed | undefined;
   #stale = true;
+  #readAt = 0;
   /** Where the kernel answered for the agent before us, until its addresses are ours; undefined: everywhere. */
   #selectedBefore: ReadonlySet<string> | undefined;
   /** Frames may not have been answered for a while. */
@@ -151,6 +154,8 @@ export class L2Announcer implements Runnable {
   /** The one loop that touches addresses. It waits for nobody but the kernel. */
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      // Route changes wake nothing: the router changes its own all the time.
+      if (performance.now() - this.#readAt >= RESYNC_MS && this.#tenures.held.length > 0) this.#stale = true;
       // Where links cannot be looked at, the addresses on them still live on.
       const failed = [
         this.#stale && (await this.#tried(this.#look(signal), signal)),
@@ -179,6 +184,7 @@ export class L2Announcer implements Runnable {
   async #look(signal: AbortSignal): Promise<void> {
     if (this.#observed) await pause(SETTLE_MS, signal);
     this.#stale = false;
+    this.#readAt = performance.now();
     const first = this.#observed === undefined;
     try {
       const seen = await this.#ground.links.look(signal);

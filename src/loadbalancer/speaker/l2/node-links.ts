@@ -3,6 +3,7 @@ import type { Words } from "../../../hostnet/batch.ts";
 import { changeAll } from "../../../hostnet/change-all.ts";
 import { KernelError } from "../../../hostnet/error.ts";
 import { run } from "../../../hostnet/run.ts";
+import { parseAddress } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { CREATE_DEVICE, DEVICE, drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
 import { observed, type Observed } from "./nics.ts";
@@ -24,6 +25,8 @@ export class NodeLinks {
   /** What an earlier version has put on the node's interfaces, by address and interface. */
   #onNics: ReadonlySet<string> = new Set();
   #hasDevice = false;
+  /** Addresses on our link whose local route is missing: the kernel does not accept their packets. */
+  #unrouted: ReadonlySet<string> = new Set();
 
   constructor(netns: string | undefined, log: Log) {
     this.#netns = netns;
@@ -36,7 +39,7 @@ export class NodeLinks {
     for (let attempt = 1; ; attempt++) {
       const { stdout, stderr } = await run("ip", [...entry, "-j", "addr"], { signal, namespace: this.#netns });
       // A link that was left out would cost its addresses.
-      if (!stderr.includes(INTERRUPTED)) return this.#remember(observed(JSON.parse(stdout), ignoringArp));
+      if (!stderr.includes(INTERRUPTED)) return this.#routed(this.#remember(observed(JSON.parse(stdout), ignoringArp)), signal);
       if (attempt === MOST_READS)
         throw new KernelError("Timeout", "links come and go faster than they can be read", {
           command: "ip -j addr",
@@ -52,8 +55,11 @@ export class NodeLinks {
     const created = kept.length === 0 || this.#hasDevice ? [] : CREATE_DEVICE;
     // An address that several interfaces answer for is there once.
     const addresses = [...new Map(kept.map(({ address }) => [String(address), address])).entries()];
-    const lines = [...drops.map(({ words }) => words), ...created, ...addresses.map(([, address]) => keep(address))];
-    const words = await changeAll(lines, { signal, namespace: this.#netns });
+    // The kernel adds the local route only together with the address.
+    const cleared = addresses.filter(([text]) => this.#unrouted.has(text)).map(([, address]) => drop(address));
+    const before = [...drops.map(({ words }) => words), ...cleared, ...created];
+    this.#unrouted = new Set();
+    const words = await changeAll([...before, ...addresses.map(([, address]) => keep(address))], { signal, namespace: this.#netns });
     for (const [at, { spot }] of drops.entries()) {
       const refusal = words.get(at);
       const about = { address: String(spot.address), interface: spot.nic.name };
@@ -63,11 +69,14 @@ export class NodeLinks {
     this.#hasDevice ||= created.length > 0;
     const refusals = new Map<string, string>();
     for (const [at, [text]] of addresses.entries()) {
-      const refusal = words.get(drops.length + created.length + at);
+      const refusal = words.get(before.length + at);
       if (refusal === undefined) continue;
       // Somebody has removed the link; the next try makes it anew.
       if (NO_DEVICE.test(refusal)) this.#hasDevice = false;
-      const why = created.length > 0 && NO_DEVICE.test(refusal) ? `${DEVICE} cannot be made: ${words.get(drops.length + 1)}` : refusal;
+      const why =
+        created.length > 0 && NO_DEVICE.test(refusal)
+          ? `${DEVICE} cannot be made: ${words.get(before.length - created.length + 1)}`
+          : refusal;
       refusals.set(text, why);
     }
     return new Map(
@@ -113,6 +122,26 @@ export class NodeLinks {
     this.#onNics = seen.onNics;
     this.#hasDevice = seen.rows.some(({ name, isUp }) => name === DEVICE && isUp);
     return seen;
+  }
+
+  /** Leaves out addresses whose local route is missing, so that they are added again. */
+  async #routed(seen: Observed, signal: AbortSignal): Promise<Observed> {
+    const onLink = seen.ours.filter(({ nic }) => nic.name === DEVICE).map(({ address }) => parseAddress(address));
+    const routed = new Set<string>();
+    for (const family of [4, 6] as const) {
+      if (!onLink.some((address) => address.family === family)) continue;
+      const entry = this.#netns === undefined ? [] : ["-n", this.#netns];
+      const args = [...entry, `-${family}`, "-j", "route", "show", "table", "local", "dev", DEVICE];
+      const { stdout } = await run("ip", args, { signal, namespace: this.#netns });
+      for (const { dst } of JSON.parse(stdout) as { dst: string }[]) if (!dst.includes("/")) routed.add(String(parseAddress(dst)));
+    }
+    this.#unrouted = new Set(onLink.map(String).filter((address) => !routed.has(address)));
+    if (this.#unrouted.size === 0) return seen;
+    this.#log.warn(
+      { addresses: [...this.#unrouted].slice(0, 10) },
+      "local routes of service addresses are missing, adding the addresses again",
+    );
+    return { ...seen, ours: seen.ours.filter(({ address, nic }) => nic.name !== DEVICE || !this.#unrouted.has(address)) };
   }
 
   async #ignoringArp(signal: AbortSignal): Promise<ReadonlySet<string>> {
