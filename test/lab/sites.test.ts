@@ -42,7 +42,7 @@ async function volumeState(site: FailoverSite, namespace: string, name: string):
 const becomes = (site: FailoverSite, namespace: string, name: string, state: string) =>
   vi.waitFor(async () => expect(await volumeState(site, namespace, name)).toBe(state), PATIENCE);
 
-const damageIn = (namespace: string) => east.site.storage.damage.filter(({ volume }) => volume.startsWith(`${namespace}/`));
+const damageIn = (namespace: string) => east.site.storage.damage(namespace);
 const ask = (requestedAt: string, more: Record<string, string> = {}) => ({
   metadata: { annotations: { "reconcile.fluxcd.io/requestedAt": requestedAt, ...more } },
 });
@@ -102,7 +102,7 @@ test("two sites' volumes follow each other: in sync only when both are demoted, 
   await becomes(west, namespace, "files", FOLLOWING);
   const synced = (await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status?.lastSyncTime;
   expect(synced).toMatch(/Z$/);
-  expect(east.site.storage.primaries(`${namespace}/files`)).toEqual(["east"]);
+  expect(await east.site.storage.primaries(`${namespace}/files`)).toEqual(["east"]);
 
   await scaleDown(namespace);
   await setRole(east, namespace, "files", "secondary");
@@ -112,7 +112,7 @@ test("two sites' volumes follow each other: in sync only when both are demoted, 
   await setRole(west, namespace, "files", "primary");
   await becomes(west, namespace, "files", PRIMARY);
   await becomes(east, namespace, "files", FOLLOWING);
-  expect(damageIn(namespace)).toEqual([]);
+  expect(await damageIn(namespace)).toEqual([]);
 });
 
 test("a promotion beside a primary is forced without a word, and recorded, as is a demotion in use", async () => {
@@ -120,11 +120,11 @@ test("a promotion beside a primary is forced without a word, and recorded, as is
   await west.application({ namespace, role: "secondary" });
   await setRole(west, namespace, "data-db-0", "primary");
   await becomes(west, namespace, "data-db-0", PRIMARY);
-  expect(damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
+  expect(await damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
 
   await setRole(east, namespace, "data-db-0", "secondary");
-  await vi.waitFor(() => expect(damageIn(namespace)).toHaveLength(2), PATIENCE);
-  expect(damageIn(namespace)[1]).toMatchObject({
+  await vi.waitFor(async () => expect(await damageIn(namespace)).toHaveLength(2), PATIENCE);
+  expect((await damageIn(namespace))[1]).toMatchObject({
     kind: "DemotedInUse",
     site: "east",
     detail: expect.stringContaining("Pod db-0") as string,
@@ -137,17 +137,17 @@ test.each([
 ] as const)("%s leaves the state as it was, and passes when the driver is mended", async (fault, from, to, meanwhile, after) => {
   const { namespace } = await east.application({ role: from });
   if (from === "primary") await scaleDown(namespace);
-  east.site.csiAddons.break(`${namespace}/files`, fault);
+  await east.site.csiAddons.break(`${namespace}/files`, fault);
   await setRole(east, namespace, "files", to);
   await becomes(east, namespace, "files", meanwhile);
-  east.site.csiAddons.mend(`${namespace}/files`);
+  await east.site.csiAddons.mend(`${namespace}/files`);
   await vi.waitFor(async () => expect(await volumeState(east, namespace, "files")).toBe(after), PATIENCE);
 });
 
 test("a volume that never arrives says nothing of what it is asked for", async () => {
   const { namespace } = await east.application();
   await scaleDown(namespace);
-  east.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
+  await east.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
   await setRole(east, namespace, "files", "secondary");
   await setRole(east, namespace, "data-db-0", "secondary");
   await becomes(east, namespace, "data-db-0", IN_SYNC);
