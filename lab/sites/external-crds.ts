@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -51,7 +51,7 @@ export async function externalCrds(progress: Progress): Promise<CustomResourceDe
 
   progress.step("Fetching the custom resource definitions of csi-addons, Flux, Istio and KEDA");
   const crds = await publishedCrds(await findGo(cache, progress));
-  const writing = `${file}.${process.pid}`;
+  const writing = `${file}.${randomUUID()}`;
   await mkdir(join(file, ".."), { recursive: true });
   try {
     await writeFile(writing, JSON.stringify(crds));

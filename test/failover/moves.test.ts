@@ -31,7 +31,7 @@ function median(numbers: readonly number[]): number {
 }
 
 test(`planned moves there and back lose nothing and never have two primaries (seed ${SEED})`, { timeout: 4 * 3_600_000 }, async () => {
-  console.info(`${MOVES} moves of ${APPLICATIONS} applications; again: PLUMBLINE_SOAK_SEED=${SEED} npm run soak -- --moves ${MOVES}`);
+  console.info(`${MOVES} moves of ${APPLICATIONS} applications; again: npm run soak -- --moves ${MOVES} --seed ${SEED}`);
   const [east, west] = sites;
   const { storage } = east.site;
   const chance = (n: number) => new Random(SEED * 1_000 + n);
