@@ -24,6 +24,7 @@ const LABS = [
 const BENCHES = "test/bench/*.test.ts";
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
+  "test/failover/moves.test.ts",
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",

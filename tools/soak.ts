@@ -1,17 +1,37 @@
+import { parseArgs } from "node:util";
 import { run as runTests } from "./test.ts";
 
 /** The lab under random faults and changes, and everything that listens under random inputs. */
 const SOAK = ["test/soak", "test/fuzz"];
+/** Applications that move between two sites under random faults. */
+const MOVES = ["test/failover/moves.test.ts"];
+const USAGE = "usage: npm run soak -- [--minutes N] [--moves N] [--seed N] [files...]";
 
-/** `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES. */
+/**
+ * `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES.
+ * `npm run soak -- --moves N`: so many moves of applications between two sites.
+ */
 export async function run(args: readonly string[]): Promise<number> {
-  const at = args.indexOf("--minutes");
-  const minutes = at < 0 ? 10 : Number(args[at + 1]);
-  if (!Number.isFinite(minutes) || minutes <= 0) {
-    console.error("usage: npm run soak -- [--minutes N] [files...]");
+  const options = { minutes: { type: "string" }, moves: { type: "string" }, seed: { type: "string" } } as const;
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch {
+    console.error(USAGE);
     return 2;
   }
-  process.env["PLUMBLINE_SOAK_MINUTES"] = String(minutes);
-  const files = args.filter((_, index) => at < 0 || (index !== at && index !== at + 1));
-  return runTests(files.length > 0 ? files : SOAK);
+  const { values, positionals: files } = parsed;
+  const { minutes = "10", moves, seed } = values;
+  if (![minutes, moves ?? "1"].every(isPositive) || (seed !== undefined && !/^\d+$/.test(seed))) {
+    console.error(USAGE);
+    return 2;
+  }
+  process.env["PLUMBLINE_SOAK_MINUTES"] = minutes;
+  if (moves !== undefined) process.env["PLUMBLINE_SOAK_MOVES"] = moves;
+  if (seed !== undefined) process.env["PLUMBLINE_SOAK_SEED"] = seed;
+  return runTests(files.length > 0 ? files : moves === undefined ? SOAK : MOVES);
+}
+
+function isPositive(text: string): boolean {
+  return Number.isFinite(Number(text)) && Number(text) > 0;
 }

@@ -3,7 +3,6 @@ import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { silent } from "../../lab/progress.ts";
 import { claimSpec, persistentVolume, statefulSet, volumeReplication } from "../../lab/sites/application.ts";
 import { PersistentVolume, VolumeReplication } from "../../lab/sites/kinds.ts";
-import { ReplicatedStorage } from "../../lab/sites/replicated-storage.ts";
 import { startSite } from "../../lab/sites/site.ts";
 import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
@@ -22,8 +21,6 @@ import { inArena } from "../arena.ts";
 /** What our requests carry, and what the peer's do, so that the audit log tells them apart. */
 export const [OURS, PEER] = ["failover-ours", "failover-polling"];
 
-const NO_TIME = { promoteMs: 0, demoteMs: 0, settleMs: 0, retryMs: 1_000, pollMs: 3_600_000, refreshMs: 3_600_000 };
-
 export interface Ground {
   /** Of neither contestant. */
   readonly client: KubeClient;
@@ -34,9 +31,8 @@ export interface Ground {
 /** A site whose storage takes no time, neither to promote and demote nor to attach and detach, and whose pods end a quarter of a second after they are asked to. */
 export async function onSite<R>(work: (ground: Ground) => Promise<R>): Promise<R> {
   return await inArena({ audit: true }, async ({ server, kubeconfig }) => {
-    const storage = new ReplicatedStorage({ syncMs: 0 });
     const binaries = await kubeBinaries(silent);
-    const settings = { name: "here", storage, times: NO_TIME, podsEndMs: 250, attaches: false, inspects: false };
+    const settings = { name: "here", podsEndMs: 250, attaches: false, inspects: false };
     const site = await startSite({ binaries, server, progress: silent, ...settings });
     try {
       return await work({ client: site.client, access: await accessFromKubeconfig({ path: kubeconfig }), auditLog: server.auditLog });

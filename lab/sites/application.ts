@@ -6,7 +6,7 @@ import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import type { FailoverPolicy, Role } from "../../src/api/failover/failover-policy.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
 import { DRIVER } from "./external-attacher.ts";
-import { HelmRelease, Kustomization, PersistentVolume, VirtualService, VolumeReplication } from "./kinds.ts";
+import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VirtualService, VolumeReplication } from "./kinds.ts";
 import { type Site, until } from "./site.ts";
 
 interface ApplicationOptions {
@@ -16,8 +16,6 @@ interface ApplicationOptions {
   /** How long its pods may take to end. */
   graceSeconds?: number;
 }
-
-const STORAGE_CLASS = "replicated";
 
 /**
  * An application with one of everything that a policy switches:
@@ -179,7 +177,8 @@ export function persistentVolume(namespace: string, claim: string) {
       persistentVolumeReclaimPolicy: "Retain",
       storageClassName: STORAGE_CLASS,
       claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name: claim },
-      csi: { driver: DRIVER, volumeHandle: `${namespace}-${claim}` },
+      // Both sites give the same claim the same one.
+      csi: { driver: DRIVER, volumeHandle: `${namespace}/${claim}` },
     },
   };
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,9 +15,20 @@ const GO_ENV = { GOTOOLCHAIN: "local", GOWORK: "off", GOFLAGS: "" };
 
 /** Where each project keeps its definitions in its Go module, and those that we want of them. */
 const MODULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  // All of them: its controller waits for every kind that it watches.
   "github.com/csi-addons/kubernetes-csi-addons": {
-    "config/crd/bases/replication.storage.openshift.io_volumereplications.yaml": ["VolumeReplication"],
+    "config/crd/bases/csiaddons.openshift.io_csiaddonsnodes.yaml": ["CSIAddonsNode"],
+    "config/crd/bases/csiaddons.openshift.io_encryptionkeyrotationcronjobs.yaml": ["EncryptionKeyRotationCronJob"],
+    "config/crd/bases/csiaddons.openshift.io_encryptionkeyrotationjobs.yaml": ["EncryptionKeyRotationJob"],
+    "config/crd/bases/csiaddons.openshift.io_networkfenceclasses.yaml": ["NetworkFenceClass"],
+    "config/crd/bases/csiaddons.openshift.io_networkfences.yaml": ["NetworkFence"],
+    "config/crd/bases/csiaddons.openshift.io_reclaimspacecronjobs.yaml": ["ReclaimSpaceCronJob"],
+    "config/crd/bases/csiaddons.openshift.io_reclaimspacejobs.yaml": ["ReclaimSpaceJob"],
+    "config/crd/bases/replication.storage.openshift.io_volumegroupreplicationclasses.yaml": ["VolumeGroupReplicationClass"],
+    "config/crd/bases/replication.storage.openshift.io_volumegroupreplicationcontents.yaml": ["VolumeGroupReplicationContent"],
+    "config/crd/bases/replication.storage.openshift.io_volumegroupreplications.yaml": ["VolumeGroupReplication"],
     "config/crd/bases/replication.storage.openshift.io_volumereplicationclasses.yaml": ["VolumeReplicationClass"],
+    "config/crd/bases/replication.storage.openshift.io_volumereplications.yaml": ["VolumeReplication"],
   },
   "github.com/fluxcd/helm-controller": { "config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml": ["HelmRelease"] },
   "github.com/fluxcd/kustomize-controller": { "config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml": ["Kustomization"] },
@@ -40,7 +51,7 @@ export async function externalCrds(progress: Progress): Promise<CustomResourceDe
 
   progress.step("Fetching the custom resource definitions of csi-addons, Flux, Istio and KEDA");
   const crds = await publishedCrds(await findGo(cache, progress));
-  const writing = `${file}.${process.pid}`;
+  const writing = `${file}.${randomUUID()}`;
   await mkdir(join(file, ".."), { recursive: true });
   try {
     await writeFile(writing, JSON.stringify(crds));

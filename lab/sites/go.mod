@@ -4,7 +4,7 @@ module plumbline.dev/lab/sites
 go 1.26.0
 
 require (
-	github.com/csi-addons/kubernetes-csi-addons v0.12.0
+	github.com/csi-addons/kubernetes-csi-addons v0.14.0
 	github.com/fluxcd/helm-controller v1.4.0
 	github.com/fluxcd/kustomize-controller v1.7.3
 	github.com/kedacore/keda/v2 v2.17.0

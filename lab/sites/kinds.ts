@@ -23,6 +23,30 @@ export const PersistentVolume = builtinKind({
   scope: "Cluster",
 });
 
+/** The class of the sites' volumes, and of their replication. */
+export const STORAGE_CLASS = "replicated";
+
+export const VolumeReplicationClass = builtinKind({
+  group: "replication.storage.openshift.io",
+  version: "v1alpha1",
+  kind: "VolumeReplicationClass",
+  plural: "volumereplicationclasses",
+  scope: "Cluster",
+});
+
+interface DriverConnection extends KubeObject {
+  status?: { state?: string };
+}
+
+/** Where csi-addons finds a driver. */
+export const CSIAddonsNode = builtinKind<DriverConnection>({
+  group: "csiaddons.openshift.io",
+  version: "v1alpha1",
+  kind: "CSIAddonsNode",
+  plural: "csiaddonsnodes",
+  scope: "Namespaced",
+});
+
 export const CSIDriver = builtinKind({ group: "storage.k8s.io", version: "v1", kind: "CSIDriver", plural: "csidrivers", scope: "Cluster" });
 
 const APPLIED: readonly Kind[] = [

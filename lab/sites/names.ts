@@ -9,9 +9,6 @@ export const APPLICATION = { namespace: "shop", policy: "shop" } as const;
 /** Pods with this label stay when they are deleted, as on a node that nobody hears of. */
 export const REFUSES_TO_DIE = "lab.plumbline.dev/refuses-to-die";
 
-/** On a VolumeReplication, the fault that its driver has: for whoever reaches the site by its API alone. */
-export const VOLUME_FAULT = "lab.plumbline.dev/volume-fault";
-
 /** The kubeconfig by which the policies of a site read those of the other, in the lab's directory. */
 export function peerFile(directory: string, site: SiteName): string {
   return join(directory, `${site}-peer.kubeconfig`);

@@ -1,83 +1,107 @@
-/** Something that must not happen to the data, with what there was to see of it. */
-export interface Damage {
-  /**
-   * SplitBrain: promoted while the other side was primary. TailLost: promoted before what was written last had arrived. DemotedInUse: demoted while
-   * a pod had the volume or a node held it.
-   */
-  readonly kind: "SplitBrain" | "TailLost" | "DemotedInUse";
-  readonly site: string;
-  readonly volume: string;
-  readonly detail: string;
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { json } from "node:stream/consumers";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Child } from "../child.ts";
+import { LabError } from "../error.ts";
+import { memoryDirectory } from "../kube/etcd.ts";
+import type { Progress } from "../progress.ts";
+import { csiAddonsBinaries } from "./csi-addons/binaries.ts";
+import { DRIVER } from "./external-attacher.ts";
+import { controlSocket, StorageControl } from "./storage-control.ts";
+
+const READY_WITHIN_MS = 30_000;
+
+export interface StorageOptions {
+  progress: Progress;
+  /** One or two. */
+  sites: readonly string[];
+  /** Where its sockets and log are; in one of its own unless told otherwise. */
+  directory?: string;
+  /** How long a snapshot takes to the other site. */
+  transferMs?: number;
+  /** Between two snapshots. */
+  intervalMs?: number;
 }
 
-interface Volume {
-  /** The sites where it is primary. Two are a split brain. */
-  readonly primaries: Set<string>;
-  /** Whose writes were cut off from the other's and have to be thrown away before it can follow again. */
-  diverged: string | undefined;
-  /** Where it was last primary, and when it was demoted there. */
-  demoted: { readonly site: string; readonly at: number } | undefined;
-}
+/** Who uses a volume of a site, for people; empty if nobody does. */
+export type Inspection = (volume: string) => Promise<string>;
 
 /**
- * The storage of two sites, which mirrors each volume between them. It stands for what a storage system and its driver know, takes the time it is
- * told to, and never refuses a promotion: csi-addons forces one that is refused, without a word. It holds no data.
+ * The storage of one or two sites, which mirrors each volume between them: a process with a gRPC endpoint for each site's csi-addons, its source in
+ * lab/sites/csi-addons. It holds versions of data, takes the time that it is told to, and records what must not happen to data.
  */
-export class ReplicatedStorage {
-  /** What went wrong so far, for tests to find empty. */
-  readonly damage: Damage[] = [];
-  readonly #volumes = new Map<string, Volume>();
-  readonly #syncMs: number;
+export class ReplicatedStorage extends StorageControl {
+  readonly #inspections: Map<string, Inspection>;
+  readonly #ending: AsyncDisposableStack;
 
-  /** How long the last writes take to the other side once the primary is demoted. */
-  constructor({ syncMs = 50 }: { syncMs?: number } = {}) {
-    this.#syncMs = syncMs;
+  private constructor(socket: string, inspections: Map<string, Inspection>, ending: AsyncDisposableStack) {
+    super(socket);
+    this.#inspections = inspections;
+    this.#ending = ending;
   }
 
-  promote(site: string, volume: string): void {
-    const state = this.#volume(volume);
-    const others = [...state.primaries].filter((primary) => primary !== site);
-    if (others.length > 0) {
-      this.damage.push({ kind: "SplitBrain", site, volume, detail: `${others.join(", ")} was primary` });
-      state.diverged = others[0];
-    } else if (!this.#arrived(state) && state.demoted?.site !== site) {
-      this.damage.push({ kind: "TailLost", site, volume, detail: "the last writes had not arrived" });
+  static async start({ progress, sites, directory, transferMs = 50, intervalMs = 1_000 }: StorageOptions): Promise<ReplicatedStorage> {
+    const { driver } = await csiAddonsBinaries(progress);
+    const ending = new AsyncDisposableStack();
+    try {
+      const memory = directory === undefined ? await memoryDirectory("storage") : undefined;
+      if (memory) ending.defer(() => memory.remove());
+      const at = directory ?? memory?.path ?? "";
+      const inspections = new Map<string, Inspection>();
+      const inspector = join(at, "inspector.sock");
+      ending.use(await serveInspections(inspector, inspections));
+      const socket = controlSocket(at);
+      const args = [
+        `--driver=${DRIVER}`,
+        `--sites=${sites.join(",")}`,
+        `--control=${socket}`,
+        `--inspector=${inspector}`,
+        `--interval=${intervalMs}ms`,
+        `--transfer=${transferMs}ms`,
+      ];
+      const child = new Child("storage", driver, args, { logFile: join(at, "storage.log") });
+      ending.defer(() => child.kill());
+      for (const deadline = performance.now() + READY_WITHIN_MS; !existsSync(socket); await sleep(20)) {
+        if (!child.running || performance.now() > deadline)
+          throw new LabError("NotStarted", `The storage is not ready within ${READY_WITHIN_MS / 1000} s:\n${child.logTail()}`);
+      }
+      return new ReplicatedStorage(socket, inspections, ending);
+    } catch (error) {
+      await ending.disposeAsync();
+      throw error;
     }
-    state.primaries.add(site);
   }
 
-  demote(site: string, volume: string): void {
-    const state = this.#volume(volume);
-    if (state.primaries.delete(site)) state.demoted = { site, at: performance.now() };
+  /** From now on each demotion at the site asks first who uses the volume, and records it as damage. */
+  inspect(site: string, inspection: Inspection): void {
+    this.#inspections.set(site, inspection);
   }
 
-  /** Throws away what was written here after the sides parted. */
-  resync(site: string, volume: string): void {
-    const state = this.#volume(volume);
-    if (state.diverged === site) state.diverged = undefined;
+  async stop(): Promise<void> {
+    this.close();
+    await this.#ending.disposeAsync();
   }
+}
 
-  /** Whether both sides are demoted and hold the same: only then may either be promoted without loss. */
-  healthy(site: string, volume: string): boolean {
-    const state = this.#volume(volume);
-    return state.primaries.size === 0 && state.diverged !== site && this.#arrived(state);
-  }
-
-  /** Where a volume can be written now. */
-  primaries(volume: string): string[] {
-    return [...this.#volume(volume).primaries];
-  }
-
-  #arrived({ demoted }: Volume): boolean {
-    return demoted === undefined || performance.now() - demoted.at >= this.#syncMs;
-  }
-
-  #volume(name: string): Volume {
-    let volume = this.#volumes.get(name);
-    if (!volume) {
-      volume = { primaries: new Set(), diverged: undefined, demoted: undefined };
-      this.#volumes.set(name, volume);
-    }
-    return volume;
-  }
+async function serveInspections(socket: string, inspections: ReadonlyMap<string, Inspection>): Promise<AsyncDisposable> {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { site, volume } = (await json(request)) as { site: string; volume: string };
+    // A cluster that ends can no longer be asked.
+    const users = await (inspections.get(site)?.(volume) ?? Promise.resolve("")).catch(() => "");
+    response.end(JSON.stringify({ users }));
+  };
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
+  server.listen(socket);
+  await once(server, "listening");
+  return {
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+  };
 }

@@ -17,7 +17,7 @@ import type { KubeBinaries } from "../kube/binary.ts";
 import { kwokStages, startControllers } from "../kube/control-plane.ts";
 import { applyCrds } from "../kube/install-crds.ts";
 import type { Progress } from "../progress.ts";
-import { CsiAddons, type CsiAddonsTimes } from "./csi-addons.ts";
+import { CsiAddons } from "./csi-addons.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
 import { Flux } from "./flux.ts";
@@ -37,7 +37,8 @@ export interface SiteOptions {
   progress: Progress;
   /** Shared with the other site, if there is one. */
   storage?: ReplicatedStorage;
-  times?: Partial<CsiAddonsTimes>;
+  /** How often csi-addons reads the last sync time of a primary, as `30s`; every hour unless told otherwise. */
+  refresh?: string;
   /** Those of our kinds that it knows; the policy alone unless told otherwise. */
   kinds?: readonly CustomKind[];
   /** How long pods take to end, whatever their grace period; without it they take all of that. */
@@ -48,7 +49,7 @@ export interface SiteOptions {
   inspects?: boolean;
 }
 
-/** One cluster of two: a real control plane with kwok for its kubelets, and stand-ins for csi-addons, a CSI driver and Flux. */
+/** One cluster of two: a real control plane with kwok for its kubelets, the real csi-addons, and stand-ins for a driver's attacher and for Flux. */
 export interface Site {
   readonly name: string;
   readonly server: ApiServer;
@@ -69,8 +70,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     binaries,
     server,
     progress,
-    storage = new ReplicatedStorage(),
-    times = {},
+    refresh,
     kinds = [FailoverPolicy],
     attaches = true,
     inspects = true,
@@ -81,20 +81,29 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
   const log = createLog({ level: "silent" });
   let end: (() => Promise<void>) | undefined;
+  let csiAddons: CsiAddons | undefined;
+  const ownStorage = options.storage ? undefined : await ReplicatedStorage.start({ progress, sites: [name] });
   const stop = async () => {
     await end?.();
+    await csiAddons?.stop();
     await Promise.all(parts.map((part) => part.kill()));
     client.close();
+    await ownStorage?.stop();
   };
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
     parts.push(...(await startControllers(binaries, server, { nodeLifecycle: false, stages: await sitesStages(binaries, podsEndMs) })));
     await createGround(client, attaches, signal);
-    const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
+    const storage = options.storage ?? ownStorage;
+    if (!storage) throw new TypeError("a site without storage");
+    csiAddons = await CsiAddons.start(
+      { client, server, progress, site: name, storage, inspects, ...(refresh !== undefined && { refresh }) },
+      signal,
+    );
     const attacher = new ExternalAttacher({ client, log });
     const flux = new Flux({ client, log });
-    end = await runStandIns([csiAddons, attacher, flux]);
+    end = await runStandIns([attacher, flux]);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
     return { name, server, client, storage, csiAddons, attacher, flux, stop };
@@ -162,10 +171,16 @@ export async function createNamespace(client: KubeClient, name: string, signal: 
 }
 
 /** Looks until it is so. `what` is for whoever waited in vain: `the pods of shop run`. */
-export async function until(what: string, isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + SETTLES_WITHIN_MS;
+export async function until(
+  what: string | (() => string),
+  isSo: () => Promise<boolean>,
+  signal: AbortSignal,
+  withinMs = SETTLES_WITHIN_MS,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new LabError("NotStarted", `It is not so within ${SETTLES_WITHIN_MS / 1000} s that ${what}`);
+    if (performance.now() > deadline)
+      throw new LabError("NotStarted", `It is not so within ${withinMs / 1000} s that ${typeof what === "string" ? what : what()}`);
     await sleep(50, undefined, { signal });
   }
 }

@@ -17,9 +17,9 @@ import { PEER_SECRET, setPeer } from "./peer-secret.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
 import { createNamespace, type Site, startSite, until } from "./site.ts";
 
-/** Slow enough to be watched, and still a tenth of what csi-addons takes. */
-const TIMES = { promoteMs: 1_500, demoteMs: 1_500, settleMs: 1_500, pollMs: 1_000, retryMs: 2_000, refreshMs: 10_000 };
-const SYNC_MS = 2_000;
+/** How long the last writes take to the other site. csi-addons looks whether they have arrived 15 s after a demotion, then every 30 s. */
+const TRANSFER_MS = 2_000;
+const REFRESH = "10s";
 const GRACE_SECONDS = 5;
 
 /** What two sites are sites of. */
@@ -66,12 +66,13 @@ export async function startTwoSites({ progress, controller, signal, application 
     progress.step("Starting etcd");
     const etcd = await startEtcd(binaries, directory);
     ending.defer(() => etcd.child.kill());
-    const storage = new ReplicatedStorage({ syncMs: SYNC_MS });
+    const storage = await ReplicatedStorage.start({ progress, sites: SITES, directory, transferMs: TRANSFER_MS });
+    ending.defer(() => storage.stop());
     progress.step("Starting two control planes");
     const [east, west] = await inBoth(async (name) => {
       const server = await ApiServer.start({ binaries, directory: join(directory, name), etcd: etcd.url, prefix: `/${name}` });
       ending.defer(() => server.kill());
-      const site = await startSite({ name, binaries, server, progress, storage, times: TIMES, kinds: CUSTOM_KINDS });
+      const site = await startSite({ name, binaries, server, progress, storage, refresh: REFRESH, kinds: CUSTOM_KINDS });
       ending.defer(() => site.stop());
       return site;
     });

@@ -4,7 +4,7 @@ import { Command } from "commander";
 /** What a checkout can do besides; each lives in tools/ and is no part of the shipped program. */
 const TOOLS = {
   test: "run every suite; arguments choose files",
-  soak: "break the lab at random and look at what must never be (--minutes N)",
+  soak: "break the lab at random and look at what must never be (--minutes N), or move applications between two sites (--moves N)",
   check: "format, lint, types, import directions, unused code, generated files",
   generate: "write the generated files anew",
   "complete-lock": "add what npm left out of package-lock.json",

@@ -60,9 +60,7 @@ function waitsOf({ status }: FailoverPolicy, step: string): string | undefined {
   return waiting && `${waiting.kind} ${waiting.name}`;
 }
 
-function damage(namespace: string) {
-  return site.site.storage.damage.filter(({ volume }) => volume.startsWith(`${namespace}/`));
-}
+const damage = (namespace: string) => site.site.storage.damage(namespace);
 
 async function podOf(namespace: string, app: string): Promise<Pod> {
   const { items } = await site.client.resource(Pod).list({ namespace, labelSelector: `app=${app}`, signal });
@@ -88,7 +86,7 @@ test.concurrent.each([
   await site.client.resource(Pod).patch({ name, namespace }, { metadata: release }, { signal });
   await policies.complete(namespace, generation);
   expect(controller.changes.slice(-2)).toEqual(["VolumeReplication data-db-0", "VolumeReplication files"]);
-  expect(damage(namespace)).toEqual([]);
+  expect(await damage(namespace)).toEqual([]);
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
   expect(await state()).toEqual(before);
   await controller.stop();
@@ -110,7 +108,7 @@ test.concurrent("a volume that is still attached holds up its demotion", async (
   expect(controller.changes).not.toContain("VolumeReplication data-db-0");
   site.site.attacher.letGo(`${namespace}-files`);
   await policies.complete(namespace, generation);
-  expect(damage(namespace)).toEqual([]);
+  expect(await damage(namespace)).toEqual([]);
   await controller.stop();
 });
 
@@ -118,7 +116,7 @@ test.concurrent("while a volume does not arrive nothing that needs it comes back
   const { namespace, controller, before, state } = await atRest();
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
   controller.writes.length = 0;
-  site.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
+  await site.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
   const generation = await want(site.client, namespace, { desiredState: "primary" });
   const waiting = await policies.until(
     namespace,
@@ -130,11 +128,11 @@ test.concurrent("while a volume does not arrive nothing that needs it comes back
   );
   expect(controller.changes).toEqual(["VolumeReplication data-db-0", "VolumeReplication files", "VirtualService web", "CronJob report"]);
 
-  site.site.csiAddons.break(`${namespace}/files`, "FailedToPromote");
+  await site.site.csiAddons.break(`${namespace}/files`, "FailedToPromote");
   const failed = await policies.until(namespace, ({ status }) => condition(status, "Error").startsWith("True"));
   expect(condition(failed.status, "Error")).toBe("True VolumeError");
   expect(controller.changes).toHaveLength(4);
-  site.site.csiAddons.mend(`${namespace}/files`);
+  await site.site.csiAddons.mend(`${namespace}/files`);
   const done = await policies.complete(namespace, generation);
   expect(condition(done, "Error")).toBe("False NoFailure");
   expect(await state()).toEqual(before);
@@ -276,7 +274,7 @@ test("an API server that goes away in the middle is waited for", async () => {
   await site.site.server.kill();
   await site.site.server.restart();
   await policies.complete(namespace, generation);
-  expect(damage(namespace)).toEqual([]);
+  expect(await damage(namespace)).toEqual([]);
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
   expect(await state()).toEqual(before);
   await controller.stop();

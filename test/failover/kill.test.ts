@@ -14,7 +14,7 @@ let site: FailoverSite;
 let policies: PolicyWatch;
 
 beforeAll(async () => {
-  site = await failoverSite("failover-kill", { times: { pollMs: 1_000 } });
+  site = await failoverSite("failover-kill");
   policies = new PolicyWatch(site.client);
 });
 afterAll(async () => {
@@ -45,8 +45,8 @@ class Ground {
   }
 
   /** How often its volumes were demoted under a pod, or worse. */
-  get damage(): number {
-    return site.site.storage.damage.filter(({ volume }) => volume.startsWith(`${this.#app.namespace}/`)).length;
+  async damage(): Promise<number> {
+    return (await site.site.storage.damage(this.#app.namespace)).length;
   }
 
   async state(): Promise<State> {
@@ -94,12 +94,12 @@ test("killed after any single write, in either mode and direction, the next cont
   const queue = points.values();
   const work = async (ground: Ground) => {
     for (const { mode, point } of queue) {
-      const { damage } = ground;
-      const harmed = () => mode === "safe" && ground.damage > damage;
+      const damage = await ground.damage();
+      const harmed = async () => mode === "safe" && (await ground.damage()) > damage;
       await ground.switchTo("secondary", mode, point);
-      expect({ mode, point, harmed: harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: secondary.safe });
+      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: secondary.safe });
       await ground.switchTo("primary", mode, point);
-      expect({ mode, point, harmed: harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: primary });
+      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: primary });
     }
   };
   await Promise.all(grounds.map(work));

@@ -117,7 +117,7 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
   expect(up).toMatchObject({ currentState: "primary", workloadStatus: "2 workload(s) managed by Flux, 2 Flux resource(s) active" });
   expect(up.history?.map(({ to, outcome }) => `${to} ${outcome}`)).toEqual(["secondary Completed", "primary Completed"]);
   expect(comparable(namespace, await app.read())).toEqual(before);
-  expect(site.site.storage.damage.filter(({ volume }) => volume.startsWith(`${namespace}/`))).toEqual([]);
+  expect(await site.site.storage.damage(namespace)).toEqual([]);
   expect(controller.events.map(({ reason }) => reason).filter((reason) => reason.startsWith("Failover"))).toEqual(
     Array.from({ length: 3 }, () => ["FailoverStarted", "FailoverCompleted"]).flat(),
   );

@@ -9,7 +9,8 @@ import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
 import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
 
 const { signal } = new AbortController();
-const PATIENCE = { timeout: 30_000, interval: 50 };
+/** csi-addons looks at a demoted volume after 15 s, and at one that follows every 30 s. */
+const PATIENCE = { timeout: 120_000, interval: 100 };
 let east: FailoverSite;
 let west: FailoverSite;
 
@@ -42,7 +43,7 @@ async function volumeState(site: FailoverSite, namespace: string, name: string):
 const becomes = (site: FailoverSite, namespace: string, name: string, state: string) =>
   vi.waitFor(async () => expect(await volumeState(site, namespace, name)).toBe(state), PATIENCE);
 
-const damageIn = (namespace: string) => east.site.storage.damage.filter(({ volume }) => volume.startsWith(`${namespace}/`));
+const damageIn = (namespace: string) => east.site.storage.damage(namespace);
 const ask = (requestedAt: string, more: Record<string, string> = {}) => ({
   metadata: { annotations: { "reconcile.fluxcd.io/requestedAt": requestedAt, ...more } },
 });
@@ -61,7 +62,7 @@ const PRIMARY = "Primary True/Promoted False/Healthy False/NotResyncing";
 const FOLLOWING = "Secondary True/Demoted True/VolumeDegraded True/ResyncTriggered";
 const IN_SYNC = "Secondary True/Demoted False/Healthy False/NotResyncing";
 
-test("a pod has its grace period, keeps its volume attached until then, and its attachment goes after it", async () => {
+test.concurrent("a pod has its grace period, keeps its volume attached until then, and its attachment goes after it", async () => {
   const { namespace } = await east.application({ graceSeconds: 3 });
   await vi.waitFor(
     async () => expect(await attachmentsOf(`${namespace}-data-db-0`)).toMatchObject([{ status: { attached: true } }]),
@@ -74,7 +75,7 @@ test("a pod has its grace period, keeps its volume attached until then, and its 
   await vi.waitFor(async () => expect(await attachmentsOf(`${namespace}-data-db-0`)).toEqual([]), PATIENCE);
 });
 
-test("a pod that refuses to die stays, and a volume that is held stays attached", async () => {
+test.concurrent("a pod that refuses to die stays, and a volume that is held stays attached", async () => {
   const { namespace } = await east.application();
   const [pod] = await podsOf(namespace, "db");
   await east.client.resource(Pod).patch(pod?.metadata ?? { name: "" }, { metadata: { labels: { [REFUSES_TO_DIE]: "" } } }, { signal });
@@ -96,13 +97,13 @@ test("a pod that refuses to die stays, and a volume that is held stays attached"
   await vi.waitFor(async () => expect(await podsOf(namespace, "db")).toEqual([]), PATIENCE);
 });
 
-test("two sites' volumes follow each other: in sync only when both are demoted, and promoted without loss then", async () => {
+test.concurrent("two sites' volumes follow each other: in sync when both are demoted, promoted without loss then, and never looked at again", async () => {
   const { namespace } = await east.application();
   await west.application({ namespace, role: "secondary" });
   await becomes(west, namespace, "files", FOLLOWING);
   const synced = (await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status?.lastSyncTime;
   expect(synced).toMatch(/Z$/);
-  expect(east.site.storage.primaries(`${namespace}/files`)).toEqual(["east"]);
+  expect(await east.site.storage.primaries(`${namespace}/files`)).toEqual(["east"]);
 
   await scaleDown(namespace);
   await setRole(east, namespace, "files", "secondary");
@@ -111,59 +112,60 @@ test("two sites' volumes follow each other: in sync only when both are demoted, 
   expect((await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status).not.toHaveProperty("lastSyncTime");
   await setRole(west, namespace, "files", "primary");
   await becomes(west, namespace, "files", PRIMARY);
-  await becomes(east, namespace, "files", FOLLOWING);
-  expect(damageIn(namespace)).toEqual([]);
+  // csi-addons no longer looks at a volume that it has seen in sync, and says so for as long as nobody asks for something else.
+  expect(await volumeState(east, namespace, "files")).toBe(IN_SYNC);
+  expect(await damageIn(namespace)).toEqual([]);
 });
 
-test("a promotion beside a primary is forced without a word, and recorded, as is a demotion in use", async () => {
+test.concurrent("a promotion beside a primary is forced without a word, and recorded, as is a demotion in use", async () => {
   const { namespace } = await east.application();
   await west.application({ namespace, role: "secondary" });
   await setRole(west, namespace, "data-db-0", "primary");
   await becomes(west, namespace, "data-db-0", PRIMARY);
-  expect(damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
+  expect(await damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
 
   await setRole(east, namespace, "data-db-0", "secondary");
-  await vi.waitFor(() => expect(damageIn(namespace)).toHaveLength(2), PATIENCE);
-  expect(damageIn(namespace)[1]).toMatchObject({
+  await vi.waitFor(async () => expect(await damageIn(namespace)).toHaveLength(2), PATIENCE);
+  expect((await damageIn(namespace))[1]).toMatchObject({
     kind: "DemotedInUse",
     site: "east",
     detail: expect.stringContaining("Pod db-0") as string,
   });
 });
 
-test.each([
+test.concurrent.each([
   ["FailedToPromote", "secondary", "primary", "Secondary False/FailedToPromote True/Error False/NotResyncing", PRIMARY],
   ["FailedToDemote", "primary", "secondary", "Primary False/FailedToDemote True/Error False/NotResyncing", IN_SYNC],
 ] as const)("%s leaves the state as it was, and passes when the driver is mended", async (fault, from, to, meanwhile, after) => {
   const { namespace } = await east.application({ role: from });
   if (from === "primary") await scaleDown(namespace);
-  east.site.csiAddons.break(`${namespace}/files`, fault);
+  await east.site.csiAddons.break(`${namespace}/files`, fault);
   await setRole(east, namespace, "files", to);
   await becomes(east, namespace, "files", meanwhile);
-  east.site.csiAddons.mend(`${namespace}/files`);
+  await east.site.csiAddons.mend(`${namespace}/files`);
   await vi.waitFor(async () => expect(await volumeState(east, namespace, "files")).toBe(after), PATIENCE);
 });
 
-test("a volume that never arrives says nothing of what it is asked for", async () => {
+test.concurrent("a volume that never arrives says nothing of what it is asked for", async () => {
   const { namespace } = await east.application();
   await scaleDown(namespace);
-  east.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
+  await east.site.csiAddons.break(`${namespace}/files`, "NeverArrives");
   await setRole(east, namespace, "files", "secondary");
   await setRole(east, namespace, "data-db-0", "secondary");
   await becomes(east, namespace, "data-db-0", IN_SYNC);
   expect(await volumeState(east, namespace, "files")).toBe(`${PRIMARY} (stale)`);
 });
 
-test("a primary that is asked for something else keeps conditions of the older generation, as csi-addons leaves them", async () => {
+test.concurrent("a primary that is asked for something else has conditions of that generation, as csi-addons gives them since 0.13", async () => {
   const { namespace } = await east.application();
   await east.client.resource(VolumeReplication).patch({ name: "files", namespace }, { spec: { autoResync: true } }, { signal });
   await becomes(east, namespace, "files", PRIMARY);
   const { metadata, status } = await east.client.resource(VolumeReplication).get("files", { namespace, signal });
   expect([metadata.generation, status?.observedGeneration]).toEqual([2, 2]);
-  expect(status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration).toBe(1);
+  expect(status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration).toBe(2);
 });
 
-test("a Kustomization puts back what it declares as soon as it is asked, and not while it is suspended", async () => {
+test.concurrent("a Kustomization puts back what it declares as soon as it is asked, and not while it is suspended", async () => {
   const { namespace } = await east.application();
   const kustomizations = east.client.resource(Kustomization);
   const site = { name: "site", namespace };
@@ -184,7 +186,7 @@ test("a Kustomization puts back what it declares as soon as it is asked, and not
   }, PATIENCE);
 });
 
-test("a HelmRelease that is resumed leaves the replicas alone, and brings them back once when it is forced", async () => {
+test.concurrent("a HelmRelease that is resumed leaves the replicas alone, and brings them back once when it is forced", async () => {
   const { namespace } = await east.application();
   const releases = east.client.resource(HelmRelease);
   const cache = { name: "cache", namespace };
@@ -210,7 +212,7 @@ test("a HelmRelease that is resumed leaves the replicas alone, and brings them b
   await vi.waitFor(async () => expect(await replicas(namespace, "cache")).toBe(1), PATIENCE);
 });
 
-test("a Flux object waits for those that it depends on", async () => {
+test.concurrent("a Flux object waits for those that it depends on", async () => {
   const { namespace } = await east.application();
   const releases = east.client.resource(HelmRelease);
   const spec = { interval: "10m", chart: { spec: { chart: "late", sourceRef: { kind: "HelmRepository", name: "charts" } } } };

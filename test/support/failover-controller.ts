@@ -25,8 +25,8 @@ export interface SentWrite {
 export interface TestControllerOptions {
   /** That of the admin of the cluster. */
   access: ClusterAccess;
-  /** Policies of other namespaces are other controllers' business. */
-  namespace: string;
+  /** Policies of other namespaces are other controllers' business; without one, all policies are its own. */
+  namespace?: string;
   /** Called before a write is sent. */
   onWrite?: (write: SentWrite) => Promise<void>;
   /** Called when a write has been carried out, before the controller hears of it. */
@@ -37,7 +37,7 @@ export interface TestControllerOptions {
 const { signal } = new AbortController();
 const WRITES = new Set(["create", "patch", "patchStatus", "replace", "replaceStatus", "apply", "delete"]);
 
-/** The failover controller of one namespace, in this process, that keeps count of what it writes and can be killed between any two writes. */
+/** The failover controller of one namespace or of all, in this process, that keeps count of what it writes and can be killed between any two writes. */
 export class TestController {
   readonly writes: SentWrite[] = [];
   readonly reads: string[] = [];
@@ -52,11 +52,11 @@ export class TestController {
 
   constructor(options: TestControllerOptions) {
     this.#options = options;
-    this.#client = new KubeClient(accessAs("controller", options.access), { userAgent: `failover-${options.namespace}` });
+    this.#client = new KubeClient(accessAs("controller", options.access), { userAgent: `failover-${options.namespace ?? "all"}` });
     const client = this.#observed(this.#client);
     const log = createLog({ level: "silent" });
     const budget = new WriteBudget();
-    const policies = new Cache(client, FailoverPolicy, { namespace: options.namespace, log });
+    const policies = new Cache(client, FailoverPolicy, { ...(options.namespace !== undefined && { namespace: options.namespace }), log });
     const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
     const events = { record: (_object: KubeObject, text: EventText) => void this.events.push(text) };
     const peers = new Peers(client);

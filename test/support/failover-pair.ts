@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { vi } from "vitest";
 import { allowPeerSecret } from "../../lab/kube/identities.ts";
 import { peerKubeconfig } from "../../lab/sites/peer-access.ts";
-import type { Damage } from "../../lab/sites/replicated-storage.ts";
+import type { Damage } from "../../lab/sites/storage-control.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
@@ -13,7 +13,8 @@ import { TestController, type TestControllerOptions } from "./failover-controlle
 import type { FailoverSite } from "./failover-site.ts";
 
 const { signal } = new AbortController();
-const PATIENCE = { timeout: 90_000, interval: 100 };
+/** csi-addons looks at a demoted volume after 15 s, and at one that follows every 30 s. */
+const PATIENCE = { timeout: 180_000, interval: 250 };
 
 type Spec = Partial<FailoverPolicy["spec"]>;
 
@@ -57,8 +58,8 @@ export class FailoverPair {
     return this.#overlaps;
   }
 
-  get damage(): readonly Damage[] {
-    return this.east.site.site.storage.damage.filter(({ volume }) => volume.startsWith(`${this.east.namespace}/`));
+  damage(): Promise<readonly Damage[]> {
+    return this.east.site.site.storage.damage(this.east.namespace);
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { installIdentities } from "../../lab/kube/identities.ts";
 import { silent } from "../../lab/progress.ts";
 import { createApplication, MANAGED, readApplication, type ReadObject } from "../../lab/sites/application.ts";
+import { type SiteName, SITES } from "../../lab/sites/names.ts";
 import { ReplicatedStorage } from "../../lab/sites/replicated-storage.ts";
 import { createNamespace, type Site, type SiteOptions, startSite } from "../../lab/sites/site.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
@@ -11,9 +12,9 @@ import { apiServer } from "./api-server.ts";
 
 const { signal } = new AbortController();
 
-type Options = Partial<Pick<SiteOptions, "storage" | "times" | "inspects">> & { name?: string; audit?: boolean };
+type Options = Partial<Pick<SiteOptions, "storage" | "inspects">> & { name?: string; audit?: boolean };
 
-/** A site for one suite: a real control plane, kwok, and the stand-ins of lab/sites. Most of a test's life is in a namespace of its own. */
+/** A site for one suite: a real control plane, kwok, csi-addons, and the stand-ins of lab/sites. Most of a test's life is in a namespace of its own. */
 export class FailoverSite {
   readonly site: Site;
   /** As a cluster-admin. */
@@ -70,14 +71,18 @@ class SiteApplication {
   }
 }
 
-export async function failoverSite(suite: string, options: Options = {}): Promise<FailoverSite> {
+export async function failoverSite(suite: string, options: Options = {}, onStop = () => Promise.resolve()): Promise<FailoverSite> {
   const { audit, name = "here", ...rest } = options;
   const suiteServer = await apiServer(suite, audit === undefined ? {} : { audit });
   const { server, access } = suiteServer;
   try {
     const site = await startSite({ name, binaries: await kubeBinaries(silent), server, progress: silent, ...rest });
     await installIdentities(site.client, signal);
-    return new FailoverSite(site, access, () => suiteServer.stop());
+    const stop = async () => {
+      await suiteServer.stop();
+      await onStop();
+    };
+    return new FailoverSite(site, access, stop);
   } catch (error) {
     await suiteServer.stop();
     throw error;
@@ -86,9 +91,17 @@ export async function failoverSite(suite: string, options: Options = {}): Promis
 
 /** Two sites whose volumes mirror each other. */
 export async function failoverSites(suite: string, options: Omit<Options, "storage" | "name"> = {}): Promise<[FailoverSite, FailoverSite]> {
-  const storage = new ReplicatedStorage();
-  return await Promise.all([
-    failoverSite(`${suite}-east`, { ...options, storage, name: "east" }),
-    failoverSite(`${suite}-west`, { ...options, storage, name: "west" }),
-  ]);
+  const storage = await ReplicatedStorage.start({ progress: silent, sites: SITES });
+  try {
+    let running = SITES.length;
+    const onStop = async () => {
+      running -= 1;
+      if (running === 0) await storage.stop();
+    };
+    const start = (name: SiteName) => failoverSite(`${suite}-${name}`, { ...options, storage, name }, onStop);
+    return await Promise.all([start("east"), start("west")]);
+  } catch (error) {
+    await storage.stop();
+    throw error;
+  }
 }

@@ -11,8 +11,8 @@ export function configureDrill(command: Command): void {
       "after",
       `
 Copies the policy and what it manages into two clusters on this machine, moves it to the other one and back, and takes everything away again. Where it
-is copied from, nothing is written. Controllers, scheduler and claims there are real; pods end at the end of their grace period, and storage and Flux
-are stand-ins which take a second or two. Exit 1 when a half is not done.
+is copied from, nothing is written. Controllers, scheduler and claims there are real; pods end at the end of their grace period, csi-addons
+is the real one, and the storage behind it and Flux take a second or two. Exit 1 when a half is not done.
 
 Examples:
   plumbline failover drill shop -n shop

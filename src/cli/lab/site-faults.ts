@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { VolumeReplication } from "../../../lab/sites/kinds.ts";
-import { APPLICATION, peerFile, REFUSES_TO_DIE, type SiteName, VOLUME_FAULT } from "../../../lab/sites/names.ts";
+import { breakVolume, type VolumeFault } from "../../../lab/sites/csi-addons.ts";
+import { APPLICATION, peerFile, REFUSES_TO_DIE, type SiteName } from "../../../lab/sites/names.ts";
 import { setPeer } from "../../../lab/sites/peer-secret.ts";
+import { controlSocket, StorageControl } from "../../../lab/sites/storage-control.ts";
 import { Pod } from "../../api/core/pod.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 
@@ -21,7 +22,7 @@ export interface SiteFault {
 }
 
 const { namespace } = APPLICATION;
-const VOLUME = { name: "data-db-0", namespace };
+const VOLUME = `${namespace}/data-db-0`;
 /** Where nobody listens. */
 const NOWHERE = "https://127.0.0.1:1";
 
@@ -29,13 +30,13 @@ const NOWHERE = "https://127.0.0.1:1";
 export const SITE_FAULTS: Readonly<Record<string, SiteFault>> = {
   "volume-never-arrives": {
     about: "the driver no longer does what the VolumeReplication data-db-0 asks for, and says nothing",
-    break: (ground) => annotateVolume(ground, "NeverArrives"),
-    mend: (ground) => annotateVolume(ground, null),
+    break: (ground) => onStorage(ground, "NeverArrives"),
+    mend: (ground) => onStorage(ground, undefined),
   },
   "volume-refuses": {
     about: "the driver refuses to demote the volume data-db-0, and says so",
-    break: (ground) => annotateVolume(ground, "FailedToDemote"),
-    mend: (ground) => annotateVolume(ground, null),
+    break: (ground) => onStorage(ground, "FailedToDemote"),
+    mend: (ground) => onStorage(ground, undefined),
   },
   "peer-unreachable": {
     about: "the site no longer reaches the other one",
@@ -50,8 +51,14 @@ export const SITE_FAULTS: Readonly<Record<string, SiteFault>> = {
   },
 };
 
-async function annotateVolume({ client, signal }: SiteGround, fault: string | null): Promise<void> {
-  await client.resource(VolumeReplication).patch(VOLUME, { metadata: { annotations: { [VOLUME_FAULT]: fault } } }, { signal });
+async function onStorage({ site, directory }: SiteGround, fault: VolumeFault | undefined): Promise<void> {
+  const storage = new StorageControl(controlSocket(directory));
+  try {
+    if (fault) await breakVolume(storage, site, VOLUME, fault);
+    else await storage.removeFault({ site, volume: VOLUME });
+  } finally {
+    storage.close();
+  }
 }
 
 function peerOf({ directory, site }: SiteGround): Promise<string> {

@@ -1,0 +1,271 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { allowPeerSecret } from "../../lab/kube/identities.ts";
+import { claimSpec, persistentVolume, statefulSet, volumeReplication } from "../../lab/sites/application.ts";
+import { PersistentVolume, VolumeReplication } from "../../lab/sites/kinds.ts";
+import type { SiteName } from "../../lab/sites/names.ts";
+import { peerKubeconfig } from "../../lab/sites/peer-access.ts";
+import { createNamespace, until } from "../../lab/sites/site.ts";
+import type { ReplicationCall } from "../../lab/sites/storage-control.ts";
+import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
+import { Pod } from "../../src/api/core/pod.ts";
+import { Secret } from "../../src/api/core/secret.ts";
+import { StatefulSet } from "../../src/api/core/stateful-set.ts";
+import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
+import type { Kind } from "../../src/api/kind.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { createLog } from "../../src/kube/log.ts";
+import type { Random } from "../fuzz/random.ts";
+import { CuttingProxy } from "./cutting-proxy.ts";
+import { TestController } from "./failover-controller.ts";
+import type { FailoverSite } from "./failover-site.ts";
+
+const { signal } = new AbortController();
+const WRITE_EVERY_MS = 200;
+const PEER = { kubeconfigSecret: { name: "failover-other-site", key: "kubeconfig" } };
+const CALLS: readonly ReplicationCall[] = ["PromoteVolume", "DemoteVolume", "ResyncVolume", "GetVolumeReplicationInfo"];
+const otherOf = (site: SiteName): SiteName => (site === "east" ? "west" : "east");
+
+type Sites = Readonly<Record<SiteName, FailoverSite>>;
+
+export interface MoveResult {
+  readonly move: string;
+  readonly seconds: number;
+  /** An acknowledged version that the new primary does not have. */
+  readonly missing: number | undefined;
+}
+
+/** One policy at two sites, with a volume and a workload that writes to it wherever its pods run. */
+export class MovingApplication {
+  readonly namespace: string;
+  readonly #sites: Sites;
+  readonly #random: Random;
+  readonly #lines: Readonly<Record<SiteName, CuttingProxy>>;
+  readonly #pods: Readonly<Record<SiteName, Cache<Pod>>>;
+  readonly #stop = new AbortController();
+  readonly #volume: string;
+  #primary: SiteName = "east";
+  #acknowledged = 0;
+  #writing: Promise<void> | undefined;
+
+  private constructor(namespace: string, sites: Sites, lines: Readonly<Record<SiteName, CuttingProxy>>, random: Random) {
+    this.namespace = namespace;
+    this.#sites = sites;
+    this.#lines = lines;
+    this.#random = random;
+    this.#volume = `${namespace}/data`;
+    const log = createLog({ level: "silent" });
+    const pods = (site: SiteName) => new Cache(sites[site].client, Pod, { namespace, log });
+    this.#pods = { east: pods("east"), west: pods("west") };
+  }
+
+  /** East is primary, west follows, and both policies are there. */
+  static async start(namespace: string, sites: Sites, random: Random): Promise<MovingApplication> {
+    const line = async ({ site }: FailoverSite) => Object.assign(await CuttingProxy.before(site.server.port, 1), { calm: true });
+    const lines = { east: await line(sites.east), west: await line(sites.west) };
+    const application = new MovingApplication(namespace, sites, lines, random);
+    await Promise.all([application.#create("east", "primary"), application.#create("west", "secondary")]);
+    await Promise.all([application.#introduce("east"), application.#introduce("west")]);
+    await Promise.all([application.#createPolicy("east", "primary"), application.#createPolicy("west", "secondary")]);
+    for (const cache of Object.values(application.#pods)) cache.start(application.#stop.signal);
+    application.#writing = application.#write();
+    await application.#complete();
+    return application;
+  }
+
+  /** Moves to the other site, with whatever fault chance sends. Faults last for some seconds. */
+  async move(withFaults: boolean): Promise<MoveResult> {
+    const [from, to] = [this.#primary, otherOf(this.#primary)];
+    const begun = performance.now();
+    const transfer = await this.#setTransferTime();
+    const faults = withFaults ? this.#faults() : { names: [], healed: Promise.resolve() };
+    await this.#askBoth(from, to);
+    this.#primary = to;
+    const acknowledged = this.#stopped(from);
+    await Promise.all([this.#complete(), faults.healed]);
+    const last = await acknowledged;
+    const holds = last === 0 || (await this.#sites.east.site.storage.holds(to, this.#volume, last));
+    return {
+      move: `${this.namespace} to ${to}, copy ${transfer} ms${faults.names.map((name) => `, ${name}`).join("")}`,
+      seconds: (performance.now() - begun) / 1000,
+      missing: holds ? undefined : last,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#writing;
+    await Promise.all(Object.values(this.#lines).map((line) => line.stop()));
+  }
+
+  async #create(site: SiteName, role: Role): Promise<void> {
+    const { client } = this.#sites[site];
+    const { namespace } = this;
+    const create = (kind: Kind, object: { metadata: { name: string }; spec: object }) =>
+      client.resource(kind).create({ ...object, metadata: { namespace, ...object.metadata } }, { signal });
+    await createNamespace(client, namespace, signal);
+    await create(PersistentVolume, persistentVolume(namespace, "data"));
+    await create(PersistentVolumeClaim, { metadata: { name: "data" }, spec: claimSpec() });
+    await create(StatefulSet, statefulSet("db", { replicas: 1, graceSeconds: 1, claim: "data" }));
+    await create(VolumeReplication, volumeReplication("data", role));
+  }
+
+  /** Gives the other site what it needs to ask this one. */
+  async #introduce(site: SiteName): Promise<void> {
+    const { site: own } = this.#sites[site];
+    const { client } = this.#sites[otherOf(site)];
+    const { namespace } = this;
+    const kubeconfig = (await peerKubeconfig(own, namespace, signal)).replace(own.server.url, `https://127.0.0.1:${this.#lines[site].port}`);
+    await client.resource(Secret).create({ metadata: { name: PEER.kubeconfigSecret.name, namespace }, stringData: { kubeconfig } }, { signal });
+    await allowPeerSecret(client, namespace, signal);
+  }
+
+  async #createPolicy(site: SiteName, desiredState: Role): Promise<void> {
+    const managedResources: FailoverPolicy["spec"]["managedResources"] = [
+      { kind: "VolumeReplication", name: "data" },
+      { kind: "StatefulSet", name: "db" },
+    ];
+    const spec: FailoverPolicy["spec"] = { desiredState, managedResources, peer: PEER };
+    await this.#sites[site].client
+      .resource(FailoverPolicy)
+      .create({ metadata: { name: "site", namespace: this.namespace }, spec }, { signal });
+  }
+
+  /** Some copies take longer than csi-addons' first look after 15 s, some longer than its second one 30 s later. */
+  async #setTransferTime(): Promise<number> {
+    const [least, more] = this.#random.pick([
+      [50, 2_000],
+      [5_000, 9_000],
+      [16_000, 12_000],
+      [31_000, 9_000],
+    ]);
+    const ms = (least ?? 0) + this.#random.int(more ?? 1);
+    await this.#sites.east.site.storage.setTransferTime(this.#volume, ms);
+    return ms;
+  }
+
+  /** Source first, target first, or both at once. */
+  async #askBoth(from: SiteName, to: SiteName): Promise<void> {
+    const asks = [() => this.#want(from, "secondary"), () => this.#want(to, "primary")];
+    if (this.#random.chance(50)) asks.reverse();
+    const delay = this.#random.chance(50) ? 0 : this.#random.int(20_000);
+    await asks[0]?.();
+    await sleep(delay);
+    await asks[1]?.();
+  }
+
+  async #want(site: SiteName, desiredState: Role): Promise<void> {
+    const ref = { name: "site", namespace: this.namespace };
+    await this.#sites[site].client.resource(FailoverPolicy).patch(ref, { spec: { desiredState } }, { signal });
+  }
+
+  /** Begins some; `healed` resolves when nothing is left of them. */
+  #faults(): { readonly names: readonly string[]; readonly healed: Promise<unknown> } {
+    const { storage } = this.#sites.east.site;
+    const names: string[] = [];
+    const healing: Promise<unknown>[] = [];
+    const forSome = async (begin: () => Promise<unknown>, end: () => Promise<unknown>) => {
+      await sleep(this.#random.int(15_000));
+      await begin();
+      await sleep(1_000 + this.#random.int(15_000));
+      await end();
+    };
+    if (this.#random.chance(40)) {
+      const site = this.#random.pick<SiteName>(["east", "west"]);
+      const rpc = this.#random.pick(CALLS);
+      const where = { site, volume: this.#volume, rpc };
+      names.push(`answer to ${rpc} at ${site} lost`);
+      healing.push(storage.setFault(where, { losesAnswer: true, times: 1 + this.#random.int(2) }));
+    }
+    if (this.#random.chance(25)) {
+      names.push("storage link cut");
+      const set = (link: "up" | "cut") => () => storage.setLink(link, this.#volume);
+      healing.push(forSome(set("cut"), set("up")));
+    }
+    if (this.#random.chance(25)) {
+      names.push("clusters cut off from each other");
+      const set = (isCut: boolean) => () => Promise.resolve(this.#cut(isCut));
+      healing.push(forSome(set(true), set(false)));
+    }
+    return { names, healed: Promise.all(healing) };
+  }
+
+  #cut(isCut: boolean): void {
+    for (const line of Object.values(this.#lines)) {
+      line.blocked = isCut;
+      if (isCut) line.cutAll();
+    }
+  }
+
+  /** Both policies are what they are asked for. */
+  async #complete(): Promise<void> {
+    for (const site of ["east", "west"] as const) {
+      const policies = this.#sites[site].client.resource(FailoverPolicy);
+      const role = site === this.#primary ? "primary" : "secondary";
+      let summary = "";
+      const isSo = async () => {
+        const { metadata, status } = await policies.get("site", { namespace: this.namespace, signal });
+        summary = status?.summary ?? "";
+        const complete = status?.conditions?.find(({ type }) => type === "Complete")?.status === "True";
+        if (complete && status?.currentState === role && status.observedGeneration === metadata.generation) return true;
+        await sleep(500);
+        return false;
+      };
+      await until(() => `${this.namespace} is ${role} at ${site}: ${summary}`, isSo, signal, 360_000);
+    }
+  }
+
+  /** The last version that was acknowledged at a site, once no pod is left there. */
+  async #stopped(site: SiteName): Promise<number> {
+    while (this.#pods[site].list().length > 0 && !this.#stop.signal.aborted) await sleep(50);
+    return this.#acknowledged;
+  }
+
+  async #write(): Promise<void> {
+    const { storage } = this.#sites.east.site;
+    while (!this.#stop.signal.aborted) {
+      for (const site of ["east", "west"] as const) {
+        if (this.#pods[site].list().length === 0) continue;
+        const version = await storage.write(site, this.#volume);
+        if (version !== undefined) this.#acknowledged = version;
+      }
+      await sleep(WRITE_EVERY_MS);
+    }
+  }
+}
+
+/** A site's failover controller that dies between two writes, again and again, and is replaced at once. */
+export class DyingController {
+  deaths = 0;
+  readonly #site: FailoverSite;
+  readonly #random: Random;
+  #controller: TestController;
+  #isMortal: boolean;
+
+  constructor(site: FailoverSite, random: Random, isMortal: boolean) {
+    this.#site = site;
+    this.#random = random;
+    this.#isMortal = isMortal;
+    this.#controller = this.#start();
+  }
+
+  /** From now on it stays. */
+  spare(): void {
+    this.#isMortal = false;
+    this.#controller.dieAfter(Infinity);
+  }
+
+  async stop(): Promise<void> {
+    this.spare();
+    await this.#controller.stop();
+  }
+
+  #start(): TestController {
+    const controller = new TestController({ access: this.#site.access });
+    if (this.#isMortal) controller.dieAfter(3 + this.#random.int(60));
+    void controller.death.then(() => {
+      this.deaths += 1;
+      this.#controller = this.#start();
+    });
+    return controller;
+  }
+}
