@@ -20,7 +20,7 @@ import type { Progress } from "../progress.ts";
 import { CsiAddons, type CsiAddonsTimes } from "./csi-addons.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
-import { Flux } from "./flux.ts";
+import { Flux } from "./flux/flux.ts";
 import { CSIDriver } from "./kinds.ts";
 import { REFUSES_TO_DIE } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
@@ -48,7 +48,7 @@ export interface SiteOptions {
   inspects?: boolean;
 }
 
-/** One cluster of two: a real control plane with kwok for its kubelets, and stand-ins for csi-addons, a CSI driver and Flux. */
+/** One cluster of two: a real control plane with kwok for its kubelets, Flux without its source-controller, and stand-ins for csi-addons and a CSI driver. */
 export interface Site {
   readonly name: string;
   readonly server: ApiServer;
@@ -80,8 +80,10 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   const parts: Child[] = [];
   const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
   const log = createLog({ level: "silent" });
+  const flux = new Flux({ client, server, progress });
   let end: (() => Promise<void>) | undefined;
   const stop = async () => {
+    await flux.stop();
     await end?.();
     await Promise.all(parts.map((part) => part.kill()));
     client.close();
@@ -93,8 +95,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     await createGround(client, attaches, signal);
     const csiAddons = new CsiAddons({ client, log, site: name, storage, times, inspects });
     const attacher = new ExternalAttacher({ client, log });
-    const flux = new Flux({ client, log });
-    end = await runStandIns([csiAddons, attacher, flux]);
+    end = await runStandIns([csiAddons, attacher]);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
     return { name, server, client, storage, csiAddons, attacher, flux, stop };

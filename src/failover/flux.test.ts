@@ -70,11 +70,26 @@ describe("suspending Flux", () => {
     ],
     ["waiting for a dependency", {}, { conditions: [running, notReady("DependencyNotReady")] }, "Done"],
     ["settled", {}, { conditions: [settled] }, "Done"],
-    ["rolling back since before it was suspended", generation, { observedGeneration: 1, conditions: [running, notReady("UpgradeFailed")] }, "Wait"],
-    ["seen as suspended after a run that failed", generation, { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] }, "Done"],
+    [
+      "rolling back since before it was suspended",
+      generation,
+      { observedGeneration: 1, conditions: [running, notReady("UpgradeFailed")] },
+      "Wait",
+    ],
+    [
+      "seen as suspended after a run that failed",
+      generation,
+      { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] },
+      "Done",
+    ],
     ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: asked, conditions: [running] }, "Done"],
     ["not yet seen as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
-    ["suspended by a person in mid-run", { annotations: { [REQUESTED]: asked } }, { lastHandledReconcileAt: asked, conditions: [running] }, "Wait"],
+    [
+      "suspended by a person in mid-run",
+      { annotations: { [REQUESTED]: asked } },
+      { lastHandledReconcileAt: asked, conditions: [running] },
+      "Wait",
+    ],
   ] as const)("a Flux object that is %s", (_, metadata, status, state) => {
     const site = new SpecimenSite()
       .put("HelmRelease", { ...flux("web", { suspend: true }, metadata), status: { ...status, conditions: [...status.conditions] } })
