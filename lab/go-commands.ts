@@ -18,8 +18,9 @@ interface GoCommands {
   readonly packages: readonly string[];
 }
 
-const BUILD_FLAGS = ["-mod=readonly", "-trimpath", "-ldflags=-s -w"];
-const BUILD_ENV = { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOWORK: "off", GOFLAGS: "" };
+const BUILD_FLAGS = ["-mod=readonly", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w"];
+// Without garbage collection the compiler is a fifth faster.
+const BUILD_ENV = { CGO_ENABLED: "0", GOGC: "off", GOTOOLCHAIN: "local", GOWORK: "off", GOFLAGS: "" };
 
 /** Where the commands are: the cached build of the version in go.mod, else a fresh one (a minute or two, once). */
 export async function goCommands({ title, module, packages }: GoCommands, progress: Progress): Promise<string> {

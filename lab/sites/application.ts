@@ -5,6 +5,7 @@ import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-clai
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import type { FailoverPolicy, Role } from "../../src/api/failover/failover-policy.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../src/api/kind.ts";
+import type { FluxObject } from "../../src/failover/external.ts";
 import { DRIVER } from "./external-attacher.ts";
 import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VirtualService, VolumeReplication } from "./kinds.ts";
 import { type Site, until } from "./site.ts";
@@ -59,33 +60,56 @@ export async function createApplication(site: Site, options: ApplicationOptions,
     create(CronJob, cronJob("report", graceSeconds)).then((owner) => create(Job, runOf(owner, graceSeconds))),
   ]);
 
-  flux.declare("Kustomization", `${namespace}/site`, [declared(namespace, deployment("api", { replicas: 2, graceSeconds }))]);
-  flux.declare("HelmRelease", `${namespace}/cache`, [declared(namespace, deployment("cache", { replicas: 1, graceSeconds }))]);
+  await flux.declare("Kustomization", `${namespace}/site`, [declared(namespace, deployment("api", { replicas: 2, graceSeconds }))]);
+  await flux.declare("HelmRelease", `${namespace}/cache`, [declared(namespace, deployment("cache", { replicas: 1, graceSeconds }))]);
   await create(Kustomization, {
     metadata: { name: "site" },
     spec: { interval: "10m", prune: true, sourceRef: { kind: "GitRepository", name: "site" } },
   });
   await create(HelmRelease, {
     metadata: { name: "cache" },
-    spec: { interval: "10m", chart: { spec: { chart: "cache", sourceRef: { kind: "HelmRepository", name: "charts" } } } },
+    spec: { interval: "10m", chartRef: { kind: "OCIRepository", name: "cache" } },
   });
   await until(`the application in ${namespace} runs`, () => runs(site, namespace, role, signal), signal);
 }
 
-/** Whether every pod that is asked for is there, and every volume is what it should be. */
+/** Whether every pod that is asked for is there, every volume is what it should be, and Flux is at rest. */
 async function runs({ client }: Site, namespace: string, role: Role, signal: AbortSignal): Promise<boolean> {
-  const [deployments, statefulSets, jobs, volumes] = await Promise.all([
+  const [deployments, statefulSets, jobs, volumes, kustomizations, releases] = await Promise.all([
     client.resource(Deployment).list({ namespace, signal }),
     client.resource(StatefulSet).list({ namespace, signal }),
     client.resource(Job).list({ namespace, signal }),
     client.resource(VolumeReplication).list({ namespace, signal }),
+    client.resource(Kustomization).list({ namespace, signal }),
+    client.resource(HelmRelease).list({ namespace, signal }),
   ]);
   const workloads = [...deployments.items, ...statefulSets.items];
   return (
     workloads.length === 4 &&
     workloads.every(({ spec, status }) => status?.availableReplicas === spec.replicas) &&
     jobs.items.every(({ status }) => status?.active === 1) &&
-    volumes.items.every(({ status }) => status?.state?.toLowerCase() === role)
+    volumes.items.every(({ status }) => status?.state?.toLowerCase() === role) &&
+    [...kustomizations.items, ...releases.items].every(isReady)
+  );
+}
+
+function isReady({ metadata, status }: FluxObject): boolean {
+  const ready = status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True");
+  return ready === true && status?.observedGeneration === metadata.generation;
+}
+
+/** A Kustomization `volumes` that declares the VolumeReplication `files` in this role, as Git does where volumes are kept in it. */
+export async function declareVolume({ client, flux }: Site, namespace: string, role: Role, signal: AbortSignal): Promise<void> {
+  const name = "volumes";
+  const { metadata, spec } = volumeReplication("files", role);
+  const declared = { apiVersion: apiVersionOf(VolumeReplication), kind: "VolumeReplication", metadata: { namespace, ...metadata }, spec };
+  await flux.declare("Kustomization", `${namespace}/${name}`, [declared]);
+  const source = { interval: "10m", prune: false, sourceRef: { kind: "GitRepository", name } };
+  await client.resource(Kustomization).create({ metadata: { name, namespace }, spec: source as object }, { signal });
+  await until(
+    `Kustomization ${namespace}/${name} is ready`,
+    async () => isReady(await client.resource(Kustomization).get(name, { namespace, signal })),
+    signal,
   );
 }
 

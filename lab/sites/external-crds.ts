@@ -32,6 +32,13 @@ const MODULES: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
   "github.com/fluxcd/helm-controller": { "config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml": ["HelmRelease"] },
   "github.com/fluxcd/kustomize-controller": { "config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml": ["Kustomization"] },
+  // kustomize-controller and helm-controller watch all of these.
+  "github.com/fluxcd/source-controller": {
+    "config/crd/bases/source.toolkit.fluxcd.io_buckets.yaml": ["Bucket"],
+    "config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml": ["GitRepository"],
+    "config/crd/bases/source.toolkit.fluxcd.io_helmcharts.yaml": ["HelmChart"],
+    "config/crd/bases/source.toolkit.fluxcd.io_ocirepositories.yaml": ["OCIRepository"],
+  },
   "github.com/kedacore/keda/v2": { "config/crd/bases/keda.sh_scaledobjects.yaml": ["ScaledObject"] },
   "istio.io/api": { "kubernetes/customresourcedefinitions.gen.yaml": ["VirtualService"] },
 };

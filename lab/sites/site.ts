@@ -20,7 +20,7 @@ import type { Progress } from "../progress.ts";
 import { CsiAddons } from "./csi-addons.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
-import { Flux } from "./flux.ts";
+import { Flux } from "./flux/flux.ts";
 import { CSIDriver } from "./kinds.ts";
 import { REFUSES_TO_DIE } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
@@ -49,7 +49,7 @@ export interface SiteOptions {
   inspects?: boolean;
 }
 
-/** One cluster of two: a real control plane with kwok for its kubelets, the real csi-addons, and stand-ins for a driver's attacher and for Flux. */
+/** One cluster of two: a real control plane with kwok for its kubelets, the real csi-addons, Flux without its source-controller, and a stand-in for a driver's attacher. */
 export interface Site {
   readonly name: string;
   readonly server: ApiServer;
@@ -65,25 +65,17 @@ export interface Site {
 
 /** Makes a bare API server a site. */
 export async function startSite(options: SiteOptions): Promise<Site> {
-  const {
-    name,
-    binaries,
-    server,
-    progress,
-    refresh,
-    kinds = [FailoverPolicy],
-    attaches = true,
-    inspects = true,
-    podsEndMs,
-  } = options;
+  const { name, binaries, server, progress, refresh, kinds = [FailoverPolicy], attaches = true, inspects = true, podsEndMs } = options;
   const { signal } = new AbortController();
   const parts: Child[] = [];
   const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
   const log = createLog({ level: "silent" });
+  const flux = new Flux({ client, server, progress });
   let end: (() => Promise<void>) | undefined;
   let csiAddons: CsiAddons | undefined;
   const ownStorage = options.storage ? undefined : await ReplicatedStorage.start({ progress, sites: [name] });
   const stop = async () => {
+    await flux.stop();
     await end?.();
     await csiAddons?.stop();
     await Promise.all(parts.map((part) => part.kill()));
@@ -102,8 +94,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
       signal,
     );
     const attacher = new ExternalAttacher({ client, log });
-    const flux = new Flux({ client, log });
-    end = await runStandIns([attacher, flux]);
+    end = await runStandIns([attacher]);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
     return { name, server, client, storage, csiAddons, attacher, flux, stop };

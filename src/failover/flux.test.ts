@@ -10,15 +10,19 @@ const both = (desiredState: Role = "secondary", mode = "on") =>
   policy({ desiredState, mode, managedResources: named("HelmRelease web", "Kustomization apps") });
 const patches = (site: SpecimenSite, to: Role) =>
   plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
-const remembered = (suspend: boolean | null) => ({ annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }) } });
+const REQUESTED = "reconcile.fluxcd.io/requestedAt";
+const asked = "2026-11-16T12:00:00.000Z";
+const remembered = (suspend: boolean | null, more: Record<string, string> = {}) => ({
+  annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }), ...more },
+});
 
 describe("suspending Flux", () => {
   test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
     const site = new SpecimenSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
     expect(words(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
     expect(patches(site, "secondary")).toEqual([
-      { metadata: { ...remembered(null) }, spec: { suspend: true } },
-      { metadata: { ...remembered(false) }, spec: { suspend: true } },
+      { metadata: remembered(null, { [REQUESTED]: asked }), spec: { suspend: true } },
+      { metadata: remembered(false, { [REQUESTED]: asked }), spec: { suspend: true } },
     ]);
   });
 
@@ -40,29 +44,55 @@ describe("suspending Flux", () => {
     const site = new SpecimenSite()
       .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }));
-    expect(patches(site, "secondary")).toEqual([{ spec: { suspend: true } }]);
+    expect(patches(site, "secondary")).toEqual([{ metadata: { annotations: { [REQUESTED]: asked } }, spec: { suspend: true } }]);
     expect(plan(site.observe(both())).resources[0]).toMatchObject({
       state: "Active",
       message: "Somebody else resumed it; it is suspended again",
     });
   });
 
+  const running = condition("Reconciling", "True", "Progressing");
+  const notReady = (reason: string) => condition("Ready", "False", reason);
+  const settled = condition("Ready", "True", "Succeeded");
+  const generation = { generation: 2 };
+  const answered = remembered(null, { [REQUESTED]: asked });
+
   test.each([
-    ["at work", [condition("Reconciling", "True", "Progressing"), condition("Ready", "Unknown", "Progressing")], "Wait"],
+    ["at work", {}, { conditions: [running, condition("Ready", "Unknown", "Progressing")] }, "Wait"],
+    ["rolling back", {}, { conditions: [running, notReady("UpgradeFailed")] }, "Wait"],
+    ["uninstalling", {}, { conditions: [running, notReady("InstallFailed")] }, "Wait"],
+    ["unlocking", {}, { conditions: [running, notReady("StateError")] }, "Wait"],
     [
       "waiting for its next try",
-      [condition("Reconciling", "True", "ProgressingWithRetry"), condition("Ready", "False", "BuildFailed")],
+      {},
+      { conditions: [condition("Reconciling", "True", "ProgressingWithRetry"), notReady("BuildFailed")] },
       "Done",
+    ],
+    ["waiting for a dependency", {}, { conditions: [running, notReady("DependencyNotReady")] }, "Done"],
+    ["settled", {}, { conditions: [settled] }, "Done"],
+    [
+      "rolling back since before it was suspended",
+      generation,
+      { observedGeneration: 1, conditions: [running, notReady("UpgradeFailed")] },
+      "Wait",
     ],
     [
-      "waiting for a dependency",
-      [condition("Reconciling", "True", "Progressing"), condition("Ready", "False", "DependencyNotReady")],
+      "seen as suspended after a run that failed",
+      generation,
+      { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] },
       "Done",
     ],
-    ["settled", [condition("Ready", "True", "Succeeded")], "Done"],
-  ] as const)("a Flux object that is %s", (_, conditions, state) => {
+    ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: asked, conditions: [running] }, "Done"],
+    ["not yet seen as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
+    [
+      "suspended by a person in mid-run",
+      { annotations: { [REQUESTED]: asked } },
+      { lastHandledReconcileAt: asked, conditions: [running] },
+      "Wait",
+    ],
+  ] as const)("a Flux object that is %s", (_, metadata, status, state) => {
     const site = new SpecimenSite()
-      .put("HelmRelease", { ...flux("web", { suspend: true }), status: { conditions: [...conditions] } })
+      .put("HelmRelease", { ...flux("web", { suspend: true }, metadata), status: { ...status, conditions: [...status.conditions] } })
       .put("Kustomization", flux("apps", { suspend: true }));
     expect(steps(plan(site.observe(both())))).toContain(`AwaitTermination ${state}`);
   });
@@ -82,7 +112,6 @@ describe("resuming Flux", () => {
     const site = new SpecimenSite()
       .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
-    const asked = "2026-11-16T12:00:00.000Z";
     expect(patches(site, "primary")).toEqual([
       { metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked } }, spec: { suspend: false } },
       {

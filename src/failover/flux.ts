@@ -31,7 +31,8 @@ export function suspendFlux(observed: Observed, fence: string | undefined): Find
     const kind = observed.kindOf(resource.kind);
     const name = called(resource.kind, object);
     if (object.spec.suspend === true) return mark(kind, object, fence, name);
-    const annotations = { ...remember(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence) };
+    const asked = { [REQUESTED]: observed.now.toISOString() };
+    const annotations = { ...remember(observed.policy, object, "suspend", object.spec.suspend ?? null), ...stamp(fence), ...asked };
     return [change(kind, object, annotations, { suspend: true }, `suspend ${name}`)];
   });
   return { writes, waits: unseen(observed, KINDS) };
@@ -81,13 +82,32 @@ export function fluxStates(observed: Observed, to: Role): ResourceState[] {
   return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? suspendState(sighting, to));
 }
 
+/** Both controllers write the answer when they have ended a run, also one that failed. */
 function hasAnswered(object: FluxObject): boolean {
   const asked = object.metadata.annotations?.[REQUESTED];
-  return asked === undefined || (object.status?.lastHandledReconcileAt === asked && !isBusy(object));
+  return asked === undefined || object.status?.lastHandledReconcileAt === asked;
 }
 
-/** One that waits for its next try, or for what it depends on, keeps the condition too, but is not Ready. */
-function isBusy({ status }: FluxObject): boolean {
-  const valueOf = (type: string) => status?.conditions?.find((condition) => condition.type === type)?.status;
-  return valueOf("Reconciling") === "True" && valueOf("Ready") !== "False";
+/**
+ * Reconciling says `Progressing` while something runs, and `ProgressingWithRetry` until the next try. Ready does not tell: a Helm rollback, uninstall
+ * or unlock runs while it is False.
+ */
+function isBusy(object: FluxObject): boolean {
+  if (hasSeenSuspension(object)) return false;
+  const conditionOf = (type: string) => object.status?.conditions?.find((condition) => condition.type === type);
+  const reconciling = conditionOf("Reconciling");
+  if (reconciling?.status !== "True" || reconciling.reason === "ProgressingWithRetry") return false;
+  return conditionOf("Ready")?.reason !== "DependencyNotReady";
+}
+
+/**
+ * A controller has one run of an object at a time, so one that saw the suspension came after all others. Without this, a condition that a failed or
+ * killed run left behind would be waited for without end, since nothing removes it from a suspended object.
+ */
+function hasSeenSuspension(object: FluxObject): boolean {
+  const { metadata, spec, status } = object;
+  if (spec.suspend !== true) return false;
+  if (status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation) return true;
+  // kustomize-controller observes no generation while the object is not Ready. What was asked before a person suspended it proves nothing.
+  return recall(object, "suspend").is === "there" && metadata.annotations?.[REQUESTED] !== undefined && hasAnswered(object);
 }

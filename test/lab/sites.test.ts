@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { declareVolume } from "../../lab/sites/application.ts";
 import { HelmRelease, Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
@@ -122,7 +123,9 @@ test.concurrent("a promotion beside a primary is forced without a word, and reco
   await west.application({ namespace, role: "secondary" });
   await setRole(west, namespace, "data-db-0", "primary");
   await becomes(west, namespace, "data-db-0", PRIMARY);
-  expect(await damageIn(namespace)).toEqual([{ kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" }]);
+  expect(await damageIn(namespace)).toEqual([
+    { kind: "SplitBrain", site: "west", volume: `${namespace}/data-db-0`, detail: "east was primary" },
+  ]);
 
   await setRole(east, namespace, "data-db-0", "secondary");
   await vi.waitFor(async () => expect(await damageIn(namespace)).toHaveLength(2), PATIENCE);
@@ -212,15 +215,35 @@ test.concurrent("a HelmRelease that is resumed leaves the replicas alone, and br
   await vi.waitFor(async () => expect(await replicas(namespace, "cache")).toBe(1), PATIENCE);
 });
 
-test.concurrent("a Flux object waits for those that it depends on", async () => {
+test.concurrent("a Flux object waits for those that it depends on, and is then installed from what its chart declares", async () => {
   const { namespace } = await east.application();
   const releases = east.client.resource(HelmRelease);
-  const spec = { interval: "10m", chart: { spec: { chart: "late", sourceRef: { kind: "HelmRepository", name: "charts" } } } };
-  const create = (name: string, more: object = {}) =>
-    releases.create({ metadata: { name, namespace }, spec: { ...spec, ...more } as object }, { signal });
+  const create = async (name: string, more: object = {}) => {
+    await east.site.flux.declare("HelmRelease", `${namespace}/${name}`, []);
+    const spec: object = { interval: "10m", chartRef: { kind: "OCIRepository", name }, ...more };
+    await releases.create({ metadata: { name, namespace }, spec }, { signal });
+  };
   await create("late", { dependsOn: [{ name: "early" }] });
   const ready = async () => (await releases.get("late", { namespace, signal })).status?.conditions?.find(({ type }) => type === "Ready");
   await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "False", reason: "DependencyNotReady" }), PATIENCE);
   await create("early");
   await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: "True", reason: "InstallSucceeded" }), PATIENCE);
+});
+
+test.concurrent("what Git declares from now on is applied, and a volume that it declares is put back to the role that it names", async () => {
+  const { namespace } = await east.application();
+  await declareVolume(east.site, namespace, "primary", signal);
+  const volumes = east.client.resource(VolumeReplication);
+  const files = () => volumes.get("files", { namespace, signal });
+  expect((await files()).metadata.labels).toMatchObject({ "kustomize.toolkit.fluxcd.io/name": "volumes" });
+  await scaleDown(namespace);
+  await setRole(east, namespace, "files", "secondary");
+  await east.client.resource(Kustomization).patch({ name: "volumes", namespace }, ask("now"), { signal });
+  await vi.waitFor(async () => expect((await files()).spec.replicationState).toBe("primary"), PATIENCE);
+
+  const deployments = east.client.resource(Deployment);
+  const { metadata, spec } = await deployments.get("api", { namespace, signal });
+  const three = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: metadata.name, namespace }, spec: { ...spec, replicas: 3 } };
+  await east.site.flux.declare("Kustomization", `${namespace}/site`, [three]);
+  await vi.waitFor(async () => expect(await replicas(namespace, "api")).toBe(3), PATIENCE);
 });

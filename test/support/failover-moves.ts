@@ -114,8 +114,13 @@ export class MovingApplication {
     const { site: own } = this.#sites[site];
     const { client } = this.#sites[otherOf(site)];
     const { namespace } = this;
-    const kubeconfig = (await peerKubeconfig(own, namespace, signal)).replace(own.server.url, `https://127.0.0.1:${this.#lines[site].port}`);
-    await client.resource(Secret).create({ metadata: { name: PEER.kubeconfigSecret.name, namespace }, stringData: { kubeconfig } }, { signal });
+    const kubeconfig = (await peerKubeconfig(own, namespace, signal)).replace(
+      own.server.url,
+      `https://127.0.0.1:${this.#lines[site].port}`,
+    );
+    await client
+      .resource(Secret)
+      .create({ metadata: { name: PEER.kubeconfigSecret.name, namespace }, stringData: { kubeconfig } }, { signal });
     await allowPeerSecret(client, namespace, signal);
   }
 

@@ -6,6 +6,7 @@ import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { memoryDirectory, startEtcd } from "../../lab/kube/etcd.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { csiAddonsBinaries } from "../../lab/sites/csi-addons/binaries.ts";
+import { fluxBinaries } from "../../lab/sites/flux/binaries.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -20,6 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const binaries = await kubeBinaries(progressOn(process.stderr));
   await helmBinary(progressOn(process.stderr));
   await csiAddonsBinaries(progressOn(process.stderr));
+  await fluxBinaries(progressOn(process.stderr));
   await frr10(progressOn(process.stderr));
   const directory = await memoryDirectory("test");
   const etcd = await startEtcd(binaries, directory.path);

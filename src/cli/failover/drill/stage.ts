@@ -23,7 +23,7 @@ export async function stage(site: Site, { home, ...of }: Staged & { home: string
   for (const { object, declares } of of.flux) {
     const { kind, metadata } = object;
     if (kind !== "Kustomization" && kind !== "HelmRelease") continue;
-    flux.declare(kind, `${metadata.namespace}/${metadata.name}`, declares);
+    await flux.declare(kind, `${metadata.namespace}/${metadata.name}`, declares);
     await create(kindOf(object), object);
   }
   await until(`the copy runs at ${site.name}`, () => runs(site, of, role, signal), signal);

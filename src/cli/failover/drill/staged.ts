@@ -114,11 +114,11 @@ function statefulSpec({ name }: Managed, object: KubeObject): object {
 }
 
 function fluxCopy(resource: Managed, object: KubeObject): KubeObject {
-  const sourceRef = { kind: "GitRepository", name: "drill" };
+  const { name } = resource;
   const suspend = suspendOf(object);
   return resource.kind === "Kustomization"
-    ? named(Kustomization, resource, {}, { interval: "10m", prune: false, sourceRef, suspend })
-    : named(HelmRelease, resource, {}, { interval: "10m", chart: { spec: { chart: "drill", sourceRef } }, suspend });
+    ? named(Kustomization, resource, {}, { interval: "10m", prune: false, sourceRef: { kind: "GitRepository", name }, suspend })
+    : named(HelmRelease, resource, {}, { interval: "10m", chartRef: { kind: "OCIRepository", name }, suspend });
 }
 
 function named(kind: Kind, { namespace, name }: Managed, labels: Record<string, string>, spec: object): KubeObject {
