@@ -38,6 +38,9 @@ const token = (doc: string) =>
       state: s.enum(["Held", "Released"], {
         doc: "Held: writers may run here. Released: they may not, until a higher epoch is taken; a release is never taken back.",
       }),
+      copied: s.optional(
+        s.bool({ doc: "Released: every volume of this site was seen to be copied to the other site, and was not promoted here since." }),
+      ),
       forced: s.optional(text("The reason that was given for taking it without the other site's release.")),
     },
     { doc },
@@ -79,6 +82,9 @@ const transition = {
     moment("When the volume that was furthest behind was last copied to the other site, as known before the volumes were demoted."),
   ),
   writesStoppedTime: s.optional(moment("When the last writer was seen to be gone.")),
+  volumesWritableTime: s.optional(
+    moment("When every volume was seen to be primary here; completionTime is when the application was available."),
+  ),
   forced: s.optional(text("The reason that was given for taking over without the other site's release.")),
 };
 
@@ -166,8 +172,47 @@ export const FailoverPolicy = defineKind({
               minimum: 0,
               maximum: Number.MAX_SAFE_INTEGER,
             }),
+            uid: s.optional(
+              s.string({
+                doc: "The metadata.uid of this policy. Without it, or with another, force has no effect: a policy that is created again from Git does not force again.",
+                maxLength: 128,
+              }),
+            ),
           },
           { doc: "Become primary without the other site's release, because it is known not to write any more." },
+        ),
+      ),
+      wave: s.optional(
+        s.int({
+          doc: "The wave in which `failover switch --all` starts this policy: 0 first, and stopped last.",
+          minimum: 0,
+          maximum: 1000,
+        }),
+      ),
+      maxCopyAge: s.optional(
+        s.duration({ doc: "How old the last copy at the other site may be before condition Ready is False: 15m, 1h30m." }),
+      ),
+      availableWithin: s.optional(
+        s.duration({
+          doc: "How long workloads and GitOps objects may take to become available on the way to primary before that is an error; 10m unless set.",
+        }),
+      ),
+      settleTime: s.optional(
+        s.duration({
+          doc: "How long to wait after the last pod is gone before a volume is demoted whose CSI driver has no VolumeAttachments; 30s unless set.",
+        }),
+      ),
+      fence: s.optional(
+        s.object(
+          {
+            networkFenceClassName: name("The NetworkFenceClass of csi-addons."),
+            cidrs: s.list(s.string({ doc: "One address range.", minLength: 1, maxLength: 64 }), {
+              doc: "The addresses of the other site's nodes, as the storage sees them.",
+              minItems: 1,
+              maxItems: 256,
+            }),
+          },
+          { doc: "Fence the other site's nodes at the storage before a forced promotion. For storage that both sites share." },
         ),
       ),
     },
@@ -184,7 +229,9 @@ export const FailoverPolicy = defineKind({
       mode: s.optional(s.enum(["safe", "unsafe"], { doc: "The mode in effect." })),
       summary: s.optional(text("What is going on, in one sentence.")),
       workloadStatus: s.optional(text("How many of the workloads and Flux objects are where they should be.")),
-      conditions: s.optional(s.conditions({ doc: "Complete, InProgress and Error, all three at any time." })),
+      conditions: s.optional(
+        s.conditions({ doc: "Complete, InProgress, Error and Ready, all of them at any time. Ready: the site can be switched." }),
+      ),
       volumeReplicationStatuses: s.optional(
         s.list(
           // On a primary it moves with every copy: no reason of its own to write.
@@ -213,7 +260,10 @@ export const FailoverPolicy = defineKind({
             {
               ...transition,
               outcome: s.enum(["Completed", "Superseded"], { doc: "Superseded: something else was wanted before it was done." }),
-              seconds: s.optional(count("How long it took, the recovery time.")),
+              seconds: s.optional(
+                count("How long it took until everything was as it should: on the way to primary, until the application was available."),
+              ),
+              volumesSeconds: s.optional(count("How long it took until every volume was writable.")),
               steps: s.optional(
                 s.list(
                   s.object(
@@ -241,8 +291,40 @@ export const FailoverPolicy = defineKind({
             message: s.optional(text("Why not, or what it says.")),
             desiredState: s.optional(s.string({ doc: "What the other site should be.", maxLength: 63 })),
             token: s.optional(token("The other site's token.")),
+            lastSyncTime: s.optional(
+              s.time({
+                doc: "How old the copy at this site is: the oldest lastSyncTime that the other site reported. Kept while it does not answer.",
+              }),
+            ),
+            lastAnswerTime: s.optional(s.time({ doc: "When the other site last answered." })),
           },
           { doc: "What was last seen of the other site." },
+        ),
+      ),
+      priorStates: s.optional(
+        s.list(
+          s.object(
+            {
+              kind: s.string({ doc: "The kind of the object.", maxLength: 63 }),
+              namespace: s.optional(s.string({ doc: "Its namespace.", maxLength: 63 })),
+              name: name("Its name."),
+              uid: s.optional(s.string({ doc: "Its metadata.uid.", maxLength: 128 })),
+              field: s.string({ doc: "What of it was changed.", maxLength: 63 }),
+              value: s.string({ doc: "What it was before, as JSON.", maxLength: 1024 }),
+            },
+            { doc: "What one object was before this policy changed it." },
+          ),
+          { doc: "The second record of what annotation plumbline.dev/failover-prior says on each object.", maxItems: 2048 },
+        ),
+      ),
+      fence: s.optional(
+        s.object(
+          {
+            name: name("The NetworkFence object of this takeover."),
+            result: s.optional(s.string({ doc: "Succeeded or Failed, as csi-addons reports it.", maxLength: 63 })),
+            message: s.optional(text("The driver's own words.")),
+          },
+          { doc: "The fence of the last forced takeover, with spec.fence." },
         ),
       ),
       claims: s.optional(claims()),
