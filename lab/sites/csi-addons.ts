@@ -110,8 +110,7 @@ export class CsiAddons {
 /** Replaces the fault that the volume has at the site. */
 export async function breakVolume(storage: StorageControl, site: string, volume: string, fault: VolumeFault): Promise<void> {
   const { rpc, fault: detail } = FAULTS[fault];
-  await storage.removeFault({ site, volume });
-  await storage.setFault({ site, volume, ...(rpc && { rpc }) }, detail);
+  await storage.replaceFaults({ site, volume, ...(rpc && { rpc }) }, detail);
 }
 
 /** What the driver's sidecar would write: which pod serves it, and that this one leads. */

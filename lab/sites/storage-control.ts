@@ -67,6 +67,11 @@ export class StorageControl {
     await this.#ask("POST", "/fault", { ...calls, ...fault });
   }
 
+  /** Instead of all that the volume has at the site, at once: no call is carried out in between. */
+  async replaceFaults(calls: FaultyCalls, fault: StorageFault): Promise<void> {
+    await this.#ask("POST", "/fault", { ...calls, ...fault, replace: true });
+  }
+
   /** Without an RPC those of all RPCs of the volume. */
   async removeFault(calls: FaultyCalls): Promise<void> {
     await this.#ask("POST", "/fault", { ...calls, remove: true });

@@ -34,10 +34,15 @@ func (c *control) handler() http.Handler {
 	handle(mux, "POST /fault", func(where struct {
 		Fault
 		Remove bool `json:"remove"`
+		// Replace: instead of all faults that the volume has at the site.
+		Replace bool `json:"replace"`
 	}) (any, error) {
-		if where.Remove {
+		switch {
+		case where.Remove:
 			c.faults.set(where.Fault, nil)
-		} else {
+		case where.Replace:
+			c.faults.set(Fault{Site: where.Site, Volume: where.Volume}, &where.Fault)
+		default:
 			c.faults.set(where.Fault, &where.Fault)
 		}
 		return nil, nil
