@@ -68,7 +68,13 @@ export async function createApplication(site: Site, options: ApplicationOptions,
   });
   await create(HelmRelease, {
     metadata: { name: "cache" },
-    spec: { interval: "10m", chartRef: { kind: "OCIRepository", name: "cache" } },
+    // Helm looks at what it waits for every five seconds only.
+    spec: {
+      interval: "10m",
+      chartRef: { kind: "OCIRepository", name: "cache" },
+      install: { disableWait: true },
+      upgrade: { disableWait: true },
+    },
   });
   await until(`the application in ${namespace} runs`, () => runs(site, namespace, role, signal), signal);
 }

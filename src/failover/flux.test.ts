@@ -16,6 +16,12 @@ const remembered = (suspend: boolean | null, more: Record<string, string> = {}) 
   annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }), ...more },
 });
 
+const running = condition("Reconciling", "True", "Progressing");
+const notReady = (reason: string) => condition("Ready", "False", reason);
+const settled = condition("Ready", "True", "Succeeded");
+const generation = { generation: 2 };
+const answered = remembered(null, { [REQUESTED]: asked });
+
 describe("suspending Flux", () => {
   test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
     const site = new SpecimenSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
@@ -50,12 +56,6 @@ describe("suspending Flux", () => {
       message: "Somebody else resumed it; it is suspended again",
     });
   });
-
-  const running = condition("Reconciling", "True", "Progressing");
-  const notReady = (reason: string) => condition("Ready", "False", reason);
-  const settled = condition("Ready", "True", "Succeeded");
-  const generation = { generation: 2 };
-  const answered = remembered(null, { [REQUESTED]: asked });
 
   test.each([
     ["at work", {}, { conditions: [running, condition("Ready", "Unknown", "Progressing")] }, "Wait"],

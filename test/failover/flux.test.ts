@@ -30,7 +30,8 @@ const managedResources: NonNullable<FailoverPolicy["spec"]["managedResources"]> 
 
 /** A Deployment of a chart. One that is `stuck` has pods that no node takes. */
 function deployment(namespace: string, name: string, { replicas, stuck = false }: { replicas: number; stuck?: boolean }): KubeObject {
-  const pod = { containers: [{ name: "main", image: "none" }], ...(stuck && { nodeSelector: { "example.org/no-such-node": "" } }) };
+  const nodeSelector = stuck ? { "example.org/no-such-node": "" } : {};
+  const pod = { terminationGracePeriodSeconds: 1, containers: [{ name: "main", image: "none" }], nodeSelector };
   const template = { metadata: { labels: { app: name } }, spec: pod };
   const spec = { replicas, selector: { matchLabels: { app: name } }, template };
   return { apiVersion: "apps/v1", kind: "Deployment", metadata: { name, namespace }, spec } as KubeObject;
