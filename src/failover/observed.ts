@@ -8,7 +8,7 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { Application, ApplicationSet, FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
 import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
@@ -29,7 +29,7 @@ export type Look<T> =
   | { readonly absent: "object" | "kind" }
   | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
 
-/** The objects of the seven kinds, each as it is read. */
+/** The objects of the kinds that can be managed, each as it is read. */
 export interface ManagedObjects {
   readonly VolumeReplication: VolumeReplication;
   readonly Deployment: Deployment;
@@ -38,6 +38,7 @@ export interface ManagedObjects {
   readonly VirtualService: KubeObject;
   readonly HelmRelease: FluxObject;
   readonly Kustomization: FluxObject;
+  readonly Application: Application;
 }
 
 /** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
@@ -54,6 +55,7 @@ export interface Observed {
   claims(namespace: string): Look<readonly PersistentVolumeClaim[]>;
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
+  applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;

@@ -1,5 +1,6 @@
-import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
+import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
+import { argoStates, missingApplications, templatedApplications } from "./argo.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
@@ -7,6 +8,7 @@ import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
 import { found, lookFailure, sightings } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
+import { ownedVolumes, ownerNotes } from "./owned.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
@@ -35,13 +37,17 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const { problems } = managedBy(policy);
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
+  const blockers = [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
+  // What has begun is not left half-way, and a site that was outranked must stop.
+  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
   const refusals = [
     ...problems,
     ...contests(observed),
     ...groupVolumes(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
+    ...(mayRefuse ? blockers : []),
   ];
-  const failures = [...splits(observed, token), ...failuresOf(observed, to)];
+  const failures = [...splits(observed, token), ...failuresOf(observed, to), ...(mayRefuse ? [] : blockers)];
   const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isDone = steps.every(({ state }) => state === "Done");
@@ -53,6 +59,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     mode,
     refusals,
     failures,
+    notes: ownerNotes(observed),
     steps,
     resources: statesOf(observed, to),
     currentState: currentState(observed),
@@ -69,6 +76,10 @@ function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals
   if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
+}
+
+function hasBegun({ metadata, status }: FailoverPolicy, to: Plan["to"]): boolean {
+  return status?.transition?.to === to && status.transition.generation === (metadata.generation ?? 0);
 }
 
 function withheld(step: Step): Step {
@@ -94,7 +105,9 @@ function splits({ policy, peer }: Observed, token: TokenDecision | undefined): P
 }
 
 function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
-  const unfound = sightings(observed, MANAGED_KINDS).flatMap((sighting) => lookFailure(sighting) ?? []);
+  const unfound = sightings(observed, MANAGED_KINDS)
+    .filter(({ resource, look }) => resource.kind !== "Application" || !("absent" in look) || look.absent !== "object")
+    .flatMap((sighting) => lookFailure(sighting) ?? []);
   const drifted = to === "primary" && atRest(observed.policy, to) ? driftedVolumes(observed) : [];
   const forgotten = to === "primary" ? unreadable(observed) : [];
   return [...unfound, ...failedVolumes(observed, to), ...drifted, ...forgotten];
@@ -108,12 +121,17 @@ function unreadable(observed: Observed): PolicyFailure[] {
     object,
     memory: recall(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
   }));
+  const applications = found(observed, ["Application"]).map(({ object }) => ({
+    kind: "Application",
+    object,
+    memory: recall(object, "automated"),
+  }));
   const around = [
     ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: recall(object, "suspend") })),
     ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: recall(object, "selectPolicy") })),
     ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: recall(object, "pausedReplicas") })),
   ];
-  return [...named, ...around]
+  return [...named, ...applications, ...around]
     .filter(({ memory }) => memory.is === "unreadable")
     .map(({ kind, object }) => {
       const { namespace = "", name } = object.metadata;
@@ -129,6 +147,7 @@ function statesOf(observed: Observed, to: Plan["to"]): ResourceState[] {
     ...workloadStates(observed, to),
     ...cronJobStates(observed, to),
     ...fluxStates(observed, to),
+    ...argoStates(observed, to),
     ...dnsStates(observed),
   ];
   const byResource = new Map(states.map((state) => [state.resource, state]));

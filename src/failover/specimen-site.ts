@@ -9,13 +9,13 @@ import { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import { HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "./external.ts";
+import { Application, ApplicationSet, HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "./external.ts";
 import { managedBy } from "./managed.ts";
 import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, VirtualService, ScaledObject };
+const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject };
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -25,6 +25,7 @@ interface Objects extends ManagedObjects {
   readonly VolumeAttachment: VolumeAttachment;
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
+  readonly ApplicationSet: ApplicationSet;
 }
 type Name = keyof Objects;
 
@@ -97,6 +98,7 @@ export class SpecimenSite {
       claims: (namespace) => list("PersistentVolumeClaim", namespace),
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
+      applicationSets: (namespace) => list("ApplicationSet", namespace),
       attachments: () => list("VolumeAttachment"),
       kindOf: (kind) => KINDS[kind] ?? { ...EXTERNAL[kind as keyof typeof EXTERNAL], version: "v1" },
       now: this.now,

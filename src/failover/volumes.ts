@@ -15,6 +15,7 @@ import {
   waitFor,
   type Finding,
 } from "./planning/looking.ts";
+import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
@@ -28,7 +29,11 @@ export function demoteVolumes(observed: Observed, fence: string | undefined): Fi
     const name = called("VolumeReplication", object);
     if (asked(object) === "secondary") return mark(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
-    const annotations = { ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null), ...stamp(fence) };
+    const annotations = {
+      ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
+      ...stamp(fence),
+      ...exemption(observed, "VolumeReplication", object),
+    };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
   });
   return { writes, waits: unseen(observed, KIND) };
@@ -42,7 +47,8 @@ export function promoteVolumes(observed: Observed): Finding {
   const demoted = found(observed, KIND).filter(({ object }) => asked(object) !== "primary");
   const underWay = demoted.filter(({ object }) => !isCurrent(object.status?.observedGeneration, object));
   const writes = demoted.map(({ object }) => {
-    const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+    const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+    const annotations = { ...forgotten, ...exemption(observed, "VolumeReplication", object) };
     const words = `promote ${called("VolumeReplication", object)}`;
     return change(observed.kindOf("VolumeReplication"), object, annotations, { replicationState: "primary" }, words);
   });

@@ -77,13 +77,14 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
 /** Says what is wrong, and whether the rest can be done nevertheless. */
 async function mayBegin(client: KubeClient, policy: FailoverPolicy, signal: AbortSignal): Promise<boolean> {
   const paint = paintFor(process.stderr);
-  const { refusals, failures, mode } = await livePlan(client, policy, { signal });
+  const { refusals, failures, notes, mode } = await livePlan(client, policy, { signal });
   if (refusals.length > 0) {
     printError(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
     process.exitCode = EXIT.no;
     return false;
   }
   if (failures.length > 0) printError(["Wrong, and not switched until it is mended:", ...drawFailures(failures, paint), ""].join("\n"));
+  if (notes.length > 0) printError([...drawNotes(notes), ""].join("\n"));
   if (mode === "unsafe") printError("Warning: mode is unsafe; no step waits for what it depends on, at the risk of the data\n");
   return true;
 }

@@ -2,7 +2,14 @@ import type { ManagedKind } from "../../api/failover/failover-policy.ts";
 import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
-type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
+type SurroundingKind =
+  | "Pod"
+  | "Job"
+  | "PersistentVolumeClaim"
+  | "HorizontalPodAutoscaler"
+  | "ScaledObject"
+  | "ApplicationSet"
+  | "VolumeAttachment";
 export type NeededKind = ManagedKind | SurroundingKind;
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
@@ -20,6 +27,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   VirtualService: [],
   HelmRelease: [],
   Kustomization: [],
+  // What would put it back to its template.
+  Application: ["ApplicationSet"],
 };
 
 export function needsOf(managed: readonly Managed[]): Needs {

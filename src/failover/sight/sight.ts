@@ -48,6 +48,7 @@ export function observedThrough(
     claims: (namespace) => all("PersistentVolumeClaim", namespace),
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
+    applicationSets: (namespace) => all("ApplicationSet", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     kindOf(kind) {
       const look = servedKind(kind, served);
