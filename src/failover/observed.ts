@@ -9,6 +9,7 @@ import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
 import type { Application, ApplicationSet, FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { Revert } from "./switch-record.ts";
 import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
@@ -59,6 +60,8 @@ export interface Observed {
   attachments(): Look<readonly VolumeAttachment[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
+  /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */
+  readonly revert?: Revert;
   /** With `spec.peer`: what the other site said when it was last asked. */
   readonly peer?: PeerView;
   /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */

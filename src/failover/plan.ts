@@ -12,6 +12,7 @@ import { ownedVolumes, ownerNotes } from "./owned.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import { revertFailure } from "./switch-record.ts";
 import { toPrimary } from "./planning/to-primary.ts";
 import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
 import { fenceOf, type TokenDecision, type TokenSight } from "./token/token.ts";
@@ -50,6 +51,8 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const failures = [...splits(observed, token), ...failuresOf(observed, to), ...(mayRefuse ? [] : blockers)];
   const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
+  const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
   const requeueAfterMs = requeue({ to, refusals, isDone, complete });
@@ -58,7 +61,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     to,
     mode,
     refusals,
-    failures,
+    failures: [...reverts, ...failures],
     notes: ownerNotes(observed),
     steps,
     resources: statesOf(observed, to),

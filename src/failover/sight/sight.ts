@@ -37,7 +37,7 @@ export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
 export function observedThrough(
   sight: Sight,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "peer" | "dnsAnnotation" | "now">,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "now">,
 ): Observed {
   const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
   return {

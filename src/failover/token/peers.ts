@@ -4,6 +4,7 @@ import type { ObjectMeta } from "../../api/kind.ts";
 import { accessFromText } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
+import { asSwitched } from "../switch-record.ts";
 import type { PeerView } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
@@ -45,7 +46,7 @@ export class Peers {
     try {
       const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
       const read = () => client.resource(FailoverPolicy).get(name, { namespace, signal });
-      return viewOf(await this.#patiently(client.access.server, read), policy);
+      return viewOf(asSwitched(await this.#patiently(client.access.server, read)), policy);
     } catch (error) {
       if (signal.aborted || !isKubeError(error)) throw error;
       // The same answer for a cluster without the kind, without the namespace and without the policy.
