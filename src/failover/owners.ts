@@ -40,7 +40,7 @@ export function ownersOf(kind: string, object: KubeObject, named: Applications =
 }
 
 /** `Kustomization flux-system/apps` */
-export function titleOf({ kind, namespace, name }: Owner): string {
+export function titleOf({ kind, namespace, name }: Pick<Owner, "kind" | "namespace" | "name">): string {
   const title = kind === "Helm" ? "Helm release" : kind;
   return `${title} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
