@@ -28,7 +28,7 @@ import { isExternal, ServedKinds } from "./sight/served.ts";
 import { observedThrough, type Sight } from "./sight/sight.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
 import { asSwitched, differsFromSwitch, revertOf } from "./switch-record.ts";
-import { decideToken, type PeerView } from "./token/token.ts";
+import { decideToken, type PeerView, withoutPeer } from "./token/token.ts";
 
 export interface PolicyControllerOptions {
   /** Fenced: only the leader switches. */
@@ -235,7 +235,7 @@ export class PolicyController implements Runnable {
     const revert = revertOf(held);
     const wanted = asSwitched(held);
     const policy = course.told ? { ...wanted, status: ownParts(course.told, held.status) } : wanted;
-    const peer = policy.spec.peer && (await this.#askPeer(policy, course, isLive, signal));
+    const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
     const { dnsAnnotation } = this.#options;

@@ -9,7 +9,7 @@ import { ServedKinds } from "../../failover/sight/served.ts";
 import { observedThrough } from "../../failover/sight/sight.ts";
 import type { Plan } from "../../failover/step.ts";
 import type { Revert } from "../../failover/switch-record.ts";
-import { decideToken } from "../../failover/token/token.ts";
+import { decideToken, withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 
@@ -35,7 +35,7 @@ export async function livePlan(
   const sight = await lookLive(client, served, needsOf(managed), signal);
   const peers = new Peers(client);
   try {
-    const peer = policy.spec.peer && (await peers.ask(policy, signal));
+    const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
     const observed = observedThrough(sight, served, {
       policy,
       managed,

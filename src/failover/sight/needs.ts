@@ -9,7 +9,9 @@ type SurroundingKind =
   | "HorizontalPodAutoscaler"
   | "ScaledObject"
   | "ApplicationSet"
-  | "VolumeAttachment";
+  | "VolumeAttachment"
+  | "VolumeReplicationClass"
+  | "CSIDriver";
 export type NeededKind = ManagedKind | SurroundingKind;
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
@@ -18,9 +20,11 @@ export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<stri
 /** The namespace of what is in none. */
 export const NO_NAMESPACE = "";
 
+const CLUSTER_SCOPED: ReadonlySet<SurroundingKind> = new Set(["VolumeAttachment", "VolumeReplicationClass", "CSIDriver"]);
+
 const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
-  // Who mounts it, and where it is attached.
-  VolumeReplication: ["Pod", "PersistentVolumeClaim", "VolumeAttachment"],
+  // Who mounts it, where it is attached, and whether its driver attaches volumes at all.
+  VolumeReplication: ["Pod", "PersistentVolumeClaim", "VolumeAttachment", "VolumeReplicationClass", "CSIDriver"],
   Deployment: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
   StatefulSet: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
   CronJob: ["Pod", "Job"],
@@ -41,7 +45,7 @@ export function needsOf(managed: readonly Managed[]): Needs {
   for (const { kind, namespace, name } of managed) {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
-    for (const other of AROUND[kind]) placesOf(other).set(other === "VolumeAttachment" ? NO_NAMESPACE : namespace, new Set());
+    for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
   }
   return needs;
 }

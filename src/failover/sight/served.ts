@@ -10,12 +10,14 @@ import {
   ScaledObject,
   VirtualService,
   VolumeReplication,
+  VolumeReplicationClass,
 } from "../external.ts";
 import { lookError } from "./look-error.ts";
 import type { Look } from "../observed.ts";
 
 const EXTERNAL = {
   VolumeReplication,
+  VolumeReplicationClass,
   VirtualService,
   HelmRelease,
   Kustomization,
