@@ -53,6 +53,7 @@ function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
     to: "secondary",
     mode,
     refusals: [],
+    notes: [],
     failures: [],
     steps,
     resources: [],

@@ -32,6 +32,40 @@ export interface FluxObject extends KubeObject {
   status?: { observedGeneration?: number; lastHandledReconcileAt?: string; lastHandledForceAt?: string; conditions?: Condition[] };
 }
 
+/** Argo CD: an application. Its kind has no generation in the status and no subresource for it. */
+export interface Application extends KubeObject {
+  spec: {
+    syncPolicy?: { automated?: Automated; syncOptions?: string[] };
+    ignoreDifferences?: {
+      group?: string;
+      kind: string;
+      name?: string;
+      namespace?: string;
+      jsonPointers?: string[];
+      jqPathExpressions?: string[];
+    }[];
+  };
+  operation?: { sync?: { prune?: boolean; syncOptions?: string[] } };
+  status?: { operationState?: { phase?: string; message?: string } };
+}
+
+/** Absent is not the same as empty: `{}` syncs by itself, and so does everything without `enabled: false`. */
+export interface Automated {
+  enabled?: boolean;
+  prune?: boolean;
+  selfHeal?: boolean;
+  allowEmpty?: boolean;
+}
+
+/** Argo CD: what makes Applications from a template, and puts them back to it. */
+export interface ApplicationSet extends KubeObject {
+  spec: {
+    syncPolicy?: { applicationsSync?: string };
+    ignoreApplicationDifferences?: { name?: string; jsonPointers?: string[]; jqPathExpressions?: string[] }[];
+    preservedFields?: { annotations?: string[] };
+  };
+}
+
 /** KEDA: what scales one workload. */
 export interface ScaledObject extends KubeObject {
   spec: { scaleTargetRef: { apiVersion?: string; kind?: string; name: string } };
@@ -71,6 +105,22 @@ export const Kustomization: ExternalKind<FluxObject> = {
   versions: ["v1", "v1beta2"],
   kind: "Kustomization",
   plural: "kustomizations",
+  scope: "Namespaced",
+};
+
+export const Application: ExternalKind<Application> = {
+  group: "argoproj.io",
+  versions: ["v1alpha1"],
+  kind: "Application",
+  plural: "applications",
+  scope: "Namespaced",
+};
+
+export const ApplicationSet: ExternalKind<ApplicationSet> = {
+  group: "argoproj.io",
+  versions: ["v1alpha1"],
+  kind: "ApplicationSet",
+  plural: "applicationsets",
   scope: "Namespaced",
 };
 

@@ -9,7 +9,8 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { FluxObject, ScaledObject, VolumeReplication, VolumeReplicationClass } from "./external.ts";
+import type { Application, ApplicationSet, FluxObject, ScaledObject, VolumeReplication, VolumeReplicationClass } from "./external.ts";
+import type { Revert } from "./switch-record.ts";
 import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
@@ -30,7 +31,7 @@ export type Look<T> =
   | { readonly absent: "object" | "kind" }
   | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
 
-/** The objects of the seven kinds, each as it is read. */
+/** The objects of the kinds that can be managed, each as it is read. */
 export interface ManagedObjects {
   readonly VolumeReplication: VolumeReplication;
   readonly Deployment: Deployment;
@@ -39,6 +40,7 @@ export interface ManagedObjects {
   readonly VirtualService: KubeObject;
   readonly HelmRelease: FluxObject;
   readonly Kustomization: FluxObject;
+  readonly Application: Application;
 }
 
 /** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
@@ -55,11 +57,14 @@ export interface Observed {
   claims(namespace: string): Look<readonly PersistentVolumeClaim[]>;
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
+  applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
   replicationClasses(): Look<readonly VolumeReplicationClass[]>;
   drivers(): Look<readonly CSIDriver[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
+  /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */
+  readonly revert?: Revert;
   /** With `spec.peer` or a token: what the other site's policy was when it was last read, or why it could not be. */
   readonly peer?: PeerView;
   /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */

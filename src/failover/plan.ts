@@ -1,5 +1,6 @@
 import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
+import { argoStates, missingApplications, templatedApplications } from "./argo.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
@@ -7,9 +8,11 @@ import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
 import { found, lookFailure, sightings, waitOf } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
+import { ownedVolumes, ownerNotes } from "./owned.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import { revertFailure } from "./switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./planning/to-primary.ts";
 import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
 import { fenceOf, forgetsToken, type TokenDecision, type TokenSight } from "./token/token.ts";
@@ -47,16 +50,27 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const { problems } = managedBy(policy);
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
+  const blockers = [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
+  // What has begun is not left half-way, and a site that was outranked must stop.
+  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
   const refusals = [
     ...problems,
     ...(to === "primary" ? removedPeer(policy) : []),
     ...contests(observed),
     ...groupVolumes(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
+    ...(mayRefuse ? blockers : []),
   ];
-  const failures = [...splits(observed, token), ...(to === "primary" ? ignoredForce(policy) : []), ...failuresOf(observed, to)];
+  const failures = [
+    ...splits(observed, token),
+    ...(to === "primary" ? ignoredForce(policy) : []),
+    ...failuresOf(observed, to),
+    ...(mayRefuse ? [] : blockers),
+  ];
   const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
+  const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
   const requeueAfterMs = requeue({ to, refusals, isDone, complete });
@@ -65,7 +79,8 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     to,
     mode,
     refusals,
-    failures,
+    failures: [...reverts, ...failures],
+    notes: ownerNotes(observed),
     steps,
     resources: statesOf(observed, to),
     currentState: currentState(observed),
@@ -87,6 +102,10 @@ function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals
   if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
+}
+
+function hasBegun({ metadata, status }: FailoverPolicy, to: Plan["to"]): boolean {
+  return status?.transition?.to === to && status.transition.generation === (metadata.generation ?? 0);
 }
 
 function withheld(step: Step): Step {
@@ -135,7 +154,9 @@ function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
 }
 
 function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
-  const unfound = sightings(observed, MANAGED_KINDS).flatMap((sighting) => lookFailure(sighting) ?? []);
+  const unfound = sightings(observed, MANAGED_KINDS)
+    .filter(({ resource, look }) => resource.kind !== "Application" || !("absent" in look) || look.absent !== "object")
+    .flatMap((sighting) => lookFailure(sighting) ?? []);
   const drifted = to === "primary" && atRest(observed.policy, to) ? driftedVolumes(observed) : [];
   const forgotten = to === "primary" ? unreadable(observed) : [];
   const unshared =
@@ -151,12 +172,17 @@ function unreadable(observed: Observed): PolicyFailure[] {
     object,
     memory: recall(object, resource.kind === "Deployment" || resource.kind === "StatefulSet" ? "replicas" : "suspend"),
   }));
+  const applications = found(observed, ["Application"]).map(({ object }) => ({
+    kind: "Application",
+    object,
+    memory: recall(object, "automated"),
+  }));
   const around = [
     ...jobsOf(observed).items.map((object) => ({ kind: "Job", object, memory: recall(object, "suspend") })),
     ...autoscalers.map((object) => ({ kind: "HorizontalPodAutoscaler", object, memory: recall(object, "selectPolicy") })),
     ...scaledObjects.map((object) => ({ kind: "ScaledObject", object, memory: recall(object, "pausedReplicas") })),
   ];
-  return [...named, ...around]
+  return [...named, ...applications, ...around]
     .filter(({ memory }) => memory.is === "unreadable")
     .map(({ kind, object }) => {
       const { namespace = "", name } = object.metadata;
@@ -172,6 +198,7 @@ function statesOf(observed: Observed, to: Plan["to"]): ResourceState[] {
     ...workloadStates(observed, to),
     ...cronJobStates(observed, to),
     ...fluxStates(observed, to),
+    ...argoStates(observed, to),
     ...dnsStates(observed),
   ];
   const byResource = new Map(states.map((state) => [state.resource, state]));

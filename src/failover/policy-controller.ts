@@ -27,6 +27,7 @@ import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./sight/served.ts";
 import { observedThrough, type Sight } from "./sight/sight.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
+import { asSwitched, differsFromSwitch, revertOf } from "./switch-record.ts";
 import { decideToken, type PeerView, withoutPeer } from "./token/token.ts";
 
 export interface PolicyControllerOptions {
@@ -204,7 +205,7 @@ export class PolicyController implements Runnable {
 
   /** Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. */
   async #look(policy: FailoverPolicy, scope: Scope, course: Course, signal: AbortSignal): Promise<Pass | undefined> {
-    if (this.#sight.isWhole(scope.needs) && !course.awaited) {
+    if (this.#sight.isWhole(scope.needs) && !course.awaited && !differsFromSwitch(policy)) {
       const pass = await this.#plan(policy, scope, course, { sight: this.#sight, isLive: false }, signal);
       if (!hasWork(pass)) return pass;
     }
@@ -231,12 +232,22 @@ export class PolicyController implements Runnable {
     { sight, isLive }: { sight: Sight; isLive: boolean },
     signal: AbortSignal,
   ): Promise<Pass> {
-    const policy = course.told ? { ...held, status: ownParts(course.told, held.status) } : held;
+    const revert = revertOf(held);
+    const wanted = asSwitched(held);
+    const policy = course.told ? { ...wanted, status: ownParts(course.told, held.status) } : wanted;
     const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
     const { dnsAnnotation } = this.#options;
-    const known = { policy, managed, contested, now, ...(dnsAnnotation !== undefined && { dnsAnnotation }), ...(peer && { peer }) };
+    const known = {
+      policy,
+      managed,
+      contested,
+      now,
+      ...(dnsAnnotation !== undefined && { dnsAnnotation }),
+      ...(peer && { peer }),
+      ...(revert && { revert }),
+    };
     const observed = observedThrough(sight, this.#served, known);
     const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
     return { policy, plan: planOf(observed, token), peer, isLive, now };

@@ -42,13 +42,16 @@ const LONGEST = 1024;
 type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
 type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
-function resourceStatuses(held: FailoverStatus | undefined, { resources }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
+function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
   const { volumeReplicationStatuses = [], workloadStatuses = [] } = held ?? {};
   const before = new Map([
     ...volumeReplicationStatuses.map((status) => [keyOf("VolumeReplication", status), status] as const),
     ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
   ]);
-  const common = ({ resource: { kind, namespace, name }, state, error, message }: ResourceState) => {
+  const noted = Map.groupBy(notes, (note) => keyOf(note.kind, note));
+  const common = ({ resource: { kind, namespace, name }, state, error, message: own }: ResourceState) => {
+    const owners = noted.get(keyOf(kind, { namespace, name })) ?? [];
+    const message = [own, ...owners.map((note) => note.message)].filter((text) => text !== undefined).join("; ") || undefined;
     const last = before.get(keyOf(kind, { namespace, name }));
     const lastUpdateTime = (last?.state === state ? last.lastUpdateTime : undefined) ?? time;
     const texts = {
@@ -77,7 +80,11 @@ function keyOf(kind: string, { namespace = "", name }: { namespace?: string; nam
 /** How many are where they should be, in the words that the program before this one used. */
 function workloadStatus({ to, resources }: Plan): string {
   const of = (kinds: readonly string[]) => resources.filter(({ resource }) => kinds.includes(resource.kind));
-  const [scaled, cronJobs, flux] = [of(["Deployment", "StatefulSet"]), of(["CronJob"]), of(["HelmRelease", "Kustomization"])];
+  const [scaled, cronJobs, flux] = [
+    of(["Deployment", "StatefulSet"]),
+    of(["CronJob"]),
+    of(["HelmRelease", "Kustomization", "Application"]),
+  ];
   if (to === "primary") {
     const owned = scaled.filter(({ fluxOwned }) => fluxOwned).length;
     return `${owned} workload(s) managed by Flux, ${are("Active", flux)} Flux resource(s) active`;

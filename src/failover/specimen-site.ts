@@ -10,13 +10,22 @@ import { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import { HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication, type VolumeReplicationClass } from "./external.ts";
+import {
+  Application,
+  ApplicationSet,
+  HelmRelease,
+  Kustomization,
+  ScaledObject,
+  VirtualService,
+  VolumeReplication,
+  type VolumeReplicationClass,
+} from "./external.ts";
 import { managedBy } from "./managed.ts";
 import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, VirtualService, ScaledObject };
+const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject };
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -26,6 +35,7 @@ interface Objects extends ManagedObjects {
   readonly VolumeAttachment: VolumeAttachment;
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
+  readonly ApplicationSet: ApplicationSet;
   readonly VolumeReplicationClass: VolumeReplicationClass;
   readonly CSIDriver: CSIDriver;
 }
@@ -109,6 +119,7 @@ export class SpecimenSite {
       claims: (namespace) => list("PersistentVolumeClaim", namespace),
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
+      applicationSets: (namespace) => list("ApplicationSet", namespace),
       attachments: () => list("VolumeAttachment"),
       replicationClasses: () => list("VolumeReplicationClass"),
       drivers: () => list("CSIDriver"),

@@ -6,7 +6,7 @@ import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
 import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
 import { apiVersionOf, type Condition, type ObjectMeta } from "../api/kind.ts";
-import type { FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { Application, Automated, FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
 
 /** For tests: objects as short as they can be said. */
 export const NOW = new Date("2026-11-16T12:00:00.000Z");
@@ -67,6 +67,15 @@ export function job(name: string, cronJobName: string, spec: Partial<Job["spec"]
 
 export function flux(name: string, spec: FluxObject["spec"] = {}, metadata: Partial<ObjectMeta> = {}): FluxObject {
   return { metadata: meta(name, metadata), spec, status: { observedGeneration: 1, conditions: [condition("Ready", "True", "Succeeded")] } };
+}
+
+/** With this as `syncPolicy.automated`; none where it is undefined. */
+export function application(name: string, automated: Automated | undefined, metadata: Partial<ObjectMeta> = {}): Application {
+  return {
+    metadata: meta(name, metadata),
+    spec: automated ? { syncPolicy: { automated } } : {},
+    status: { operationState: { phase: "Succeeded" } },
+  };
 }
 
 export function autoscaler(name: string, target: string, spec: Partial<HorizontalPodAutoscaler["spec"]> = {}): HorizontalPodAutoscaler {

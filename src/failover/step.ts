@@ -70,7 +70,9 @@ export interface PolicyFailure {
     | "PeerRemoved"
     | "VolumeMismatch"
     | "WriteFailed"
-    | "Split";
+    | "Split"
+    | "OwnedByGitOps"
+    | "RevertedByOwner";
   readonly field?: string;
   readonly message: string;
   /** Whether it may pass by itself. */
@@ -94,6 +96,8 @@ export interface Plan {
   /** Nothing is written while one of these is there: the policy itself cannot be carried out as it is. */
   readonly refusals: readonly PolicyFailure[];
   readonly failures: readonly PolicyFailure[];
+  /** What is worth knowing before a switch: what else applies the objects of the policy, or the policy itself. */
+  readonly notes: readonly Wait[];
   readonly steps: readonly Step[];
   readonly resources: readonly ResourceState[];
   readonly currentState: "primary" | "secondary" | "mixed" | "unknown";

@@ -18,6 +18,7 @@ import {
   waitOf,
   type Finding,
 } from "./planning/looking.ts";
+import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
@@ -32,7 +33,11 @@ export function demoteVolumes(observed: Observed, fence: string | undefined): Fi
     const name = called("VolumeReplication", object);
     if (asked(object) === "secondary") return mark(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
-    const annotations = { ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null), ...stamp(fence) };
+    const annotations = {
+      ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
+      ...stamp(fence),
+      ...exemption(observed, "VolumeReplication", object),
+    };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
   });
   return { writes, waits: unseen(observed, KIND) };
@@ -49,7 +54,8 @@ export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Fin
   for (const { resource, object } of found(observed, KIND)) {
     const name = called("VolumeReplication", object);
     if (asked(object) !== "primary") {
-      const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+      const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+      const annotations = { ...forgotten, ...exemption(observed, "VolumeReplication", object) };
       writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
       const pending = unseenDemotion(object);
       if (pending !== undefined) waits.push(waitFor(resource, `VolumeReplication ${resource.name} ${pending}`));

@@ -3,6 +3,7 @@ import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { Role } from "../api/failover/failover-policy.ts";
 import { pauseAutoscalers, resumeAutoscalers } from "./planning/autoscalers.ts";
+import { isSynced, ownersInArgo } from "./argo.ts";
 import { isThrough, ownersInFlux } from "./flux.ts";
 import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting, mark } from "./planning/looking.ts";
 import { PRIOR, recall, remember, stamp } from "./planning/memory.ts";
@@ -61,7 +62,11 @@ export function restoreWorkloads(observed: Observed, mode: "safe" | "unsafe"): F
     const memory = recall(object, "replicas");
     if (memory.is !== "there") continue;
     const name = called(resource.kind, object);
-    const owner = mode === "safe" ? ownersInFlux(observed, object).find((flux) => !isThrough(flux)) : undefined;
+    const owner =
+      mode === "safe"
+        ? (ownersInFlux(observed, object).find((flux) => !isThrough(flux)) ??
+          ownersInArgo(observed, resource.kind, object).find((argo) => !isSynced(argo)))
+        : undefined;
     if (owner) {
       waits.push(
         waitFor(owner.resource, `${name} is brought back by ${owner.resource.kind} ${owner.resource.name}, which is not through yet`),

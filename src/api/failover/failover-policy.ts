@@ -11,6 +11,7 @@ export const MANAGED_KINDS = [
   "VirtualService",
   "HelmRelease",
   "Kustomization",
+  "Application",
 ] as const;
 export type ManagedKind = (typeof MANAGED_KINDS)[number];
 

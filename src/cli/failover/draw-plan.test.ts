@@ -27,6 +27,7 @@ function plan(steps: readonly Step[], more: Partial<Plan> = {}): Plan {
     to: "secondary",
     mode: "safe",
     refusals: [],
+    notes: [],
     failures: [],
     steps,
     resources: [],

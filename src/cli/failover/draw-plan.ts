@@ -20,8 +20,8 @@ export function isBlocked({ refusals, failures, steps }: Plan): boolean {
 }
 
 /** What is wrong comes first, then the steps in their order, each with what it writes and what it waits for, and last what no step is about. */
-export function drawPlan({ refusals, failures, steps, resources }: Plan, paint: Paint): string[] {
-  const notes = drawNotes(resources.map(({ resource, error, message }) => ({ ...resource, error, message })));
+export function drawPlan({ refusals, failures, notes: owners, steps, resources }: Plan, paint: Paint): string[] {
+  const notes = drawNotes([...owners, ...resources.map(({ resource, error, message }) => ({ ...resource, error, message }))]);
   return [
     ...(refusals.length > 0 ? ["Refused, so nothing is written:", ...drawFailures(refusals, paint), ""] : []),
     ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, paint), ""] : []),

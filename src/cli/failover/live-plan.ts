@@ -8,6 +8,7 @@ import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/sight/served.ts";
 import { observedThrough } from "../../failover/sight/sight.ts";
 import type { Plan } from "../../failover/step.ts";
+import type { Revert } from "../../failover/switch-record.ts";
 import { decideToken, withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
@@ -15,11 +16,17 @@ import { isKubeError } from "../../kube/client/error.ts";
 export interface LivePlanOptions {
   /** The controller's, where it was given another. */
   dnsAnnotation?: string | undefined;
+  /** What was applied from Git against a person's switch, where the plan is for what the person asked for. */
+  revert?: Revert | undefined;
   signal: AbortSignal;
 }
 
 /** What the controller would do about this policy now. Nothing is written. */
-export async function livePlan(client: KubeClient, policy: FailoverPolicy, { dnsAnnotation, signal }: LivePlanOptions): Promise<Plan> {
+export async function livePlan(
+  client: KubeClient,
+  policy: FailoverPolicy,
+  { dnsAnnotation, revert, signal }: LivePlanOptions,
+): Promise<Plan> {
   const { managed } = managedBy(policy);
   const now = new Date();
   const served = new ServedKinds(client);
@@ -35,6 +42,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, { dns
       contested: book.contested(policy, managed),
       now,
       ...(peer && { peer }),
+      ...(revert && { revert }),
       ...(dnsAnnotation !== undefined && { dnsAnnotation }),
     });
     return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));

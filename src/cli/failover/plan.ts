@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { Plan, PolicyFailure } from "../../failover/step.ts";
+import { asSwitched, revertOf } from "../../failover/switch-record.ts";
 import { connect } from "../connection.ts";
 import { EXIT } from "../exit.ts";
 import { printItems } from "../printing/items.ts";
@@ -41,8 +42,9 @@ async function run(name: string, options: PlanOptions): Promise<void> {
   const client = await connect(options);
   try {
     const policy = await readPolicy(client, name, options, signal);
-    const { to = policy.spec.desiredState, dnsAnnotation } = options;
-    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, signal });
+    const { to = asSwitched(policy).spec.desiredState, dnsAnnotation } = options;
+    const revert = options.to === undefined ? revertOf(policy) : undefined;
+    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, revert, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
     else print(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;

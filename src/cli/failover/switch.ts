@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { type Command, Option } from "commander";
 import { seconds } from "../../api/duration.ts";
 import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
+import { differsFromSwitch } from "../../failover/switch-record.ts";
 import { humanDuration } from "../../embedded/http/table/age.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
@@ -13,11 +14,12 @@ import { drawFailures, drawNotes } from "./draw-plan.ts";
 import { type Ending, follow } from "./follow.ts";
 import { livePlan } from "./live-plan.ts";
 import { type Asked, heldUpBy } from "./progress.ts";
+import { type OwnerOptions, passOwners } from "./owner-gate.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 import { switchCommand } from "./switch-command.ts";
 import { switchesOf } from "./switches.ts";
 
-interface SwitchOptions extends PolicyOptions {
+interface SwitchOptions extends PolicyOptions, OwnerOptions {
   to: Role;
   wait?: boolean;
   timeout: string;
@@ -35,6 +37,8 @@ export function configureSwitch(command: Command): void {
     .option("--timeout <duration>", "how long to watch with --wait", "30m")
     .option("--force", "become primary without the other site's release, because it is known not to write any more")
     .option("--reason <text>", "why it is forced; it is recorded")
+    .option("--suspend-owner", "suspend what applies the policy from Git, as it would write the old role back")
+    .option("--owner-is-changed", "Git already says the new role, so what applies the policy does not take it back")
     .addHelpText(
       "after",
       `
@@ -60,7 +64,9 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
     const policy = await readPolicy(client, name, options, signal);
     const force = options.force ? await forceOf(policy, options) : undefined;
     if (!(await mayBegin(client, wanted(policy, options.to, force), signal))) return;
-    const asked = await ask(client, policy, options.to, force, signal);
+    const annotations = await passOwners(client, policy, options, signal);
+    if (!annotations) return;
+    const asked = await ask(client, policy, { to: options.to, force, annotations }, signal);
     const { generation = 0 } = asked.metadata;
     if (options.wait)
       tellEnding(
@@ -77,13 +83,14 @@ async function run(name: string, options: SwitchOptions): Promise<void> {
 /** Says what is wrong, and whether the rest can be done nevertheless. */
 async function mayBegin(client: KubeClient, policy: FailoverPolicy, signal: AbortSignal): Promise<boolean> {
   const paint = paintFor(process.stderr);
-  const { refusals, failures, mode } = await livePlan(client, policy, { signal });
+  const { refusals, failures, notes, mode } = await livePlan(client, policy, { signal });
   if (refusals.length > 0) {
     printError(["Refused, and nothing is changed:", ...drawFailures(refusals, paint), ""].join("\n"));
     process.exitCode = EXIT.no;
     return false;
   }
   if (failures.length > 0) printError(["Wrong, and not switched until it is mended:", ...drawFailures(failures, paint), ""].join("\n"));
+  if (notes.length > 0) printError([...drawNotes(notes), ""].join("\n"));
   if (mode === "unsafe") printError("Warning: mode is unsafe; no step waits for what it depends on, at the risk of the data\n");
   return true;
 }
@@ -117,15 +124,14 @@ function wanted(policy: FailoverPolicy, desiredState: Role, force: Force | undef
 async function ask(
   client: KubeClient,
   policy: FailoverPolicy,
-  to: Role,
-  force: Force | undefined,
+  { to, force, annotations }: { to: Role; force: Force | undefined; annotations: Record<string, string | null> },
   signal: AbortSignal,
 ): Promise<FailoverPolicy> {
-  if (policy.spec.desiredState === to && !force && !policy.spec.force) {
+  if (policy.spec.desiredState === to && !force && !policy.spec.force && !differsFromSwitch(policy)) {
     print(`FailoverPolicy ${titleOf(policy)} is asked to be ${to} already\n`);
     return policy;
   }
-  const patch = { spec: { desiredState: to, force: force ?? null } };
+  const patch = { metadata: { annotations }, spec: { desiredState: to, force: force ?? null } };
   for (let read = policy; ;) {
     const { name, namespace = "", resourceVersion = "" } = read.metadata;
     try {

@@ -15,7 +15,7 @@ export function currentState(observed: Observed): Plan["currentState"] {
   const telling = signs.filter((sign) => sign !== "idle");
   if (telling.length > 0) return together(telling);
   const flux = fluxSigns(observed).filter((sign) => sign !== "idle");
-  if (flux.length > 0) return unseen(observed, ["HelmRelease", "Kustomization"]).length > 0 ? "unknown" : together(flux);
+  if (flux.length > 0) return unseen(observed, ["HelmRelease", "Kustomization", "Application"]).length > 0 ? "unknown" : together(flux);
   return signs.length > 0 ? "secondary" : "unknown";
 }
 
@@ -47,7 +47,11 @@ function cronJobSigns(observed: Observed): Sign[] {
 }
 
 function fluxSigns(observed: Observed): Sign[] {
-  return found(observed, ["HelmRelease", "Kustomization"]).map(({ object }) => suspendSign(object));
+  const applications = found(observed, ["Application"]).map(({ object: { metadata, spec } }) => {
+    const { automated } = spec.syncPolicy ?? {};
+    return suspendSign({ metadata, spec: { suspend: !automated || automated.enabled === false } });
+  });
+  return [...found(observed, ["HelmRelease", "Kustomization"]).map(({ object }) => suspendSign(object)), ...applications];
 }
 
 function suspendSign({ spec, metadata }: { spec: { suspend?: boolean }; metadata: { annotations?: Record<string, string> } }): Sign {

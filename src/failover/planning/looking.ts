@@ -10,6 +10,10 @@ export interface Finding {
   readonly waits: readonly Wait[];
 }
 
+export function both(one: Finding, other: Finding): Finding {
+  return { writes: [...one.writes, ...other.writes], waits: [...one.waits, ...other.waits] };
+}
+
 export interface Sighting<K extends ManagedKind> {
   readonly resource: Managed & { readonly kind: K };
   readonly look: Look<ManagedObjects[K]>;

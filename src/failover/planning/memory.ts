@@ -1,11 +1,12 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
+import type { Automated } from "../external.ts";
 
 /** What an object was before a policy changed it, on the object itself: written with the first change and removed with the one that restores. */
 export const PRIOR = "plumbline.dev/failover-prior";
 
 /** The epoch, and the generation of the policy, under which an object was last stopped. See `fenceOf`. */
-const EPOCH = "plumbline.dev/failover-epoch";
+export const EPOCH = "plumbline.dev/failover-epoch";
 
 /** What is remembered, by its name in the annotation. Null: the field was not there, and is restored by removing it. */
 interface Priors {
@@ -14,6 +15,7 @@ interface Priors {
   selectPolicy: string | null;
   pausedReplicas: string | null;
   lastSyncTime: string | null;
+  automated: Automated;
 }
 
 export type Memory<V> = { readonly is: "none" } | { readonly is: "unreadable" } | { readonly is: "there"; readonly prior: V };
@@ -61,5 +63,6 @@ function fieldOf(text: string, field: string): unknown {
 function fits<F extends keyof Priors>(field: F, prior: unknown): prior is Priors[F] {
   if (field === "replicas") return Number.isSafeInteger(prior) && Number(prior) >= 0;
   if (field === "suspend") return prior === null || typeof prior === "boolean";
+  if (field === "automated") return typeof prior === "object" && prior !== null && !Array.isArray(prior);
   return prior === null || typeof prior === "string";
 }

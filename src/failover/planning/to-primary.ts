@@ -1,7 +1,8 @@
 import { resumeCronJobs, resumeJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
+import { resumeArgo } from "../argo.ts";
 import { resumeFlux } from "../flux.ts";
-import { type Finding, waitOf } from "./looking.ts";
+import { both, type Finding, waitOf } from "./looking.ts";
 import { atRest } from "../managed.ts";
 import type { Observed } from "../observed.ts";
 import { stepOf } from "./stepping.ts";
@@ -48,7 +49,7 @@ export function toPrimary(observed: Observed, mode: "safe" | "unsafe", token: To
   );
   const flux = stepOf(
     "ResumeFlux",
-    unless(() => resumeFlux(observed)),
+    unless(() => both(resumeFlux(observed), resumeArgo(observed))),
     late,
   );
   const workloads = stepOf(

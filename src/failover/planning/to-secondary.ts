@@ -1,8 +1,9 @@
 import { MANAGED_KINDS } from "../../api/failover/failover-policy.ts";
 import { runningJobs, suspendCronJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
+import { busyArgo, suspendArgo } from "../argo.ts";
 import { busyFlux, suspendFlux } from "../flux.ts";
-import { unseen } from "./looking.ts";
+import { both, unseen } from "./looking.ts";
 import { modeOf } from "../managed.ts";
 import type { Observed } from "../observed.ts";
 import { stepOf } from "./stepping.ts";
@@ -16,7 +17,7 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
   const fence = fenceOf(observed.policy);
   const safe = mode === "safe";
 
-  const flux = stepOf("SuspendFlux", suspendFlux(observed, fence));
+  const flux = stepOf("SuspendFlux", both(suspendFlux(observed, fence), suspendArgo(observed, fence)));
   const dns = stepOf("UpdateDNS", updateDns(observed, "secondary"));
   const cronJobs = stepOf("SuspendCronJobs", suspendCronJobs(observed, fence));
   // What Flux still looks after it would only bring back.
@@ -53,13 +54,18 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
 /** Nothing that may write is left or can start. */
 export function writesStopped(observed: Observed): boolean {
   const fence = fenceOf(observed.policy);
-  const findings = [suspendFlux(observed, fence), suspendCronJobs(observed, fence), scaleDown(observed, "safe", fence)];
+  const findings = [
+    suspendFlux(observed, fence),
+    suspendArgo(observed, fence),
+    suspendCronJobs(observed, fence),
+    scaleDown(observed, "safe", fence),
+  ];
   const left = [...findings.flatMap(({ waits }) => waits), ...writersLeft(observed), ...volumesInUse(observed)];
   return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unseen(observed, ["VolumeReplication"]).length === 0;
 }
 
 function writersLeft(observed: Observed): Wait[] {
-  return [...busyFlux(observed), ...unterminated(observed), ...runningJobs(observed)];
+  return [...busyFlux(observed), ...busyArgo(observed), ...unterminated(observed), ...runningJobs(observed)];
 }
 
 /** As long as the token is held: afterwards the other site is primary, and its writes are on their way here. */

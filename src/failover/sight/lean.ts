@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-cla
 import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import type { FluxObject } from "../external.ts";
+import type { Application, FluxObject } from "../external.ts";
 import type { NeededKind } from "./needs.ts";
 
 /**
@@ -70,6 +70,12 @@ const LEAN = {
   VirtualService: ({ metadata }: KubeObject): KubeObject => ({ metadata }),
   HelmRelease: leanFlux,
   Kustomization: leanFlux,
+  Application: ({ metadata, spec, operation, status }: Application): Application => ({
+    metadata,
+    spec: only(spec, "syncPolicy", "ignoreDifferences"),
+    ...(operation && { operation: {} }),
+    ...(status?.operationState && { status: { operationState: only(status.operationState, "phase", "message") } }),
+  }),
 };
 
 function leanFlux({ metadata, spec, status }: FluxObject): FluxObject {

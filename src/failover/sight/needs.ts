@@ -8,6 +8,7 @@ type SurroundingKind =
   | "PersistentVolumeClaim"
   | "HorizontalPodAutoscaler"
   | "ScaledObject"
+  | "ApplicationSet"
   | "VolumeAttachment"
   | "VolumeReplicationClass"
   | "CSIDriver";
@@ -30,6 +31,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   VirtualService: [],
   HelmRelease: [],
   Kustomization: [],
+  // What would put it back to its template.
+  Application: ["ApplicationSet"],
 };
 
 export function needsOf(managed: readonly Managed[]): Needs {

@@ -2,6 +2,8 @@ import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import {
+  Application,
+  ApplicationSet,
   type ExternalKind,
   HelmRelease,
   Kustomization,
@@ -19,6 +21,8 @@ const EXTERNAL = {
   VirtualService,
   HelmRelease,
   Kustomization,
+  Application,
+  ApplicationSet,
   ScaledObject,
 } as const satisfies Record<string, ExternalKind>;
 export type ExternalName = keyof typeof EXTERNAL;

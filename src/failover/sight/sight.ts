@@ -39,7 +39,7 @@ export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
 export function observedThrough(
   sight: Sight,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "peer" | "dnsAnnotation" | "now">,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "now">,
 ): Observed {
   const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
   return {
@@ -50,6 +50,7 @@ export function observedThrough(
     claims: (namespace) => all("PersistentVolumeClaim", namespace),
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
+    applicationSets: (namespace) => all("ApplicationSet", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
     drivers: () => all("CSIDriver", NO_NAMESPACE),

@@ -4,6 +4,7 @@ import type { ObjectMeta } from "../../api/kind.ts";
 import { accessFromText, type ClusterAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
+import { asSwitched } from "../switch-record.ts";
 import { managedBy } from "../managed.ts";
 import { volumeKeys } from "../volumes.ts";
 import type { PeerView } from "./token.ts";
@@ -157,7 +158,7 @@ function hangUp({ client }: Line): void {
 /** Whoever answers there need not hold to our schema. */
 function understood(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   try {
-    return viewOf(peer, asking);
+    return viewOf(asSwitched(peer), asking);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return { reachable: false, message: "the policy there cannot be understood" };

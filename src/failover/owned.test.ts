@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import type { FailoverPolicy, FailoverStatus, Role } from "../api/failover/failover-policy.ts";
+import { plan } from "./plan.ts";
+import { inFlux, words } from "./specimen-run.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { application, deployment, flux, named, policy, volume } from "./specimen.ts";
+
+const RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
+const TRACKED = { annotations: { "argocd.argoproj.io/tracking-id": "shop:replication.storage.openshift.io/VolumeReplication:shop/data" } };
+
+function wanting(to: Role, ...resources: string[]): FailoverPolicy {
+  return policy({ desiredState: to, managedResources: named("VolumeReplication data", ...resources) });
+}
+
+const refused = (site: SpecimenSite, wanted: FailoverPolicy) => {
+  const { refusals, steps } = plan(site.observe(wanted));
+  if (refusals.length > 0) expect(steps.every(({ state }) => state !== "Act")).toBe(true);
+  return refusals.map(({ reason, field, message }) => `${reason} ${field}: ${message}`);
+};
+
+describe("a volume that GitOps applies", () => {
+  test("is refused when its Kustomization is not named, with what to set", () => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata: inFlux("kustomize", "apps") }));
+    expect(refused(site, wanting("secondary"))).toEqual([
+      "OwnedByGitOps spec.managedResources[0]: VolumeReplication data is applied by Kustomization shop/apps, which writes spec.replicationState back; " +
+        `set annotation ${RECONCILE}: disabled on it, or take it out of Git`,
+    ]);
+  });
+
+  test.each(["reconcile: disabled", "ssa: IfNotPresent"])("is switched when it carries %s", (exemption) => {
+    const [key, value = ""] = exemption.split(": ");
+    const metadata = { ...inFlux("kustomize", "apps"), annotations: { [`kustomize.toolkit.fluxcd.io/${key}`]: value } };
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { metadata }));
+    const planned = plan(site.observe(wanting("primary")));
+    expect(planned.refusals).toEqual([]);
+    expect(planned.notes).toEqual([]);
+    expect(words(planned)).toEqual(["promote VolumeReplication shop/data"]);
+  });
+
+  test("is exempted with its first write when the policy names its Kustomization, and the policy that did it is remembered", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    const { steps, refusals } = plan(site.observe(wanting("primary", "Kustomization apps")));
+    expect(refusals).toEqual([]);
+    expect(steps[0]?.writes.map(({ patch }) => patch)).toEqual([
+      {
+        metadata: { annotations: { [RECONCILE]: "disabled", "plumbline.dev/failover-exempted": "shop/site" } },
+        spec: { replicationState: "primary" },
+      },
+    ]);
+  });
+
+  test("is refused for promotion while its Kustomization runs, as a reconcile under way could take it back", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
+      .put("Kustomization", flux("apps"));
+    expect(refused(site, wanting("primary", "Kustomization apps"))).toHaveLength(1);
+    expect(refused(site, wanting("secondary", "Kustomization apps"))).toEqual([]);
+  });
+
+  test("is refused when a HelmRelease applies it, named or not: a forced upgrade writes all of the chart", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "primary", { metadata: inFlux("helm", "db") }))
+      .put("HelmRelease", flux("db"));
+    expect(refused(site, wanting("secondary", "HelmRelease db"))).toEqual([
+      expect.stringMatching(/^OwnedByGitOps spec.managedResources\[0\]: .* HelmRelease shop\/db, .*take it out of the chart/),
+    ]);
+  });
+
+  test("is refused when an Application applies it that does not leave its state alone", () => {
+    const owner = application("shop", undefined);
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata: TRACKED })).put("Application", owner);
+    expect(refused(site, wanting("secondary"))).toEqual([expect.stringContaining("and name it in spec.managedResources")]);
+    expect(refused(site, wanting("secondary", "Application shop"))).toEqual([
+      expect.stringMatching(/spec.ignoreDifferences for \/spec\/replicationState and sync option RespectIgnoreDifferences=true/),
+    ]);
+
+    const ignoreDifferences = [
+      { group: "replication.storage.openshift.io", kind: "VolumeReplication", jsonPointers: ["/spec/replicationState"] },
+    ];
+    site.put("Application", { ...owner, spec: { ignoreDifferences } });
+    expect(refused(site, wanting("secondary", "Application shop"))).toHaveLength(1);
+    site.put("Application", { ...owner, spec: { ignoreDifferences, syncPolicy: { syncOptions: ["RespectIgnoreDifferences=true"] } } });
+    expect(refused(site, wanting("secondary", "Application shop"))).toEqual([]);
+  });
+
+  test("is an Error at rest and after a switch has begun, and stops nothing then", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("helm", "db") }))
+      .put("Deployment", deployment("web", { replicas: 2 }));
+    const transition = { to: "secondary", mode: "safe", generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] } as const;
+    const status: FailoverStatus = { transition: { ...transition, steps: [], completionTime: "2026-11-16T11:01:00Z" } };
+    const planned = plan(site.observe({ ...wanting("secondary", "Deployment web"), status }));
+    expect(planned.refusals).toEqual([]);
+    expect(planned.failures.map(({ reason }) => reason)).toEqual(["OwnedByGitOps"]);
+    expect(words(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
+  });
+
+  test("is only noted when Helm installed it: nothing writes it back by itself", () => {
+    const metadata = { annotations: { "meta.helm.sh/release-name": "db", "meta.helm.sh/release-namespace": "shop" } };
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { metadata }));
+    const { refusals, notes } = plan(site.observe(wanting("secondary")));
+    expect(refusals).toEqual([]);
+    expect(notes.map(({ message }) => message)).toEqual([
+      "Helm release shop/db applies it (annotation meta.helm.sh/release-name) and is not named in the policy: the next helm upgrade may undo a switch",
+    ]);
+  });
+});
+
+describe("other objects that GitOps applies", () => {
+  test("are noted while the owner is not named, and nothing is refused", () => {
+    const site = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "primary"))
+      .put("Deployment", deployment("web", { replicas: 0 }, inFlux("kustomize", "apps")))
+      .put("Kustomization", flux("apps"));
+    const { notes, refusals } = plan(site.observe(wanting("primary", "Deployment web")));
+    expect(refusals).toEqual([]);
+    expect(notes).toEqual([
+      {
+        kind: "Deployment",
+        namespace: "shop",
+        name: "web",
+        message:
+          "Kustomization shop/apps applies it (label kustomize.toolkit.fluxcd.io/name) and is not named in the policy: it may undo a switch. " +
+          `Name it in spec.managedResources, or set annotation ${RECONCILE}: disabled on the object`,
+      },
+    ]);
+    expect(plan(site.observe(wanting("primary", "Deployment web", "Kustomization apps"))).notes).toEqual([]);
+  });
+
+  test("the policy is noted too, and differently when it names its own owner", () => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary")).put("Kustomization", flux("apps"));
+    const own = (wanted: FailoverPolicy) => ({ ...wanted, metadata: { ...wanted.metadata, ...inFlux("kustomize", "apps") } });
+    expect(plan(site.observe(own(wanting("primary")))).notes.map(({ message }) => message)).toEqual([
+      expect.stringContaining("it writes spec.desiredState back after a switch"),
+    ]);
+    expect(plan(site.observe(own(wanting("primary", "Kustomization apps")))).notes.map(({ message }) => message)).toEqual([
+      expect.stringContaining("remove it from spec.managedResources"),
+    ]);
+  });
+});

@@ -1,0 +1,103 @@
+import type { Role } from "../api/failover/failover-policy.ts";
+import { keyOf, type KubeObject } from "../api/kind.ts";
+import { ignoresVolume } from "./argo.ts";
+import { found } from "./planning/looking.ts";
+import type { Managed, Observed } from "./observed.ts";
+import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "./owners.ts";
+import type { PolicyFailure, Wait } from "./step.ts";
+
+const VOLUMES = ["VolumeReplication"] as const;
+
+type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
+
+/** Which policy exempted a volume from its Kustomization. */
+const EXEMPTED = "plumbline.dev/failover-exempted";
+
+/** What applies a named object, or the policy itself, and is not named in the policy: nobody stops it from undoing a switch. */
+export function ownerNotes(observed: Observed): Wait[] {
+  const { policy, managed } = observed;
+  const resources = managed.flatMap((resource) => {
+    const look = observed.look(resource);
+    if (!("found" in look)) return [];
+    return strangers(observed, resource.kind, look.found).map((owner) => ({
+      kind: resource.kind,
+      namespace: resource.namespace,
+      name: resource.name,
+      message: `${titleOf(owner)} applies it (${owner.mark}) and is not named in the policy: ${undoes(owner)}`,
+    }));
+  });
+  const { namespace = "", name } = policy.metadata;
+  const ofPolicy = ownersOf("FailoverPolicy", policy, managed)
+    .filter((owner) => !isLeftAlone(owner, policy))
+    .map((owner) => ({
+      kind: "FailoverPolicy",
+      namespace,
+      name,
+      message: `${titleOf(owner)} applies this policy (${owner.mark}): ${revertsPolicy(owner, managed)}`,
+    }));
+  return [...ofPolicy, ...resources];
+}
+
+function strangers({ managed }: Observed, kind: string, object: KubeObject): Owner[] {
+  return ownersOf(kind, object, managed).filter((owner) => !isNamed(owner, managed) && !isLeftAlone(owner, object));
+}
+
+function isLeftAlone({ kind }: Owner, object: KubeObject): boolean {
+  return kind === "Kustomization" && isExempt(object);
+}
+
+function undoes(owner: Owner): string {
+  if (owner.kind === "Helm") return "the next helm upgrade may undo a switch";
+  return `it may undo a switch. Name it in spec.managedResources${owner.kind === "Kustomization" ? `, or set annotation ${EXEMPT.key}: ${EXEMPT.value} on the object` : ""}`;
+}
+
+function revertsPolicy(owner: Owner, managed: readonly Managed[]): string {
+  if (isNamed(owner, managed))
+    return "it is suspended on a secondary, so a change in Git does not arrive there; remove it from spec.managedResources";
+  return "it writes spec.desiredState back after a switch. Change Git first, or use failover switch with --suspend-owner";
+}
+
+/**
+ * Volumes whose `spec.replicationState` something else writes: a promotion would be taken back under running pods, or a demotion while the other site
+ * writes. A Kustomization of the policy that is suspended before the volume is written is no such thing: the volume is exempted with the write.
+ */
+export function ownedVolumes(observed: Observed, to: Role): PolicyFailure[] {
+  return found(observed, VOLUMES).flatMap(({ resource, object }) =>
+    ownersOf(resource.kind, object, observed.managed)
+      .filter((owner) => owner.kind !== "Helm" && !isSafeFrom(observed, owner, resource.kind, object, to))
+      .map((owner): PolicyFailure => {
+        const { kind, namespace, name, field } = resource;
+        const message = `${kind} ${name} is applied by ${titleOf(owner)}, which writes spec.replicationState back; ${remedyFor(owner, isNamed(owner, observed.managed))}`;
+        return { kind, namespace, name, field, reason: "OwnedByGitOps", message, class: "Permanent" };
+      }),
+  );
+}
+
+function isSafeFrom(observed: Observed, owner: Owner, kind: string, object: Volume, to: Role): boolean {
+  if (isLeftAlone(owner, object)) return true;
+  if (owner.kind === "Application") {
+    return found(observed, ["Application"]).some(({ resource, object: application }) => {
+      return isNamed(owner, [resource]) && ignoresVolume(application, kind, object);
+    });
+  }
+  const isThere = (object.spec.replicationState === "primary") === (to === "primary");
+  return found(observed, ["Kustomization"]).some(({ resource, object: { spec } }) => {
+    return isNamed(owner, [resource]) && (to === "secondary" || isThere || spec.suspend === true);
+  });
+}
+
+function remedyFor({ kind }: Owner, named: boolean): string {
+  if (kind === "Kustomization") return `set annotation ${EXEMPT.key}: ${EXEMPT.value} on it, or take it out of Git`;
+  if (kind === "HelmRelease")
+    return "a HelmRelease exempts no object: take it out of the chart (annotation helm.sh/resource-policy: keep keeps the object)";
+  const settings = "set spec.ignoreDifferences for /spec/replicationState and sync option RespectIgnoreDifferences=true in the Application";
+  return named ? settings : `${settings}, and name it in spec.managedResources`;
+}
+
+/** The annotations by which a Kustomization of the policy leaves a volume alone from now on. They stay: Git would still say the other role. */
+export function exemption(observed: Observed, kind: string, volume: KubeObject): Record<string, string> {
+  const isOwned = ownersOf(kind, volume, observed.managed).some(
+    (owner) => owner.kind === "Kustomization" && isNamed(owner, observed.managed),
+  );
+  return isOwned && !isExempt(volume) ? { [EXEMPT.key]: EXEMPT.value, [EXEMPTED]: keyOf(observed.policy) } : {};
+}
