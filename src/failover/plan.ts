@@ -1,6 +1,7 @@
 import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
+import { notAvailable, withAvailability } from "./planning/availability.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
 import { dnsStates } from "./dns.ts";
@@ -41,9 +42,10 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     ...groupVolumes(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
   ];
-  const failures = [...splits(observed, token), ...failuresOf(observed, to)];
   const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
+  const failures = [...splits(observed, token), ...failuresOf(observed, to), ...(isAwaited ? notAvailable(observed) : [])];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
   const requeueAfterMs = requeue({ to, refusals, isDone, complete });
@@ -54,7 +56,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     refusals,
     failures,
     steps,
-    resources: statesOf(observed, to),
+    resources: to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to),
     currentState: currentState(observed),
     complete,
     writesStopped: writesStopped(observed),

@@ -18,7 +18,8 @@ export type StepName =
   | "ResumeCronJobs"
   | "ResumeJobs"
   | "ResumeFlux"
-  | "RestoreWorkloads";
+  | "RestoreWorkloads"
+  | "AwaitWorkloads";
 
 /** A merge patch of one object, if it is still the one that was read. */
 export interface Write {
@@ -65,6 +66,9 @@ export interface PolicyFailure {
     | "VolumeError"
     | "Drifted"
     | "WriteFailed"
+    | "NotAvailable"
+    | "PriorStateLost"
+    | "FenceFailed"
     | "Split";
   readonly field?: string;
   readonly message: string;
