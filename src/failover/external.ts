@@ -32,6 +32,12 @@ export interface FluxObject extends KubeObject {
   status?: { observedGeneration?: number; lastHandledReconcileAt?: string; lastHandledForceAt?: string; conditions?: Condition[] };
 }
 
+/** csi-addons: addresses that the storage refuses. */
+export interface NetworkFence extends KubeObject {
+  spec: { networkFenceClassName?: string; fenceState?: "Fenced" | "Unfenced"; cidrs: string[] };
+  status?: { result?: string; message?: string };
+}
+
 /** KEDA: what scales one workload. */
 export interface ScaledObject extends KubeObject {
   spec: { scaleTargetRef: { apiVersion?: string; kind?: string; name: string } };
@@ -43,6 +49,14 @@ export const VolumeReplication: ExternalKind<VolumeReplication> = {
   kind: "VolumeReplication",
   plural: "volumereplications",
   scope: "Namespaced",
+};
+
+export const NetworkFence: ExternalKind<NetworkFence> = {
+  group: "csiaddons.openshift.io",
+  versions: ["v1alpha1"],
+  kind: "NetworkFence",
+  plural: "networkfences",
+  scope: "Cluster",
 };
 
 export const HelmRelease: ExternalKind<FluxObject> = {

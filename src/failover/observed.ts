@@ -8,7 +8,7 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { FluxObject, NetworkFence, ScaledObject, VolumeReplication } from "./external.ts";
 import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
@@ -55,8 +55,10 @@ export interface Observed {
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
+  /** With `spec.fence`: all of them. */
+  networkFences(): Look<readonly NetworkFence[]>;
   /** The kind of a resource in the version that the cluster serves. */
-  kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
+  kindOf(kind: ManagedKind | "ScaledObject" | "NetworkFence"): Kind | undefined;
   /** With `spec.peer`: what the other site said when it was last asked. */
   readonly peer?: PeerView;
   /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */

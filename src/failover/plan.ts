@@ -5,16 +5,19 @@ import { notAvailable, withAvailability } from "./planning/availability.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
 import { dnsStates } from "./dns.ts";
+import { fenceHindrances, fencing } from "./fence.ts";
 import { fluxStates } from "./flux.ts";
 import { found, lookFailure, sightings } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
+import { priorStates } from "./planning/prior-states.ts";
+import { readiness } from "./readiness.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
 import { toPrimary } from "./planning/to-primary.ts";
 import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
 import { fenceOf, type TokenDecision, type TokenSight } from "./token/token.ts";
-import { areDemoted, degradedVolumes, driftedVolumes, failedVolumes, groupVolumes, volumeStates } from "./volumes.ts";
+import { areDemoted, degradedVolumes, driftedVolumes, failedVolumes, groupVolumes, promoteVolumes, volumeStates } from "./volumes.ts";
 import { deletingStatefulSets, workloadStates } from "./workloads.ts";
 
 const WAITING_MS = 5_000;
@@ -36,19 +39,21 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const { problems } = managedBy(policy);
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
-  const refusals = [
-    ...problems,
-    ...contests(observed),
-    ...groupVolumes(observed),
-    ...(to === "secondary" ? deletingStatefulSets(observed) : []),
-  ];
+  const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed).writes.length > 0;
+  const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
+  const refusals = [...problems, ...refusalsOf(observed, to), ...(fence?.refusals ?? [])];
   const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
-  const failures = [...splits(observed, token), ...failuresOf(observed, to), ...(isAwaited ? notAvailable(observed) : [])];
+  const prior = priorStates(observed, steps);
+  const lost = to === "primary" ? prior.lost : [];
+  const late = isAwaited ? notAvailable(observed) : [];
+  const failures = [...splits(observed, token), ...failuresOf(observed, to), ...(fence?.failures ?? []), ...lost, ...late];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
-  const requeueAfterMs = requeue({ to, refusals, isDone, complete });
+  const hindrances = [...refusalsOf(observed, to === "primary" ? "secondary" : "primary"), ...prior.lost, ...fenceHindrances(observed)];
+  const ready = readiness(observed, { to, steps, refusals, failures }, hindrances);
+  const requeueAfterMs = sooner(requeue({ to, refusals, isDone, complete }), ready.recheckAfterMs);
 
   return {
     to,
@@ -56,13 +61,34 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     refusals,
     failures,
     steps,
-    resources: to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to),
+    resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), prior.lost),
     currentState: currentState(observed),
     complete,
     writesStopped: writesStopped(observed),
+    priorStates: problems.length > 0 ? (policy.status?.priorStates ?? []) : prior.states,
+    ...(fence && { fence: fence.status }),
+    ready,
     ...(token?.forced !== undefined && { forced: token.forced }),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
+}
+
+/** What refuses a switch to this role, whether it is wanted now or not. */
+function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+  return [...contests(observed), ...groupVolumes(observed), ...(to === "secondary" ? deletingStatefulSets(observed) : [])];
+}
+
+function sooner(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** The states of resources whose prior state is lost say that, and not that nothing was there before. */
+function withNotes(states: readonly ResourceState[], lost: readonly PolicyFailure[]): ResourceState[] {
+  const byObject = new Map(lost.map((failure) => [`${failure.kind} ${failure.namespace}/${failure.name}`, failure.message]));
+  return states.map((state) => {
+    const message = byObject.get(`${state.resource.kind} ${state.resource.namespace}/${state.resource.name}`);
+    return message === undefined ? state : { ...state, message };
+  });
 }
 
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */

@@ -9,13 +9,13 @@ import { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import { HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "./external.ts";
+import { HelmRelease, Kustomization, NetworkFence, ScaledObject, VirtualService, VolumeReplication } from "./external.ts";
 import { managedBy } from "./managed.ts";
 import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, VirtualService, ScaledObject };
+const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, VirtualService, ScaledObject, NetworkFence };
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -25,6 +25,7 @@ interface Objects extends ManagedObjects {
   readonly VolumeAttachment: VolumeAttachment;
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
+  readonly NetworkFence: NetworkFence;
 }
 type Name = keyof Objects;
 
@@ -67,8 +68,12 @@ export class SpecimenSite {
     this.objects.set(keyOf(kind, next), { kind, object: next });
   }
 
-  write({ kind, object, patch }: Write): void {
+  write({ kind, object, patch, create }: Write): void {
     const name = kind.kind as Name;
+    if (create) {
+      this.put(name, { ...object, metadata: { ...object.metadata, generation: 1, resourceVersion: "1" } } as never);
+      return;
+    }
     const current = this.get(name, object.metadata.name, object.metadata.namespace);
     if (current.metadata.resourceVersion !== object.metadata.resourceVersion) return;
     this.edit(name, current, (next) => mergeInto(next as never, patch as never));
@@ -98,6 +103,7 @@ export class SpecimenSite {
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       attachments: () => list("VolumeAttachment"),
+      networkFences: () => list("NetworkFence"),
       kindOf: (kind) => KINDS[kind] ?? { ...EXTERNAL[kind as keyof typeof EXTERNAL], version: "v1" },
       now: this.now,
       ...rest,

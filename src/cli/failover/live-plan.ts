@@ -25,7 +25,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, { dns
   const served = new ServedKinds(client);
   const book = new ClaimBook();
   for (const other of await policiesInSight(client, policy, signal)) book.enter(other, managedBy(other).managed, now);
-  const sight = await lookLive(client, served, needsOf(managed), signal);
+  const sight = await lookLive(client, served, needsOf(managed, policy.spec.fence !== undefined), signal);
   const peers = new Peers(client);
   try {
     const peer = policy.spec.peer && (await peers.ask(policy, signal));

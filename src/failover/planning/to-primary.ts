@@ -1,6 +1,7 @@
 import { awaitWorkloads } from "./availability.ts";
 import { resumeCronJobs, resumeJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
+import { fencing } from "../fence.ts";
 import { resumeFlux } from "../flux.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { Finding } from "./looking.ts";
@@ -64,7 +65,9 @@ export function toPrimary(observed: Observed, mode: "safe" | "unsafe", token: To
   const steps = safe ? [...before, available] : before;
   if (!observed.policy.spec.peer) return steps;
   const taking = takeToken(observed, token);
-  return [taking, ...(taking.state === "Done" ? steps : steps.map(held))];
+  const fenced = fencing(observed, token, promotion.writes.length > 0)?.step;
+  const gates = fenced ? [taking, taking.state === "Done" ? fenced : held(fenced)] : [taking];
+  return [...gates, ...(gates.every(({ state }) => state === "Done") ? steps : steps.map(held))];
 }
 
 /** It was available once as this primary, and nothing has been changed since: what its pods do now is their owners' business. */

@@ -2,7 +2,14 @@ import type { ManagedKind } from "../../api/failover/failover-policy.ts";
 import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
-type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
+type SurroundingKind =
+  | "Pod"
+  | "Job"
+  | "PersistentVolumeClaim"
+  | "HorizontalPodAutoscaler"
+  | "ScaledObject"
+  | "VolumeAttachment"
+  | "NetworkFence";
 export type NeededKind = ManagedKind | SurroundingKind;
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
@@ -22,7 +29,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Kustomization: [],
 };
 
-export function needsOf(managed: readonly Managed[]): Needs {
+/** `fences`: whether the policy has `spec.fence`. */
+export function needsOf(managed: readonly Managed[], fences = false): Needs {
   const needs = new Map<NeededKind, Map<string, Set<string>>>();
   const placesOf = (kind: NeededKind) => {
     const places = needs.get(kind) ?? new Map<string, Set<string>>();
@@ -34,6 +42,7 @@ export function needsOf(managed: readonly Managed[]): Needs {
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
     for (const other of AROUND[kind]) placesOf(other).set(other === "VolumeAttachment" ? NO_NAMESPACE : namespace, new Set());
   }
+  if (fences) placesOf("NetworkFence").set(NO_NAMESPACE, new Set());
   return needs;
 }
 

@@ -1,11 +1,19 @@
 import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { type ExternalKind, HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "../external.ts";
+import {
+  type ExternalKind,
+  HelmRelease,
+  Kustomization,
+  NetworkFence,
+  ScaledObject,
+  VirtualService,
+  VolumeReplication,
+} from "../external.ts";
 import { lookError } from "./look-error.ts";
 import type { Look } from "../observed.ts";
 
-const EXTERNAL = { VolumeReplication, VirtualService, HelmRelease, Kustomization, ScaledObject } as const satisfies Record<
+const EXTERNAL = { VolumeReplication, VirtualService, HelmRelease, Kustomization, ScaledObject, NetworkFence } as const satisfies Record<
   string,
   ExternalKind
 >;

@@ -49,6 +49,7 @@ export function observedThrough(
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
+    networkFences: () => all("NetworkFence", NO_NAMESPACE),
     kindOf(kind) {
       const look = servedKind(kind, served);
       return "found" in look ? look.found : undefined;

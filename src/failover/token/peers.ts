@@ -4,6 +4,7 @@ import type { ObjectMeta } from "../../api/kind.ts";
 import { accessFromText } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
+import { copyOf } from "./peer-copy.ts";
 import type { PeerView } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
@@ -147,8 +148,13 @@ function viewOf({ metadata, spec, status }: FailoverPolicy, asking: FailoverPoli
     return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
   const stranger = strangeness(metadata, spec, asking);
   if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
-  if (token === undefined) return { reachable: true, exists: true, desiredState: spec.desiredState };
-  return { reachable: true, exists: true, desiredState: spec.desiredState, token: { epoch: token.epoch, state: token.state } };
+  return {
+    reachable: true,
+    exists: true,
+    desiredState: spec.desiredState,
+    ...(token && { token: { epoch: token.epoch, state: token.state } }),
+    ...(stranger === undefined ? copyOf(status) : { stranger }),
+  };
 }
 
 /** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */

@@ -1,11 +1,19 @@
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
 import type { Wait } from "../step.ts";
+import type { PeerCopy } from "./peer-copy.ts";
 
 /** What the other site's policy said when it was asked, or why it could not be. */
 export type PeerView =
   | { readonly reachable: false; readonly message: string }
   | { readonly reachable: true; readonly exists: false }
-  | { readonly reachable: true; readonly exists: true; readonly desiredState: Role; readonly token?: FailoverToken };
+  | {
+      readonly reachable: true;
+      readonly exists: true;
+      readonly desiredState: Role;
+      readonly token?: FailoverToken;
+      readonly copy?: PeerCopy;
+      readonly stranger?: string;
+    };
 
 /** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
 export interface TokenSight {
