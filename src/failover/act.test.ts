@@ -60,6 +60,8 @@ function plan(mode: Plan["mode"], ...steps: Step[]): Plan {
     currentState: "primary",
     complete: false,
     writesStopped: false,
+    priorStates: [],
+    ready: { status: "Unknown", reason: "InProgress", findings: [] },
   };
 }
 

@@ -115,11 +115,14 @@ class Course implements Outcome {
     this.#signal = signal;
   }
 
-  async write(step: Step, { kind, object, patch, words, after }: Write): Promise<void> {
+  async write(step: Step, { kind, object, patch, words, create, after }: Write): Promise<void> {
     if (after && this.#missed.has(after)) return;
     const { namespace = "", name, resourceVersion = "" } = object.metadata;
     try {
-      const { metadata } = await this.#client.resource(kind).patch(object.metadata, patch, { resourceVersion, signal: this.#signal });
+      const resource = this.#client.resource(kind);
+      const options = { signal: this.#signal };
+      const made = create ? resource.create(object, options) : resource.patch(object.metadata, patch, { resourceVersion, ...options });
+      const { metadata } = await made;
       this.written.push({ kind: kind.kind as NeededKind, namespace, name, resourceVersion: metadata.resourceVersion ?? "" });
       this.#log.info({ step: step.name, words }, "failover wrote");
     } catch (error) {
@@ -197,7 +200,7 @@ class Course implements Outcome {
 
   /** Somebody else was faster. */
   #isPassedBy(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, words: string): boolean {
-    if (!isKubeError(error, "Conflict", "NotFound")) return false;
+    if (!isKubeError(error, "Conflict", "NotFound", "AlreadyExists")) return false;
     this.again = true;
     const message = `Could not ${words}, again and again, because it had changed since it was read: ${error.message}`;
     this.passedBy.push({ kind, namespace, name, reason: "WriteFailed", message, class: "Transient" });

@@ -121,3 +121,34 @@ test("another site that wants to be primary too is told to change", () => {
   const status = { ...waitingFor("TakeToken", wait), peer: { reachable: true, desiredState: "primary" } };
   expect(unwell(explain(policy(status, { peer, desiredState: "primary" })))[0]).toBe("Down Site/shop/other PeerWantsPrimary");
 });
+
+const notReady = (reason: string, message: string): FailoverStatus => ({
+  currentState: "secondary",
+  conditions: [...conditions({ complete: true }, "Complete"), { ...condition("Ready", false, reason, message), lastTransitionTime: LATER }],
+});
+
+test("a site that works but could not be switched is Degraded, with each reason and its fix", () => {
+  const copy = "VolumeReplication shop/data: It was last copied more than 15m ago (spec.maxCopyAge); check the storage's replication";
+  const fence = "spec.fence: This cluster does not know the kind NetworkFence; install csi-addons, or remove spec.fence";
+  const said = explain(policy(notReady("CopyTooOld", `${copy}; ${fence}`)));
+  expect(unwell(said)).toEqual(["!Degraded VolumeReplication/shop/data CopyTooOld", "!Degraded FailoverPolicy/shop/shop CopyTooOld"]);
+  expect(said[0]).toMatchObject({ since: LATER, remedy: { text: "check the storage's replication to the other site" } });
+  expect(said.at(-1)).toMatchObject({ message: fence, remedy: { text: "change spec.fence" }, since: LATER });
+});
+
+test("another site that does not answer is told once, and what was not observed is no trouble", () => {
+  const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
+  const message = "spec.peer: The other site's policy cannot be used: connect ECONNREFUSED; check the site, the network and Secret other";
+  const said = explain(policy({ ...notReady("PeerUnreachable", message), peer: unreachable }, { peer }));
+  expect(unwell(said)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
+  const status = notReady("NotObserved", "VolumeReplication shop/data: csi-addons does not report condition Replicating");
+  const unknown = status.conditions?.map((one) => (one.type === "Ready" ? { ...one, status: "Unknown" as const } : one));
+  expect(unwell(explain(policy({ ...status, ...(unknown && { conditions: unknown }) })))).toEqual([]);
+});
+
+test("an application that does not become available is the cause, with what to check", () => {
+  const error = "Deployment shop/web: 1 of 3 replicas are available, 10m after the volumes were writable; check its pods and their Events";
+  const said = explain(policy({ conditions: conditions({ error, inProgress: true }, "NotAvailable") }, { desiredState: "primary" }));
+  expect(unwell(said)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
+  expect(said[0]?.remedy?.text).toContain("check its pods and Events");
+});

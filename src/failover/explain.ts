@@ -1,6 +1,7 @@
 import { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { explainer, type Explainer, type Need, type Standing, type Thing } from "../api/standing.ts";
 import { peerTrouble } from "./explaining/peer.ts";
+import { unreadiness } from "./explaining/readiness.ts";
 import { troubles } from "./explaining/troubles.ts";
 import { waiting } from "./explaining/waiting.ts";
 
@@ -15,11 +16,13 @@ const policies = explainer(FailoverPolicy, function* (policy): Iterable<Standing
   const controller: Need = { thing: { kind: "Controller", name: "plumbline" } };
   const conditions = new Map((status.conditions ?? []).map((condition) => [condition.type, condition]));
   const error = conditions.get("Error");
-  const found = [...(error?.status === "True" ? troubles(policy, error) : []), ...waiting(policy), ...peerTrouble(policy)];
+  const wrong = error?.status === "True" ? troubles(policy, error) : unreadiness(policy);
+  const found = [...wrong, ...waiting(policy), ...peerTrouble(policy)];
   for (const { about } of found) yield* about;
 
   const worst = found.find(({ word }) => word.ownFault) ?? found[0];
-  const since = conditions.get(error?.status === "True" ? "Error" : "Complete")?.lastTransitionTime;
+  const isUnready = error?.status !== "True" && wrong.length > 0;
+  const since = conditions.get(error?.status === "True" ? "Error" : isUnready ? "Ready" : "Complete")?.lastTransitionTime;
   const isThere = conditions.get("Complete")?.status === "True" || status.currentState === policy.spec.desiredState;
   yield {
     thing,

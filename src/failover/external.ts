@@ -66,6 +66,12 @@ export interface ApplicationSet extends KubeObject {
   };
 }
 
+/** csi-addons: addresses that the storage refuses. */
+export interface NetworkFence extends KubeObject {
+  spec: { networkFenceClassName?: string; fenceState?: "Fenced" | "Unfenced"; cidrs: string[] };
+  status?: { result?: string; message?: string };
+}
+
 /** KEDA: what scales one workload. */
 export interface ScaledObject extends KubeObject {
   spec: { scaleTargetRef: { apiVersion?: string; kind?: string; name: string } };
@@ -89,6 +95,14 @@ export const VolumeReplicationClass: ExternalKind<VolumeReplicationClass> = {
   versions: ["v1alpha1"],
   kind: "VolumeReplicationClass",
   plural: "volumereplicationclasses",
+  scope: "Cluster",
+};
+
+export const NetworkFence: ExternalKind<NetworkFence> = {
+  group: "csiaddons.openshift.io",
+  versions: ["v1alpha1"],
+  kind: "NetworkFence",
+  plural: "networkfences",
   scope: "Cluster",
 };
 

@@ -1,5 +1,6 @@
 import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../api/failover/failover-policy.ts";
 import type { Managed } from "./observed.ts";
+import { specProblems } from "./spec-problems.ts";
 import type { PolicyFailure } from "./step.ts";
 
 type Spec = FailoverPolicy["spec"];
@@ -39,6 +40,7 @@ export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problem
     }
   }
   if (managed.size === 0 && problems.length === 0) invalid("spec.managedResources", "nothing is named that could be switched");
+  for (const { field, message } of specProblems(policy.spec)) invalid(field, message);
   return { managed: [...managed.values()], problems };
 }
 

@@ -22,3 +22,27 @@ export const failoverBothHold = gauge(
 );
 export const failoverTransitionSeconds = histogram("failover_transition_seconds", "How long switches of a site took.", "to", "mode");
 export const failoverStepSeconds = histogram("failover_step_seconds", "How long the steps of switches took.", "step");
+export const failoverVolumesSeconds = histogram(
+  "failover_volumes_writable_seconds",
+  "How long switches to primary took until every volume was writable; failover_transition_seconds ends when the application is available.",
+  "mode",
+);
+export const failoverReady = gauge(
+  "failover_ready",
+  "1 for the status of the condition Ready of a policy: True when its site can be switched, False when it cannot, Unknown when that was not observed.",
+  "namespace",
+  "policy",
+  "status",
+);
+export const failoverPeerReachable = gauge(
+  "failover_peer_reachable",
+  "1 while the other site's policy can be read, 0 while it cannot; only for policies with spec.peer.",
+  "namespace",
+  "policy",
+);
+export const failoverLastSync = gauge(
+  "failover_last_sync_timestamp_seconds",
+  "When the volume that is furthest behind was last copied: on a primary by its own volumes, on a secondary as the other site last reported it.",
+  "namespace",
+  "policy",
+);

@@ -9,7 +9,15 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { Application, ApplicationSet, FluxObject, ScaledObject, VolumeReplication, VolumeReplicationClass } from "./external.ts";
+import type {
+  Application,
+  ApplicationSet,
+  FluxObject,
+  NetworkFence,
+  ScaledObject,
+  VolumeReplication,
+  VolumeReplicationClass,
+} from "./external.ts";
 import type { Revert } from "./switch-record.ts";
 import type { PeerView } from "./token/token.ts";
 
@@ -61,8 +69,10 @@ export interface Observed {
   attachments(): Look<readonly VolumeAttachment[]>;
   replicationClasses(): Look<readonly VolumeReplicationClass[]>;
   drivers(): Look<readonly CSIDriver[]>;
+  /** With `spec.fence`: all of them. */
+  networkFences(): Look<readonly NetworkFence[]>;
   /** The kind of a resource in the version that the cluster serves. */
-  kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
+  kindOf(kind: ManagedKind | "ScaledObject" | "NetworkFence"): Kind | undefined;
   /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */
   readonly revert?: Revert;
   /** With `spec.peer` or a token: what the other site's policy was when it was last read, or why it could not be. */

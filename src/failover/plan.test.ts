@@ -108,6 +108,7 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
       "ResumeJobs Pending",
       "ResumeFlux Pending",
       "RestoreWorkloads Pending",
+      "AwaitWorkloads Pending",
     ]);
     expect(first.requeueAfterMs).toBe(5_000);
 
@@ -120,6 +121,7 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
       "ResumeJobs Pending",
       "ResumeFlux Pending",
       "RestoreWorkloads Pending",
+      "AwaitWorkloads Pending",
     ]);
     expect(words(waiting)).toEqual([]);
     expect(waiting.requeueAfterMs).toBe(5_000);
@@ -138,7 +140,13 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
     ]);
 
     const asked = run.pass();
-    expect(steps(asked).slice(3)).toEqual(["AwaitVolumes Done", "ResumeJobs Done", "ResumeFlux Wait", "RestoreWorkloads Wait"]);
+    expect(steps(asked).slice(3)).toEqual([
+      "AwaitVolumes Done",
+      "ResumeJobs Done",
+      "ResumeFlux Wait",
+      "RestoreWorkloads Wait",
+      "AwaitWorkloads Pending",
+    ]);
     expect(asked.requeueAfterMs).toBe(5_000);
 
     run.controllers.turn();
@@ -148,6 +156,12 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
       "scale Deployment shop/api from 0 to 2",
     ]);
 
+    const starting = run.pass();
+    expect(steps(starting).slice(6)).toEqual(["RestoreWorkloads Done", "AwaitWorkloads Wait"]);
+    expect(starting.complete).toBe(false);
+    expect(starting.requeueAfterMs).toBe(5_000);
+
+    run.controllers.turn();
     const last = run.pass();
     expect(last.complete).toBe(true);
     expect(last.currentState).toBe("primary");

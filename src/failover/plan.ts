@@ -2,15 +2,19 @@ import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-pol
 import { keyOf } from "../api/kind.ts";
 import { argoStates, missingApplications, templatedApplications } from "./argo.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
+import { notAvailable, withAvailability } from "./planning/availability.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
 import { dnsStates } from "./dns.ts";
+import { fenceProblems, fencing } from "./fence.ts";
 import { fluxStates } from "./flux.ts";
 import { found, lookFailure, sightings, waitOf } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
 import { ownedVolumes, ownerNotes } from "./owned.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
+import { priorStates } from "./planning/prior-states.ts";
+import { readiness } from "./readiness.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
 import { revertFailure } from "./switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./planning/to-primary.ts";
@@ -22,6 +26,7 @@ import {
   driftedVolumes,
   failedVolumes,
   groupVolumes,
+  promoteVolumes,
   uncopiedVolumes,
   unpromotableVolumes,
   unsharedVolumes,
@@ -50,30 +55,31 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const { problems } = managedBy(policy);
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
-  const blockers = [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
   // What has begun is not left half-way, and a site that was outranked must stop.
   const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
-  const refusals = [
-    ...problems,
-    ...(to === "primary" ? removedPeer(policy) : []),
-    ...contests(observed),
-    ...groupVolumes(observed),
-    ...(to === "secondary" ? deletingStatefulSets(observed) : []),
-    ...(mayRefuse ? blockers : []),
-  ];
+  const blockers = ownerRefusals(observed, to);
+  const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
+  const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
+  const refusals = [...problems, ...refusalsOf(observed, to), ...(mayRefuse ? blockers : []), ...(fence?.refusals ?? [])];
+  const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
+  const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
+  const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
+  const prior = priorStates(observed, steps);
   const failures = [
     ...splits(observed, token),
     ...(to === "primary" ? ignoredForce(policy) : []),
     ...failuresOf(observed, to),
     ...(mayRefuse ? [] : blockers),
+    ...(fence?.failures ?? []),
+    ...(to === "primary" ? prior.lost : []),
+    ...(isAwaited ? notAvailable(observed) : []),
   ];
-  const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
-  const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
   const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
-  const requeueAfterMs = requeue({ to, refusals, isDone, complete });
+  const ready = readiness(observed, { to, steps, refusals, failures }, [...obstacles(observed, to), ...prior.lost]);
+  const requeueAfterMs = sooner(requeue({ to, refusals, isDone, complete }), ready.recheckAfterMs);
 
   return {
     to,
@@ -82,10 +88,13 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     failures: [...reverts, ...failures],
     notes: ownerNotes(observed),
     steps,
-    resources: statesOf(observed, to),
+    resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), prior.lost),
     currentState: currentState(observed),
     complete,
     writesStopped: writesStopped(observed),
+    priorStates: problems.length > 0 ? (policy.status?.priorStates ?? []) : prior.states,
+    ...(fence && { fence: fence.status }),
+    ready,
     ...(token?.forced !== undefined && { forced: token.forced }),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
@@ -94,6 +103,40 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
 function stepsOf(observed: Observed, to: Plan["to"], mode: Plan["mode"], token: TokenDecision | undefined): Step[] {
   if (forgetsToken(observed.policy)) return [{ name: "ForgetToken", state: "Act", writes: [], token: null, waits: [] }];
   return to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
+}
+
+/** What refuses a switch to this role, whether it is wanted now or not. */
+function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+  return [
+    ...(to === "primary" ? removedPeer(observed.policy) : []),
+    ...contests(observed),
+    ...groupVolumes(observed),
+    ...(to === "secondary" ? deletingStatefulSets(observed) : []),
+  ];
+}
+
+/** What would stand against a switch from here to the other role. */
+function obstacles(observed: Observed, from: Plan["to"]): PolicyFailure[] {
+  const to = from === "primary" ? "secondary" : "primary";
+  return [...refusalsOf(observed, to), ...ownerRefusals(observed, to), ...unsharedVolumes(observed), ...fenceProblems(observed)];
+}
+
+/** What GitOps would undo, or has not been found. */
+function ownerRefusals(observed: Observed, to: Plan["to"]): PolicyFailure[] {
+  return [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
+}
+
+function sooner(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** The states of resources whose prior state is lost say that, and not that nothing was there before. */
+function withNotes(states: readonly ResourceState[], lost: readonly PolicyFailure[]): ResourceState[] {
+  const byObject = new Map(lost.map((failure) => [`${failure.kind} ${failure.namespace}/${failure.name}`, failure.message]));
+  return states.map((state) => {
+    const message = byObject.get(`${state.resource.kind} ${state.resource.namespace}/${state.resource.name}`);
+    return message === undefined ? state : { ...state, message };
+  });
 }
 
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */

@@ -145,7 +145,7 @@ export class PolicyController implements Runnable {
     const before = this.#scopes.get(key);
     const isSame = before?.uid === uid && before?.generation === generation;
     const managed = before && isSame ? before.managed : managedBy(object).managed;
-    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed) });
+    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed, object.spec.fence !== undefined) });
     if (before?.uid !== uid) this.#courses.set(key, { refused: [], overtaken: 0 });
     const rivals = this.#book.enter(object, managed, new Date());
     if (!isSame) for (const rival of rivals) this.#bell.ring(rival);

@@ -26,7 +26,12 @@ describe("the status on the way to secondary", () => {
   test("says at each step where it is, what it waits for and since when", () => {
     const run = secondaryOf(shop());
     const first = passAt(run, 100);
-    expect(conditions(first)).toEqual(["Complete False SuspendFlux", "InProgress True SuspendFlux", "Error False NoFailure"]);
+    expect(conditions(first)).toEqual([
+      "Complete False SuspendFlux",
+      "InProgress True SuspendFlux",
+      "Error False NoFailure",
+      "Ready Unknown InProgress",
+    ]);
     expect(first.summary).toBe("Switching to secondary: SuspendFlux");
     expect(first.transition).toMatchObject({ to: "secondary", mode: "safe", generation: 2, startTime: "2026-11-16T12:01:40Z" });
     expect(first.transition?.steps[0]).toEqual({ name: "SuspendFlux", state: "Running", startTime: "2026-11-16T12:01:40Z" });
@@ -57,7 +62,12 @@ describe("the status on the way to secondary", () => {
     const run = secondaryOf(shop());
     run.settle();
     const status = statusOf(run);
-    expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure"]);
+    expect(conditions(status)).toEqual([
+      "Complete True Complete",
+      "InProgress False Complete",
+      "Error False NoFailure",
+      "Ready True Ready",
+    ]);
     expect(status).toMatchObject({
       observedGeneration: 2,
       currentState: "secondary",
@@ -119,7 +129,8 @@ describe("transitions", () => {
     const before = statusOf(run).transition;
     run.want({ mode: "off" });
     passAt(run, 60);
-    expect(statusOf(run).transition).toEqual({ ...before, generation: 2 });
+    const kept = before?.steps.filter(({ name }) => name !== "AwaitWorkloads");
+    expect(statusOf(run).transition).toEqual({ ...before, generation: 2, steps: kept });
     expect(statusOf(run).history).toBeUndefined();
     run.want({ managedResources: [...(run.policy.spec.managedResources ?? []), ...named("Deployment gone")] });
     passAt(run, 120);
@@ -144,7 +155,12 @@ describe("transitions", () => {
       spec.suspend = false;
     });
     const during = passAt(run, 5_000);
-    expect(conditions(during)).toEqual(["Complete False SuspendCronJobs", "InProgress True SuspendCronJobs", "Error False NoFailure"]);
+    expect(conditions(during)).toEqual([
+      "Complete False SuspendCronJobs",
+      "InProgress True SuspendCronJobs",
+      "Error False NoFailure",
+      "Ready Unknown InProgress",
+    ]);
     expect(during.transition).toMatchObject({ startTime: before.transition?.startTime, completionTime: before.transition?.completionTime });
     expect(during.history).toEqual(before.history);
     expect(conditions(passAt(run, 5_005))[0]).toBe("Complete True Complete");
@@ -177,7 +193,12 @@ describe("what is wrong", () => {
     const given = policy({ managedResources: named("Deployment gone", "CronJob lost") });
     const result = plan(new SpecimenSite().observe(given));
     const status = report(undefined, given, result, { failures: [] }, NOW);
-    expect(conditions(status)).toEqual(["Complete False NotFound", "InProgress False NotFound", "Error True NotFound"]);
+    expect(conditions(status)).toEqual([
+      "Complete False NotFound",
+      "InProgress False NotFound",
+      "Error True NotFound",
+      "Ready False NotFound",
+    ]);
     expect(status.conditions?.[2]?.message).toBe(
       "Deployment shop/gone: Deployment does not exist; CronJob shop/lost: CronJob does not exist",
     );
@@ -191,18 +212,28 @@ describe("what is wrong", () => {
     const before = statusOf(run);
     run.want({ mode: "fast" });
     const refused = passAt(run, 60);
-    expect(conditions(refused)).toEqual(["Complete False Invalid", "InProgress False Invalid", "Error True Invalid"]);
+    expect(conditions(refused)).toEqual([
+      "Complete False Invalid",
+      "InProgress False Invalid",
+      "Error True Invalid",
+      "Ready False Invalid",
+    ]);
     expect(refused.summary).toBe('Refused: spec.mode: mode is "fast"; it has to be on, safe, off or unsafe');
     expect(refused.transition).toEqual(before.transition);
   });
 
-  test("with a resource that another policy switches is told with all three conditions too, and nothing begins", () => {
+  test("with a resource that another policy switches is told with every condition too, and nothing begins", () => {
     const given = policy({ managedResources: named("Deployment web") });
     const [web] = managedBy(given).managed;
     const site = new SpecimenSite().put("Deployment", deployment("web"));
     const result = plan({ ...site.observe(given), contested: web ? [{ resource: web, holder: "shop/older" }] : [] });
     const status = report(undefined, given, result, { failures: [] }, NOW);
-    expect(conditions(status)).toEqual(["Complete False Contested", "InProgress False Contested", "Error True Contested"]);
+    expect(conditions(status)).toEqual([
+      "Complete False Contested",
+      "InProgress False Contested",
+      "Error True Contested",
+      "Ready False Contested",
+    ]);
     expect(status.summary).toMatch(/^Refused: .* is switched by FailoverPolicy shop\/older, which asked for it first$/);
     expect(status.transition).toBeUndefined();
     expect(status.workloadStatuses).toMatchObject([{ name: "web", state: "Active" }]);
@@ -221,7 +252,12 @@ describe("what is wrong", () => {
       class: "Transient",
     } as const;
     const status = report(undefined, given, result, { failures: [failure] }, NOW);
-    expect(conditions(status)).toEqual(["Complete False WriteFailed", "InProgress False WriteFailed", "Error True WriteFailed"]);
+    expect(conditions(status)).toEqual([
+      "Complete False WriteFailed",
+      "InProgress False WriteFailed",
+      "Error True WriteFailed",
+      "Ready False WriteFailed",
+    ]);
     expect(status.transition?.completionTime).toBeUndefined();
   });
 });
@@ -247,6 +283,7 @@ test("a condition keeps the time of its last flip, a resource that of its last s
     "2026-11-16T12:01:00Z",
     "2026-11-16T12:01:00Z",
     before.conditions?.[2]?.lastTransitionTime,
+    before.conditions?.[3]?.lastTransitionTime,
   ]);
   expect(after.volumeReplicationStatuses?.[0]?.lastUpdateTime).toBe(before.volumeReplicationStatuses?.[0]?.lastUpdateTime);
 });
@@ -276,7 +313,7 @@ test.each([
   ],
   [
     { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
-    { reachable: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
+    { reachable: true, desiredState: "secondary", token: { epoch: 1, state: "Released" }, lastAnswerTime: "2026-11-16T12:00:00Z" },
   ],
 ] as const)("what was seen of the other site is told: %j", (peer, status) => {
   const given = policy({ managedResources: named("Deployment web"), peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
@@ -295,7 +332,7 @@ test("of what Failover-Operator had written nothing is left that is not ours to 
     workloadStatuses: [{ kind: "Deployment", name: "web", state: "Scaled Down" }],
   };
   const status = report(theirs, given, result, { failures: [] }, NOW);
-  expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure"]);
+  expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure", "Ready True Ready"]);
   expect(status).toMatchObject({ currentState: "secondary", volumeReplicationStatuses: [{ name: "data", state: "Secondary" }] });
   expect(status.workloadStatuses).toBeUndefined();
 });
@@ -318,5 +355,5 @@ test("a policy with more resources than a status may list still has one", () => 
   const large = policy({ managedResources: named(...many), deployments: [{ name: "one-more" }] });
   const status = report(undefined, large, plan(new SpecimenSite().observe(large)), { failures: [] }, NOW);
   expect(status.workloadStatuses).toHaveLength(1024);
-  expect(status.conditions).toHaveLength(3);
+  expect(status.conditions).toHaveLength(4);
 });

@@ -1,7 +1,11 @@
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
+import { seconds } from "../api/duration.ts";
+import type { Condition } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
+import { AGE_STEPS } from "./readiness.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import { oldest } from "./token/peer-copy.ts";
 import type { PeerView } from "./token/token.ts";
 import { transitions } from "./telling/transition.ts";
 
@@ -19,7 +23,9 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
   const completed = plan.complete && outcome.failures.length === 0;
   const time = metaTime(now);
   const generation = policy.metadata.generation ?? 0;
-  const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer) : heldPeer);
+  const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, heldPeer, time) : heldPeer);
+  const lastSyncTime = publishedSyncTime(held?.lastSyncTime, policy, plan);
+  const fence = plan.fence ?? held?.fence;
   const [volumes, workloads] = resourceStatuses(held, plan, time);
   return {
     observedGeneration: generation,
@@ -33,11 +39,15 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
     ...transitions(held ?? {}, policy, plan, completed, now),
     ...(token && { token }),
     ...(peer && { peer }),
+    ...(lastSyncTime !== undefined && { lastSyncTime }),
+    ...(plan.priorStates.length > 0 && { priorStates: plan.priorStates.slice(0, MOST_PRIOR) }),
+    ...(fence && { fence }),
     ...(claims && { claims }),
   };
 }
 
 const LONGEST = 1024;
+const MOST_PRIOR = 2048;
 
 type VolumeStatus = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
 type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
@@ -64,7 +74,11 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map((state) => Object.assign(common(state), state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime })),
+    volumes.map(({ lastSyncTime, replicating, ...state }) => ({
+      ...common(state),
+      ...(lastSyncTime !== undefined && { lastSyncTime }),
+      ...(replicating !== undefined && { replicating }),
+    })),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
 }
@@ -114,7 +128,23 @@ function conditionsOf(plan: Plan, failures: readonly PolicyFailure[], completed:
     condition("Complete", completed, reason, message),
     condition("InProgress", inProgress, reason, message),
     condition("Error", failure !== undefined, failure?.reason ?? "NoFailure", failures.map(sentence).join("; ")),
+    readyCondition(plan, failures, observedGeneration),
   ];
+}
+
+function readyCondition({ ready }: Plan, failures: readonly PolicyFailure[], observedGeneration: number): ConditionReport {
+  const condition = (status: Condition["status"], reason: string, message: string): ConditionReport => ({
+    type: "Ready",
+    status,
+    reason,
+    message: message.slice(0, 4096),
+    observedGeneration,
+  });
+  const [failure] = failures;
+  // What could not be written is not in the plan.
+  if (ready.status === "True" && failure) return condition("False", failure.reason, failures.map(sentence).join("; "));
+  const calm = ready.status === "True" ? "This site can be switched" : "A switch is under way";
+  return condition(ready.status, ready.reason, ready.findings.length > 0 ? ready.findings.map(sentence).join("; ") : calm);
 }
 
 /** The first step that is not done; one that is held up says more than one that only comes after it. */
@@ -141,7 +171,7 @@ function furtherOf(failures: readonly PolicyFailure[]): string {
   return failures.length > 1 ? ` (and ${failures.length - 1} more)` : "";
 }
 
-function sentence({ kind, field, message, ...object }: PolicyFailure): string {
+function sentence({ kind, field, message, ...object }: Pick<PolicyFailure, "kind" | "namespace" | "name" | "field" | "message">): string {
   return kind === "FailoverPolicy" ? `${field === undefined ? "" : `${field}: `}${message}` : `${kind} ${place(object)}: ${message}`;
 }
 
@@ -149,8 +179,29 @@ function place({ namespace, name }: { namespace?: string | undefined; name: stri
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-function peerStatus(peer: PeerView): NonNullable<FailoverStatus["peer"]> {
-  if (!peer.reachable) return { reachable: false, message: peer.message.slice(0, 4096) };
-  if (!peer.exists) return { reachable: true, message: "There is no such policy at the other site" };
-  return { reachable: true, desiredState: peer.desiredState, ...(peer.token && { token: peer.token }) };
+/** What was last heard of the copy here is kept: it is what a forced takeover starts from. */
+function peerStatus(peer: PeerView, held: FailoverStatus["peer"], time: string): NonNullable<FailoverStatus["peer"]> {
+  const { lastSyncTime, lastAnswerTime } = held ?? {};
+  const known = { ...(lastSyncTime !== undefined && { lastSyncTime }), ...(lastAnswerTime !== undefined && { lastAnswerTime }) };
+  if (!peer.reachable) return { reachable: false, message: peer.message.slice(0, 4096), ...known };
+  if (!peer.exists) return { reachable: true, message: "There is no such policy at the other site", ...known };
+  const copied = peer.desiredState === "primary" ? peer.copy?.lastSyncTime : undefined;
+  return {
+    reachable: true,
+    desiredState: peer.desiredState,
+    ...(peer.token && { token: peer.token }),
+    ...known,
+    ...(copied !== undefined && { lastSyncTime: copied }),
+    lastAnswerTime: time,
+  };
+}
+
+/** In steps, so that a site at rest does not write its status with every copy. */
+function publishedSyncTime(held: string | undefined, { spec }: FailoverPolicy, { to, resources }: Plan): string | undefined {
+  const limit = seconds(spec.maxCopyAge);
+  if (limit === undefined || to !== "primary") return undefined;
+  const latest = oldest(resources.filter(isVolume).map((state) => state.lastSyncTime));
+  if (latest === undefined || held === undefined) return latest;
+  const movedMs = Date.parse(latest) - Date.parse(held);
+  return movedMs >= 0 && movedMs < (limit * 1000) / AGE_STEPS ? held : latest;
 }

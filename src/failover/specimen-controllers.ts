@@ -33,7 +33,9 @@ export class SpecimenControllers {
         const isForced = forced !== undefined && object.status?.lastHandledForceAt !== forced;
         // Helm leaves alone what it has rolled out, unless it is told to do it again.
         if (kind === "Kustomization" || isForced) this.#apply(kind, object.metadata.name);
-        this.#site.edit(kind, object, ({ status = {} }) => {
+        this.#site.edit(kind, object, ({ metadata, status = {} }) => {
+          status.observedGeneration = metadata.generation ?? 0;
+          status.conditions = [condition("Ready", "True", "Succeeded", metadata.generation)];
           if (asked !== undefined) status.lastHandledReconcileAt = asked;
           if (isForced) status.lastHandledForceAt = forced;
         });

@@ -15,6 +15,7 @@ import {
   ApplicationSet,
   HelmRelease,
   Kustomization,
+  NetworkFence,
   ScaledObject,
   VirtualService,
   VolumeReplication,
@@ -25,7 +26,7 @@ import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject };
+const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject, NetworkFence };
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -38,6 +39,7 @@ interface Objects extends ManagedObjects {
   readonly ApplicationSet: ApplicationSet;
   readonly VolumeReplicationClass: VolumeReplicationClass;
   readonly CSIDriver: CSIDriver;
+  readonly NetworkFence: NetworkFence;
 }
 type Name = keyof Objects;
 
@@ -89,8 +91,12 @@ export class SpecimenSite {
     this.objects.set(keyOf(kind, next), { kind, object: next });
   }
 
-  write({ kind, object, patch }: Write): void {
+  write({ kind, object, patch, create }: Write): void {
     const name = kind.kind as Name;
+    if (create) {
+      this.put(name, { ...object, metadata: { ...object.metadata, generation: 1, resourceVersion: "1" } } as never);
+      return;
+    }
     const current = this.get(name, object.metadata.name, object.metadata.namespace);
     if (current.metadata.resourceVersion !== object.metadata.resourceVersion) return;
     this.edit(name, current, (next) => mergeInto(next as never, patch as never));
@@ -123,6 +129,7 @@ export class SpecimenSite {
       attachments: () => list("VolumeAttachment"),
       replicationClasses: () => list("VolumeReplicationClass"),
       drivers: () => list("CSIDriver"),
+      networkFences: () => list("NetworkFence"),
       kindOf: (kind) => KINDS[kind] ?? { ...EXTERNAL[kind as keyof typeof EXTERNAL], version: "v1" },
       now: this.now,
       ...rest,

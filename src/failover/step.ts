@@ -1,12 +1,14 @@
 import type { Role } from "../api/failover/failover-policy.ts";
-import type { FailoverToken } from "../api/failover/failover-policy.ts";
+import type { FailoverStatus, FailoverToken } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
 import type { Managed } from "./observed.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** The steps, by their names in the status. */
 export type StepName =
   | "ForgetToken"
   | "TakeToken"
+  | "FenceOtherSite"
   | "SuspendFlux"
   | "UpdateDNS"
   | "SuspendCronJobs"
@@ -20,7 +22,8 @@ export type StepName =
   | "ResumeCronJobs"
   | "ResumeJobs"
   | "ResumeFlux"
-  | "RestoreWorkloads";
+  | "RestoreWorkloads"
+  | "AwaitWorkloads";
 
 /** A merge patch of one object, if it is still the one that was read. */
 export interface Write {
@@ -29,6 +32,8 @@ export interface Write {
   readonly patch: object;
   /** For the log and for `failover plan`: `scale Deployment shop/web from 3 to 0`. */
   readonly words: string;
+  /** The object does not exist yet: it is created as it stands here, and `patch` is empty. */
+  readonly create?: true;
   /** Made only once nothing is left to be written to this object: what would be remembered there, this one makes unknowable. */
   readonly after?: KubeObject;
 }
@@ -70,6 +75,9 @@ export interface PolicyFailure {
     | "PeerRemoved"
     | "VolumeMismatch"
     | "WriteFailed"
+    | "NotAvailable"
+    | "PriorStateLost"
+    | "FenceFailed"
     | "Split"
     | "OwnedByGitOps"
     | "RevertedByOwner";
@@ -86,9 +94,13 @@ export interface ResourceState {
   readonly error?: string;
   readonly message?: string;
   readonly lastSyncTime?: string;
+  /** Of a volume on a primary: condition Replicating of csi-addons. */
+  readonly replicating?: "True" | "False" | "Unknown";
   /** A workload that a Flux object of the policy looks after. */
   readonly fluxOwned?: true;
 }
+
+export type PriorState = NonNullable<FailoverStatus["priorStates"]>[number];
 
 export interface Plan {
   readonly to: Role;
@@ -107,5 +119,9 @@ export interface Plan {
   readonly writesStopped: boolean;
   /** The reason that was given, when the token is taken without the other site's release. */
   readonly forced?: string;
+  /** The second record of what objects were before, for the status. */
+  readonly priorStates: readonly PriorState[];
+  readonly fence?: NonNullable<FailoverStatus["fence"]>;
+  readonly ready: Readiness;
   readonly requeueAfterMs?: number;
 }

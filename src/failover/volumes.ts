@@ -319,9 +319,11 @@ function stateOf(resource: Managed, volume: VolumeReplication, role: Role): Reso
   const memory = recall(volume, "lastSyncTime");
   const isOfNow = memory.is === "there" && asked(volume) === "secondary";
   const lastSyncTime = (isOfNow ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
+  const replicating = role === "primary" ? conditionOf(volume, "Replicating")?.status : undefined;
   return {
     resource,
     state: volume.status?.state ?? "Unknown",
+    ...(replicating !== undefined && { replicating }),
     ...(lacking !== undefined && { error: `VolumeReplication ${resource.name} not in desired state`, message: lacking }),
     ...(lastSyncTime !== undefined && { lastSyncTime }),
   };

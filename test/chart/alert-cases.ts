@@ -265,6 +265,36 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "Both sites of FailoverPolicy shop/orders hold the token, so that writers may run at both.",
   },
   {
+    alert: "PlumblineFailoverNotReady",
+    fires: {
+      [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="orders",status="False"}`]: "0 1x30",
+      [`plumbline_failover_peer_reachable{${CONTROLLER},namespace="shop",policy="orders"}`]: "1x30",
+      [`plumbline_failover_errors{${CONTROLLER},namespace="shop",policy="orders"}`]: "0x30",
+    },
+    // Not observed, already told as an error, or already told as a site that does not answer.
+    quiet: {
+      [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="old",status="Unknown"}`]: "1x30",
+      [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="old",status="False"}`]: "0x30",
+      [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="broken",status="False"}`]: "1x30",
+      [`plumbline_failover_errors{${CONTROLLER},namespace="shop",policy="broken"}`]: "1x30",
+      [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="alone",status="False"}`]: "1x30",
+      [`plumbline_failover_peer_reachable{${CONTROLLER},namespace="shop",policy="alone"}`]: "0x30",
+    },
+    after: 20,
+    severity: "warning",
+    labels: { namespace: "shop", policy: "orders" },
+    summary: "A switch of FailoverPolicy shop/orders would not work now, or would lose more than is allowed.",
+  },
+  {
+    alert: "PlumblineFailoverPeerUnreachable",
+    fires: { [`plumbline_failover_peer_reachable{${CONTROLLER},namespace="shop",policy="orders"}`]: "1 0x30" },
+    quiet: { [`plumbline_failover_peer_reachable{${CONTROLLER},namespace="shop",policy="orders"}`]: "1 0x5 1x30" },
+    after: 20,
+    severity: "warning",
+    labels: { namespace: "shop", policy: "orders" },
+    summary: "The other site of FailoverPolicy shop/orders does not answer, so a planned switch is not possible.",
+  },
+  {
     alert: "PlumblineTargetUnreachable",
     fires: { [`plumbline_checks_unreachable{${AGENT}}`]: "0 4x10" },
     quiet: { [`plumbline_checks_unreachable{${AGENT}}`]: "0 4 0x10" },

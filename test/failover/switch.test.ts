@@ -30,7 +30,16 @@ const TO_SECONDARY = [...FLUX, "VirtualService web", ...JOBS, ...DOWN, ...VOLUME
 const TO_PRIMARY = [...VOLUMES, "VirtualService web", ...JOBS, ...FLUX, "Deployment web", "StatefulSet db"];
 const STEPS = {
   secondary: ["SuspendFlux", "UpdateDNS", "SuspendCronJobs", "ScaleDown", "AwaitTermination", "DemoteVolumes", "AwaitVolumes"],
-  primary: ["PromoteVolumes", "UpdateDNS", "ResumeCronJobs", "AwaitVolumes", "ResumeJobs", "ResumeFlux", "RestoreWorkloads"],
+  primary: [
+    "PromoteVolumes",
+    "UpdateDNS",
+    "ResumeCronJobs",
+    "AwaitVolumes",
+    "ResumeJobs",
+    "ResumeFlux",
+    "RestoreWorkloads",
+    "AwaitWorkloads",
+  ],
 };
 
 /** What the status said on the way. */
@@ -84,11 +93,16 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
     transition: { to: "secondary", mode: "safe", generation: 2 },
     history: [{ to: "primary", outcome: "Completed", generation: 1 }],
   });
-  expect(down.conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
+  expect(down.conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`).slice(0, 3)).toEqual([
     "Complete True Complete",
     "InProgress False Complete",
     "Error False NoFailure",
   ]);
+  expect(down.conditions?.map(({ type }) => type).slice(3)).toEqual(["Ready"]);
+  expect(down.priorStates?.find(({ kind, name }) => kind === "Deployment" && name === "web")).toMatchObject({
+    field: "replicas",
+    value: "2",
+  });
   expect(down.transition?.steps.map(({ name, state }) => `${name} ${state}`)).toEqual(STEPS.secondary.map((name) => `${name} Done`));
   expect(down.volumeReplicationStatuses?.map(({ name, state }) => `${name} ${state}`)).toEqual(["data-db-0 Secondary", "files Secondary"]);
   expect(down.workloadStatuses?.map(({ kind, name, state }) => `${kind} ${name} ${state}`)).toEqual([
@@ -115,6 +129,9 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
   expect(new Set(controller.changes.slice(TO_PRIMARY.length))).toEqual(new Set(["Deployment api", "Deployment cache"]));
   expect(isInOrder(back.reasons, STEPS.primary)).toBe(true);
   expect(up).toMatchObject({ currentState: "primary", workloadStatus: "2 workload(s) managed by Flux, 2 Flux resource(s) active" });
+  expect(up.priorStates).toBeUndefined();
+  const { volumesWritableTime = "", completionTime = "" } = up.transition ?? {};
+  expect(volumesWritableTime !== "" && volumesWritableTime <= completionTime).toBe(true);
   expect(up.history?.map(({ to, outcome }) => `${to} ${outcome}`)).toEqual(["secondary Completed", "primary Completed"]);
   expect(comparable(namespace, await app.read())).toEqual(before);
   expect(await site.site.storage.damage(namespace)).toEqual([]);

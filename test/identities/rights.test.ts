@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { accessAs, installIdentities, type Program } from "../../lab/kube/identities.ts";
-import { installCrds } from "../../lab/kube/install-crds.ts";
+import { applyCrds, installCrds } from "../../lab/kube/install-crds.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
+import { networkFenceCrd } from "../support/network-fence.ts";
 
 // What agents and controller may ask of a real API server, and what not. Nothing of it is carried out: every write is a dry run, which is judged like any other.
 
@@ -22,6 +23,7 @@ const ROUTER = "/apis/openpe.openperouter.github.io/v1alpha1";
 const CHECKS = `/apis/controlplane.operator.openshift.io/v1alpha1${OWN}/podnetworkconnectivitychecks`;
 const POLICIES = "/apis/crd.hahomelabs.com/v1alpha1";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const FENCES = "/apis/csiaddons.openshift.io/v1alpha1/networkfences";
 const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
 const PROGRAMS = {
   agent: { agentOf: "worker0" },
@@ -38,6 +40,7 @@ const BUILTIN: Record<string, string> = {
   daemonsets: "DaemonSet",
   deployments: "Deployment",
   jobs: "Job",
+  networkfences: "NetworkFence",
   clusterrolebindings: "ClusterRoleBinding",
   validatingwebhookconfigurations: "ValidatingWebhookConfiguration",
 };
@@ -59,6 +62,10 @@ const workload = {
   ...named("web"),
   spec: { selector: { matchLabels: { app: "web" } }, template: { metadata: { labels: { app: "web" } }, spec: pod.spec } },
 };
+const fence = (name: string, spec: object = {}) => ({
+  metadata: { name, annotations: { "plumbline.dev/failover-policy": "shop/site" } },
+  spec: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"], ...spec },
+});
 const elsewhere = { spec: { template: { spec: { containers: [{ name: "c", image: "example.com/other" }] } } } };
 const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
 const event = (name: string, component: string, instance = "") => ({
@@ -79,12 +86,14 @@ beforeAll(async () => {
   api = await apiServer("rights");
   admin = new KubeClient(api.access);
   await installCrds(admin, CUSTOM_KINDS, signal);
+  await applyCrds(admin, [networkFenceCrd], signal);
   await installIdentities(admin, signal);
   await admin.resource(Namespace).create({ metadata: { name: "shop" } }, { signal });
   for (const name of ["worker0", "worker1"]) await admin.resource(Node).create({ metadata: { name } }, { signal });
   const existing: Ask[] = [
     [`POST /api/v1${SHOP}/services`, { ...named("web"), spec: { ports: [{ port: 80 }] } }],
     [`POST /apis/apps/v1${SHOP}/deployments`, workload],
+    [`POST ${FENCES}`, fence("of-somebody")],
     [`POST /api/v1${OWN}/configmaps`, "plumbline-members"],
     [`POST /api/v1${ROUTERS}/secrets`, "tor-password"],
     [`POST ${LEASES}`, lease("plumbline-controller")],
@@ -122,6 +131,7 @@ beforeAll(async () => {
     ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, elsewhere],
     ["controller", "PATCH /api/v1/nodes/worker0", labels],
     ["controller", `PATCH /api/v1${SHOP}/events/of-others`, labels],
+    ["controller", `POST ${FENCES}`, fence("of-somebody")],
   ];
   for (const [who, ...ask] of refused) await vi.waitUntil(async () => (await outcome(who, ask)) !== "allowed", { timeout: 60_000 });
 });
@@ -167,6 +177,7 @@ const NOT_OUR_EVENT = "an agent or a controller writes only Events that say they
 const EVENT_OF_ANOTHER = "an agent writes only Events that say they are from its own node";
 const LABEL_OF_ANOTHER = "an agent labels what it writes with no node but its own";
 const ONLY_INDEX = "the controller writes nothing of a Node but annotation openpe.io/nodeindex";
+const ONLY_FENCES = "the controller creates NetworkFences that fence for a FailoverPolicy, and changes none";
 const NOT_OUR_METADATA = "the controller leaves labels, owners and finalizers of others' objects as they are";
 const NOT_OUR_ANNOTATION = "the controller writes only annotations that belong to a switch";
 const NOT_OUR_CHECK = "an agent writes only the status of checks that annotation plumbline.dev/node says are of its own node";
@@ -177,6 +188,11 @@ describe("what is refused", () => {
       ["agent", `PATCH /api/v1${SHOP}/services/web`, labels],
       ["agent", `PATCH /api/v1${SHOP}/services/web/status`, status()],
       ["agent", `DELETE /api/v1${SHOP}/services/web`],
+    ],
+    "to unfence what is fenced": [
+      ["controller", `PATCH ${FENCES}/of-somebody`, { spec: { fenceState: "Unfenced" } }],
+      ["controller", `DELETE ${FENCES}/of-somebody`],
+      ["agent", `POST ${FENCES}`, fence("failover-uid-2")],
     ],
     "Secrets that are none of its business": [
       ["agent", `GET /api/v1/secrets`],
@@ -361,6 +377,10 @@ describe("what is refused", () => {
         { spec: { strategy: { type: "Recreate", rollingUpdate: null } } },
         NO_SWITCH,
       ],
+      ["controller", `POST ${FENCES}`, fence("failover-uid-2", { fenceState: "Unfenced" }), ONLY_FENCES],
+      ["controller", `POST ${FENCES}`, fence("of-somebody"), ONLY_FENCES],
+      ["controller", `POST ${FENCES}`, { ...fence("failover-uid-2"), metadata: { name: "failover-uid-2" } }, ONLY_FENCES],
+      ["controller", `POST ${FENCES}`, fence("failover-uid-2", { driver: "rbd.csi.ceph.com" }), ONLY_FENCES],
       ["an agent whose token names no node", `PATCH ${LEASES}/agent-worker0`, labels, NO_NODE],
       ["an agent whose token names no node", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker0/status`, status(), NO_NODE],
       ["an agent whose token names no node", `PATCH ${ROUTER}${ROUTERS}/routernodeconfigurationstatuses/worker0/status`, status(), NO_NODE],
@@ -425,6 +445,8 @@ test("what each of them needs is allowed", async () => {
     ["controller", `POST ${CHECKS}`, { ...named("new"), spec: { sourcePod: "worker0", targetEndpoint: "192.0.2.1:80" } }],
     ["controller", `PATCH ${CHECKS}/from-worker1/status`, status()],
     ["controller", `GET ${POLICIES}/failoverpolicies`],
+    ["controller", `GET ${FENCES}`],
+    ["controller", `POST ${FENCES}`, fence("failover-uid-2")],
     ["controller", "GET /apis/apps/v1/deployments"],
     ["controller", `PATCH /apis/apps/v1${SHOP}/deployments/web`, { ...of("worker0"), spec: { replicas: 0 } }],
   ];

@@ -237,7 +237,15 @@ export const FailoverPolicy = defineKind({
         s.list(
           // On a primary it moves with every copy: no reason of its own to write.
           s.object(
-            { ...resource, lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })) },
+            {
+              ...resource,
+              lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })),
+              replicating: s.optional(
+                s.enum(["True", "False", "Unknown"], {
+                  doc: "Condition Replicating of csi-addons, on a primary. Absent where csi-addons does not report it.",
+                }),
+              ),
+            },
             { doc: "One volume." },
           ),
           { doc: "The volumes as they were seen.", maxItems: 1024 },
@@ -293,13 +301,18 @@ export const FailoverPolicy = defineKind({
             desiredState: s.optional(s.string({ doc: "What the other site should be.", maxLength: 63 })),
             token: s.optional(token("The other site's token.")),
             lastSyncTime: s.optional(
-              s.time({
-                doc: "How old the copy at this site is: the oldest lastSyncTime that the other site reported. Kept while it does not answer.",
-              }),
+              moment(
+                "How old the copy at this site is: the oldest lastSyncTime that the other site reported. Kept while it does not answer.",
+              ),
             ),
             lastAnswerTime: s.optional(s.time({ doc: "When the other site last answered." })),
           },
           { doc: "What was last seen of the other site." },
+        ),
+      ),
+      lastSyncTime: s.optional(
+        moment(
+          "On a primary with spec.maxCopyAge: the oldest lastSyncTime of its volumes, for the other site to read. It moves in steps of a quarter of maxCopyAge.",
         ),
       ),
       priorStates: s.optional(

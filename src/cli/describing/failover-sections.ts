@@ -1,6 +1,7 @@
 import { FailoverPolicy, type FailoverStatus, type FailoverToken } from "../../api/failover/failover-policy.ts";
 import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
 import { ageOf } from "../../embedded/http/table/age.ts";
+import { expectedLoss } from "../../failover/loss.ts";
 import { drawSteps } from "../failover/draw-steps.ts";
 import { drawSwitches } from "../failover/draw-switches.ts";
 import { switchesOf } from "../failover/switches.ts";
@@ -49,6 +50,7 @@ function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: Secti
     ["Mode", status?.mode],
     ["Now", status?.summary],
     ["Workloads", status?.workloadStatus],
+    ...readyEntry(status),
     ["Force", spec.force && `${harmless(spec.force.reason)} (for epoch ${spec.force.epoch})`, "red"],
     ["Behind", late ? `this is about generation ${seen}; ${metadata.generation} has not been looked at yet` : undefined, "yellow"],
   ];
@@ -56,6 +58,17 @@ function stateLines({ spec, status, metadata }: FailoverPolicy, { paint }: Secti
     text === undefined ? [] : [[{ text: `${name}:` }, { text: harmless(text), colour }]],
   );
   return new Columns(paint, 2).lines(rows);
+}
+
+const READY: Readonly<Record<"True" | "False" | "Unknown", Colour>> = { True: "green", False: "red", Unknown: "yellow" };
+
+/** Whether a switch would work. During one that is not asked. */
+function readyEntry(status: FailoverStatus | undefined): [string, string, Colour?][] {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  if (!ready || ready.reason === "InProgress") return [];
+  return [
+    ["Ready", ready.status === "True" ? "yes" : `${ready.status === "False" ? "no" : "not known"}: ${ready.message}`, READY[ready.status]],
+  ];
 }
 
 const STATES: Readonly<Record<string, Colour>> = { Error: "red", "Not Found": "red", "Scaling Down": "yellow", Unknown: "yellow" };
@@ -80,7 +93,8 @@ function resourceLines(
   return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);
 }
 
-function peerLines({ spec, status }: FailoverPolicy, { paint }: SectionOptions): string[] {
+function peerLines(policy: FailoverPolicy, { paint, now }: SectionOptions): string[] {
+  const { spec, status } = policy;
   if (!spec.peer) return [];
   const { name, key } = spec.peer.kubeconfigSecret;
   const peer = status?.peer;
@@ -91,6 +105,7 @@ function peerLines({ spec, status }: FailoverPolicy, { paint }: SectionOptions):
     ["Desired there", peer?.desiredState],
     ["Reachable", peer && (peer.reachable ? "yes" : "no"), peer?.reachable ? "green" : "red"],
     ["Message", peer?.message],
+    ["Lost by force", status?.currentState === "secondary" ? expectedLoss(policy, new Date(now)).text : undefined],
   ];
   const rows = entries.flatMap(([title, text, colour]): Cell[][] =>
     text === undefined ? [] : [[{ text: `${title}:` }, { text: harmless(text), colour }]],

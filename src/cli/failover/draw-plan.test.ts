@@ -34,6 +34,8 @@ function plan(steps: readonly Step[], more: Partial<Plan> = {}): Plan {
     currentState: "primary",
     complete: false,
     writesStopped: false,
+    priorStates: [],
+    ready: { status: "Unknown", reason: "InProgress", findings: [] },
     ...more,
   };
 }

@@ -38,3 +38,18 @@ test("the last switch has its figures before it is among the past ones, and a cl
   expect(figures(ago(75))).toEqual(["Completed", 60, 15]);
   expect(figures(ago(10))).toEqual(["Completed", 60, 0]);
 });
+
+test("how long it took until the volumes were writable stands beside how long the whole switch took", () => {
+  const over = {
+    to: "primary",
+    mode: "safe",
+    generation: 1,
+    startTime: ago(90),
+    completionTime: ago(30),
+    volumesWritableTime: ago(70),
+  } as const;
+  expect(drawSwitches(switchesOf(policy({}, { transition: { ...over, steps: [] } })), NOW, plain)).toEqual([
+    "TO        MODE   STARTED                VOLUMES   TOOK   RPO   OUTCOME     LONGEST STEP",
+    `primary   safe   ${ago(90)}   20s       60s          Completed`,
+  ]);
+});

@@ -10,29 +10,40 @@ export interface PlacedSwitch extends Switch {
 }
 
 const COLOURS: Readonly<Record<Switch["outcome"], Colour>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
-const HEAD = ["TO", "MODE", "STARTED", "TOOK", "RPO", "OUTCOME", "LONGEST STEP", "FORCED BECAUSE"];
 
 /** A table of switches, in the order in which they come. */
 export function drawSwitches(switches: readonly PlacedSwitch[], now: number, paint: Paint): string[] {
   const placed = switches.some(({ policy }) => policy !== undefined);
+  const writable = switches.some(({ volumesSeconds }) => volumesSeconds !== undefined);
   const forced = switches.some((made) => made.forced !== undefined);
   const rows = switches.map((made): Cell[] => [
     ...(placed ? [{ text: made.namespace ?? "" }, { text: made.policy ?? "" }] : []),
     { text: made.to },
     { text: made.mode },
     { text: made.startTime },
+    ...(writable ? [{ text: durationText(made.volumesSeconds) }] : []),
     { text: tookText(made, now) },
-    { text: made.lossSeconds === undefined ? "" : humanDuration(made.lossSeconds * 1000) },
+    { text: durationText(made.lossSeconds) },
     { text: made.outcome, colour: COLOURS[made.outcome] },
     { text: longestStep(made) },
     ...(forced ? [{ text: harmless(made.forced), colour: "red" as const }] : []),
   ]);
-  const head = [...(placed ? ["NAMESPACE", "POLICY"] : []), ...(forced ? HEAD : HEAD.slice(0, -1))];
+  const head = [
+    ...(placed ? ["NAMESPACE", "POLICY"] : []),
+    ...["TO", "MODE", "STARTED"],
+    ...(writable ? ["VOLUMES"] : []),
+    ...["TOOK", "RPO", "OUTCOME", "LONGEST STEP"],
+    ...(forced ? ["FORCED BECAUSE"] : []),
+  ];
   return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);
 }
 
 function tookText({ outcome, startTime, seconds }: Switch, now: number): string {
   if (outcome === "Running") return `${humanDuration(now - Date.parse(startTime))} so far`;
+  return durationText(seconds);
+}
+
+function durationText(seconds: number | undefined): string {
   return seconds === undefined ? "" : humanDuration(seconds * 1000);
 }
 

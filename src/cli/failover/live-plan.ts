@@ -32,7 +32,7 @@ export async function livePlan(
   const served = new ServedKinds(client);
   const book = new ClaimBook();
   for (const other of await policiesInSight(client, policy, signal)) book.enter(other, managedBy(other).managed, now);
-  const sight = await lookLive(client, served, needsOf(managed), signal);
+  const sight = await lookLive(client, served, needsOf(managed, policy.spec.fence !== undefined), signal);
   const peers = new Peers(client);
   try {
     const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);

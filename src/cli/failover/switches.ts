@@ -21,8 +21,9 @@ export function switchesOf({ status }: FailoverPolicy): Switch[] {
 /** The running or last one has its figures only once it is among the past ones. */
 function latest(transition: Transition): Switch {
   const { steps: course, ...rest } = transition;
-  const { startTime, completionTime, lastSyncTime, writesStoppedTime } = rest;
+  const { startTime, completionTime, lastSyncTime, writesStoppedTime, volumesWritableTime } = rest;
   const took = secondsBetween(startTime, completionTime);
+  const writable = secondsBetween(startTime, volumesWritableTime);
   const loss = secondsBetween(lastSyncTime, writesStoppedTime);
   return {
     ...rest,
@@ -33,6 +34,7 @@ function latest(transition: Transition): Switch {
     course,
     outcome: completionTime === undefined ? "Running" : "Completed",
     ...(took !== undefined && { seconds: took }),
+    ...(writable !== undefined && { volumesSeconds: writable }),
     ...(loss !== undefined && { lossSeconds: loss }),
   };
 }

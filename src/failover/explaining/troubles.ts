@@ -39,7 +39,7 @@ function resource(kind: string, place: string): Thing {
 }
 
 /** They are joined with semicolons, which stand in some of them too. */
-function sentences(message: string): string[] {
+export function sentences(message: string): string[] {
   return message.split(/; (?=[A-Z][A-Za-z]+ [^\s:;]+: |spec[.[\w\]]*: )/).filter((text) => text !== "");
 }
 
@@ -52,6 +52,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Refused: "change what the words above name",
   VolumeError: "see what the storage driver says of the volume, and mend that",
   Drifted: "make it primary again, or change the policy",
+  NotAvailable: "check its pods and Events, or its conditions, for why it does not become available",
+  PriorStateLost: "restore the value that the message names, or set the annotation again",
+  FenceFailed: "fix what the storage driver reports; csi-addons tries again",
+  NotReplicating: "check the storage's replication to the other site",
+  CopyTooOld: "check the storage's replication to the other site",
   WriteFailed: "see why it cannot be written, in the words above",
 };
 

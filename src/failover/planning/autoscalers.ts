@@ -6,7 +6,7 @@ import { PRIOR, recall, remember, stamp } from "./memory.ts";
 import type { Managed, Observed } from "../observed.ts";
 import type { Wait, Write } from "../step.ts";
 
-const PAUSED = "autoscaling.keda.sh/paused-replicas";
+export const PAUSED = "autoscaling.keda.sh/paused-replicas";
 
 /** Nobody lifts what was scaled down: KEDA would, on the next of its events. */
 export function pauseAutoscalers(observed: Observed, fence: string | undefined): Finding {

@@ -1,7 +1,10 @@
+import { awaitWorkloads } from "./availability.ts";
 import { resumeCronJobs, resumeJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
 import { resumeArgo } from "../argo.ts";
+import { fencing } from "../fence.ts";
 import { resumeFlux } from "../flux.ts";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { both, type Finding, waitOf } from "./looking.ts";
 import { atRest } from "../managed.ts";
 import type { Observed } from "../observed.ts";
@@ -58,10 +61,21 @@ export function toPrimary(observed: Observed, mode: "safe" | "unsafe", token: To
     late,
   );
 
-  const steps = [promoting, dns, cronJobs, arriving, jobs, flux, workloads];
+  const before = [promoting, dns, cronJobs, arriving, jobs, flux, workloads];
+  const awaiting = stepOf("AwaitWorkloads", { writes: [], waits: wasAvailable(observed.policy) ? [] : awaitWorkloads(observed) });
+  const available: Step = before.every(({ state }) => state === "Done") ? awaiting : { ...awaiting, state: "Pending" };
+  // Without waiting for anything, availability is only reported.
+  const steps = safe ? [...before, available] : before;
   if (!hasToken(observed.policy)) return steps;
   const taking = takeToken(observed, token);
-  return [taking, ...(taking.state === "Done" ? steps : steps.map(held))];
+  const fenced = fencing(observed, token, promotion.writes.length > 0)?.step;
+  const gates = fenced ? [taking, taking.state === "Done" ? fenced : held(fenced)] : [taking];
+  return [...gates, ...(gates.every(({ state }) => state === "Done") ? steps : steps.map(held))];
+}
+
+/** It was available once as this primary, and nothing has been changed since: what its pods do now is their owners' business. */
+function wasAvailable({ status }: FailoverPolicy): boolean {
+  return status?.transition?.to === "primary" && status.transition.completionTime !== undefined;
 }
 
 /** Volumes that only one site names are not promoted, unless a person has forced it. */

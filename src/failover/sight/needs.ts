@@ -11,7 +11,8 @@ type SurroundingKind =
   | "ApplicationSet"
   | "VolumeAttachment"
   | "VolumeReplicationClass"
-  | "CSIDriver";
+  | "CSIDriver"
+  | "NetworkFence";
 export type NeededKind = ManagedKind | SurroundingKind;
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
@@ -35,7 +36,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Application: ["ApplicationSet"],
 };
 
-export function needsOf(managed: readonly Managed[]): Needs {
+/** `fences`: whether the policy has `spec.fence`. */
+export function needsOf(managed: readonly Managed[], fences = false): Needs {
   const needs = new Map<NeededKind, Map<string, Set<string>>>();
   const placesOf = (kind: NeededKind) => {
     const places = needs.get(kind) ?? new Map<string, Set<string>>();
@@ -47,6 +49,7 @@ export function needsOf(managed: readonly Managed[]): Needs {
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
     for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
   }
+  if (fences) placesOf("NetworkFence").set(NO_NAMESPACE, new Set());
   return needs;
 }
 

@@ -7,6 +7,7 @@ import {
   type ExternalKind,
   HelmRelease,
   Kustomization,
+  NetworkFence,
   ScaledObject,
   VirtualService,
   VolumeReplication,
@@ -24,6 +25,7 @@ const EXTERNAL = {
   Application,
   ApplicationSet,
   ScaledObject,
+  NetworkFence,
 } as const satisfies Record<string, ExternalKind>;
 export type ExternalName = keyof typeof EXTERNAL;
 

@@ -54,6 +54,7 @@ export function observedThrough(
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
     drivers: () => all("CSIDriver", NO_NAMESPACE),
+    networkFences: () => all("NetworkFence", NO_NAMESPACE),
     kindOf(kind) {
       const look = servedKind(kind, served);
       return "found" in look ? look.found : undefined;

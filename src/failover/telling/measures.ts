@@ -4,13 +4,19 @@ import {
   failoverBothHold,
   failoverErrors,
   failoverInProgress,
+  failoverLastSync,
+  failoverPeerReachable,
+  failoverReady,
   failoverState,
   failoverStepSeconds,
   failoverTransitionSeconds,
+  failoverVolumesSeconds,
 } from "../metrics.ts";
+import { oldest } from "../token/peer-copy.ts";
 import type { News } from "./news.ts";
 import type { Plan, PolicyFailure } from "../step.ts";
 
+const STATUSES = ["True", "False", "Unknown"] as const;
 const STATES = ["primary", "secondary", "mixed", "unknown"] as const;
 
 /** The metrics of a policy whose status has changed. */
@@ -21,7 +27,12 @@ export function counted(key: string, status: FailoverStatus, plan: Plan, refused
   failoverInProgress.set(labels, conditions.some(({ type, status }) => type === "InProgress" && status === "True") ? 1 : 0);
   failoverBothHold.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
   failoverErrors.set(labels, plan.refusals.length + plan.failures.length + refused.length);
+  const ready = conditions.find(({ type }) => type === "Ready")?.status;
+  for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
+  setOrRemove(failoverPeerReachable, labels, peer && Number(peer.reachable));
+  setOrRemove(failoverLastSync, labels, lastSyncSeconds(status));
   for (const { name, seconds } of news.steps) failoverStepSeconds.observe({ step: name }, seconds);
+  if (news.volumes) failoverVolumesSeconds.observe({ mode: news.volumes.mode }, news.volumes.seconds);
   if (news.completed) failoverTransitionSeconds.observe({ to: news.completed.to, mode: news.completed.mode }, news.completed.seconds);
 }
 
@@ -29,7 +40,22 @@ export function counted(key: string, status: FailoverStatus, plan: Plan, refused
 export function countedOut(key: string): void {
   const labels = labelsOf(key);
   for (const state of STATES) failoverState.remove({ ...labels, state });
-  for (const metric of [failoverErrors, failoverInProgress, failoverBothHold]) metric.remove(labels);
+  for (const status of STATUSES) failoverReady.remove({ ...labels, status });
+  for (const metric of [failoverErrors, failoverInProgress, failoverBothHold, failoverPeerReachable, failoverLastSync]) {
+    metric.remove(labels);
+  }
+}
+
+/** A secondary's own volumes do not say when they were last copied to. */
+function lastSyncSeconds({ transition, volumeReplicationStatuses = [], peer }: FailoverStatus): number | undefined {
+  const own = transition?.to === "primary" ? oldest(volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime)) : undefined;
+  const time = transition?.to === "primary" ? own : peer?.lastSyncTime;
+  return time === undefined ? undefined : Date.parse(time) / 1000;
+}
+
+function setOrRemove(metric: typeof failoverPeerReachable, labels: ReturnType<typeof labelsOf>, value: number | undefined): void {
+  if (value === undefined) metric.remove(labels);
+  else metric.set(labels, value);
 }
 
 function labelsOf(key: string): { namespace: string; policy: string } {

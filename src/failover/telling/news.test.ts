@@ -88,3 +88,13 @@ test("what somebody else starts again at a secondary is told of, since it is sto
   expect(texts(withWeb("Active"), withWeb("Scaled Down"))).toEqual([]);
   expect(texts(withWeb("Scaled Down", { to: "primary" }), withWeb("Active", { to: "primary" }))).toEqual([]);
 });
+
+test("volumes that are writable are told of once, before the switch is complete", () => {
+  const way = transition({ to: "primary" });
+  const writable = { ...way, volumesWritableTime: "2026-11-16T12:00:20Z" };
+  expect(newsOf({ transition: way }, { transition: writable }).volumes).toEqual({ mode: "safe", seconds: 20 });
+  expect(newsOf({ transition: writable }, { transition: writable }).volumes).toBeUndefined();
+  const done = { ...writable, completionTime: "2026-11-16T12:00:50Z" };
+  expect(newsOf({ transition: writable }, { transition: done })).toMatchObject({ completed: { seconds: 50 } });
+  expect(newsOf(undefined, { transition: done })).toMatchObject({ volumes: { seconds: 20 }, completed: { seconds: 50 } });
+});

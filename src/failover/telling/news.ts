@@ -14,6 +14,8 @@ interface StepDone {
 export interface News {
   readonly events: readonly EventText[];
   readonly steps: readonly StepDone[];
+  /** Volumes that are writable now, and how long that took. */
+  readonly volumes?: { readonly mode: Transition["mode"]; readonly seconds: number };
   /** A switch that is done, and how long it took. */
   readonly completed?: Pick<Transition, "to" | "mode"> & { readonly seconds: number };
 }
@@ -32,10 +34,16 @@ export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
   events.push(...leftNews(before, after), ...(isNew ? [] : startedNews(before, after)), ...errorNews(before, after));
-  if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps };
+  const volumes = is ? volumesNews(isNew ? undefined : was, is) : {};
+  if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps, ...volumes };
   const seconds = secondsBetween(is.startTime, is.completionTime);
   events.push({ type: "Normal", reason: "FailoverCompleted", message: `This site is ${is.to}; the switch took ${seconds} s` });
-  return { events, steps, completed: { to: is.to, mode: is.mode, seconds } };
+  return { events, steps, ...volumes, completed: { to: is.to, mode: is.mode, seconds } };
+}
+
+function volumesNews(was: Transition | undefined, { mode, startTime, volumesWritableTime }: Transition): Pick<News, "volumes"> {
+  if (volumesWritableTime === undefined || was?.volumesWritableTime !== undefined) return {};
+  return { volumes: { mode, seconds: secondsBetween(startTime, volumesWritableTime) } };
 }
 
 function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {

@@ -55,6 +55,8 @@ function continued(
   const lastSyncTime = plan.to === "secondary" ? (furthestBehind(plan) ?? before?.lastSyncTime) : undefined;
   const isStopped = plan.to === "secondary" && (plan.writesStopped || before?.completionTime !== undefined);
   const writesStoppedTime = isStopped ? (before?.writesStoppedTime ?? (plan.writesStopped ? time : undefined)) : undefined;
+  const isWritable = plan.to === "primary" && plan.steps.some(({ name, state }) => name === "AwaitVolumes" && state === "Done");
+  const volumesWritableTime = before?.volumesWritableTime ?? (isWritable && before?.completionTime === undefined ? time : undefined);
   return {
     to: plan.to,
     mode: before?.completionTime === undefined ? plan.mode : before.mode,
@@ -63,6 +65,7 @@ function continued(
     ...(completionTime !== undefined && { completionTime }),
     ...(lastSyncTime !== undefined && { lastSyncTime }),
     ...(writesStoppedTime !== undefined && { writesStoppedTime }),
+    ...(volumesWritableTime !== undefined && { volumesWritableTime }),
     ...(forced !== undefined && { forced }),
     steps: plan.steps.map((step) =>
       stepStatus(
@@ -100,12 +103,13 @@ function waitingStatus(before: StepStatus["waitingFor"], { waits }: Step, time: 
 }
 
 function overWith({ steps, ...transition }: Transition): PastTransition {
-  const { startTime, completionTime, writesStoppedTime, lastSyncTime } = transition;
+  const { startTime, completionTime, writesStoppedTime, lastSyncTime, volumesWritableTime } = transition;
   return {
     ...transition,
     outcome: completionTime === undefined ? "Superseded" : "Completed",
     steps: steps.flatMap(pastStep),
     ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }),
+    ...(volumesWritableTime !== undefined && { volumesSeconds: secondsBetween(startTime, volumesWritableTime) }),
     ...(lastSyncTime !== undefined && writesStoppedTime !== undefined && { lossSeconds: secondsBetween(lastSyncTime, writesStoppedTime) }),
   };
 }

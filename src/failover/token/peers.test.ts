@@ -113,7 +113,7 @@ test.for<[what: string, peer: object | undefined, message: string]>([
   }
   expect(views).toEqual([
     { reachable: false, message },
-    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" } },
+    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" }, stranger: message },
   ]);
 });
 

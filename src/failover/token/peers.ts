@@ -7,6 +7,7 @@ import { isKubeError, KubeError } from "../../kube/client/error.ts";
 import { asSwitched } from "../switch-record.ts";
 import { managedBy } from "../managed.ts";
 import { volumeKeys } from "../volumes.ts";
+import { copyOf } from "./peer-copy.ts";
 import type { PeerView } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
@@ -178,21 +179,14 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
   const { managed } = managedBy(peer);
   const volumes = volumeKeys({ policy: peer, managed }).map(({ key }) => key);
-  const copied = copiedUntil(status);
   return {
     reachable: true,
     exists: true,
     desiredState: spec.desiredState,
     ...(token && { token: { epoch: token.epoch, state: token.state, ...(token.copied && { copied: true }) } }),
     ...(volumes.length > 0 && { volumes: volumes.toSorted() }),
-    ...(copied !== undefined && { lastSyncTime: copied }),
+    ...(stranger === undefined ? copyOf(status) : { stranger }),
   };
-}
-
-/** The oldest of the times at which the volumes there were last copied here. */
-function copiedUntil(status: FailoverPolicy["status"]): string | undefined {
-  const times = (status?.volumeReplicationStatuses ?? []).flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
-  return times.filter((time) => !Number.isNaN(Date.parse(time))).toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
 }
 
 /** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */

@@ -1,5 +1,6 @@
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
 import type { Wait } from "../step.ts";
+import type { PeerCopy } from "./peer-copy.ts";
 
 /** What the other site's policy said when it was asked, or why it could not be. */
 export type PeerView =
@@ -10,10 +11,10 @@ export type PeerView =
       readonly exists: true;
       readonly desiredState: Role;
       readonly token?: FailoverToken;
-      /** The volumes that the policy there names, as `volumeKey` writes them. */
+      /** The volumes that the policy there names, as `volumeKeys` writes them. */
       readonly volumes?: readonly string[];
-      /** How old the copy at this site is, by what the volumes there report. */
-      readonly lastSyncTime?: string;
+      readonly copy?: PeerCopy;
+      readonly stranger?: string;
     };
 
 /** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { expectedLoss } from "./loss.ts";
+import { plan } from "./plan.ts";
+import { report } from "./report.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { named, NOW, policy, volume } from "./specimen.ts";
+import { copyOf } from "./token/peer-copy.ts";
+import type { PeerView } from "./token/token.ts";
+
+const spec = { peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } }, managedResources: named("VolumeReplication data") };
+const COPIED = "2026-11-16T11:50:00Z";
+const at = (minute: number) => new Date(NOW.getTime() + minute * 60_000);
+
+function told(before: FailoverStatus | undefined, peer: PeerView, minute: number): FailoverStatus {
+  const given = policy(spec, before ? { status: before } : {});
+  const observed = new SpecimenSite().put("VolumeReplication", volume("data", "secondary")).observe(given, { peer });
+  return report(before, given, plan(observed), { failures: [], peer }, at(minute));
+}
+
+test("what the other site last said of the copy is kept when it no longer answers, and says what force would lose", () => {
+  const answering: PeerView = { reachable: true, exists: true, desiredState: "primary", copy: { lastSyncTime: COPIED } };
+  const alive = told(undefined, answering, 0);
+  expect(expectedLoss(policy(spec, { status: alive }), at(1))).toMatchObject({ known: true, seconds: 11 * 60 });
+  const dead = told(told(alive, { reachable: false, message: "no route" }, 5), { reachable: false, message: "no route" }, 30);
+  expect(dead.peer).toEqual({ reachable: false, message: "no route", lastSyncTime: COPIED, lastAnswerTime: "2026-11-16T12:00:00Z" });
+  expect(expectedLoss(policy(spec, { status: dead }), at(30))).toEqual({
+    known: true,
+    copyTime: COPIED,
+    until: "2026-11-16T12:00:00Z",
+    seconds: 600,
+    text: `The copy here was made at ${COPIED}, 600 s before the other site last answered, at 2026-11-16T12:00:00Z. What was written there after the copy is lost`,
+  });
+});
+
+test.each([
+  ["without a peer", policy({ managedResources: spec.managedResources }), "without spec.peer"],
+  ["when the other site never said", policy(spec), "has never reported"],
+])("the loss is not known %s, and that is said", (_, given, words) => {
+  expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(words) });
+});
+
+test("a copy is as old as the oldest volume, and not known unless every volume says when", () => {
+  const volumes = (...times: (string | undefined)[]) => ({
+    volumeReplicationStatuses: times.map((lastSyncTime, at) => ({ name: `v${at}`, ...(lastSyncTime !== undefined && { lastSyncTime }) })),
+  });
+  expect(copyOf(volumes("2026-11-16T11:58:00Z", COPIED))).toEqual({ copy: { lastSyncTime: COPIED } });
+  expect(copyOf(volumes(COPIED, undefined))).toEqual({});
+  expect(copyOf({ ...volumes(COPIED), lastSyncTime: "2026-11-16T11:59:00Z" })).toEqual({ copy: { lastSyncTime: "2026-11-16T11:59:00Z" } });
+  expect(copyOf(volumes("yesterday"))).toEqual({});
+  expect(copyOf(undefined)).toEqual({});
+});
+
+test.each([
+  [["True", "True"], "True"],
+  [["True", "Unknown"], "Unknown"],
+  [["True", undefined], undefined],
+  [[undefined, "False"], "False"],
+] as const)("volumes that replicate as %j replicate as %s together", (states, expected) => {
+  const volumeReplicationStatuses = states.map((replicating, at) => ({ name: `v${at}`, ...(replicating && { replicating }) }));
+  expect(copyOf({ volumeReplicationStatuses }).copy?.replicating).toBe(expected);
+});
+
+test("a primary with maxCopyAge publishes the age of its copy in steps of a quarter of it, and without it not at all", () => {
+  const publishes = (held: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
+    const given = policy({
+      desiredState: "primary",
+      managedResources: spec.managedResources,
+      ...(maxCopyAge !== undefined && { maxCopyAge }),
+    });
+    const observed = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
+    return report(held === undefined ? undefined : { lastSyncTime: held }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
+  };
+  expect(publishes(undefined, COPIED, "20m")).toBe(COPIED);
+  expect(publishes(COPIED, "2026-11-16T11:54:59Z", "20m")).toBe(COPIED);
+  expect(publishes(COPIED, "2026-11-16T11:55:00Z", "20m")).toBe("2026-11-16T11:55:00Z");
+  expect(publishes(COPIED, "2026-11-16T11:40:00Z", "20m")).toBe("2026-11-16T11:40:00Z");
+  expect(publishes(COPIED, "2026-11-16T11:55:00Z")).toBeUndefined();
+});

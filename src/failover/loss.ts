@@ -1,0 +1,31 @@
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { metaTime } from "../api/time.ts";
+
+/** What a forced takeover by this site would lose, as far as anybody knows. */
+export type ExpectedLoss =
+  | {
+      readonly known: true;
+      /** What the other site wrote after this is not here. */
+      readonly copyTime: string;
+      /** Until when the other site may have written: now, or when it last answered. */
+      readonly until: string;
+      /** Between the two. */
+      readonly seconds: number;
+      readonly text: string;
+    }
+  | { readonly known: false; readonly text: string };
+
+export function expectedLoss({ spec, status }: FailoverPolicy, now: Date): ExpectedLoss {
+  if (!spec.peer) return unknown("without spec.peer nothing reports how old the copy here is");
+  const { lastSyncTime, lastAnswerTime, reachable = false } = status?.peer ?? {};
+  if (lastSyncTime === undefined) return unknown("the other site has never reported when its volumes were last copied");
+  const until = reachable ? metaTime(now) : (lastAnswerTime ?? metaTime(now));
+  const seconds = Math.max(0, Math.round((Date.parse(until) - Date.parse(lastSyncTime)) / 1000));
+  const when = reachable ? "and the other site still answers" : `${seconds} s before the other site last answered, at ${until}`;
+  const text = `The copy here was made at ${lastSyncTime}, ${when}. What was written there after the copy is lost`;
+  return { known: true, copyTime: lastSyncTime, until, seconds, text };
+}
+
+function unknown(why: string): ExpectedLoss {
+  return { known: false, text: `Not known: ${why}. Everything that was written at the other site since its last copy is lost` };
+}

@@ -1,0 +1,167 @@
+import { seconds } from "../api/duration.ts";
+import { keyOf, type Condition } from "../api/kind.ts";
+import type { VolumeReplication } from "./external.ts";
+import { atRest } from "./managed.ts";
+import type { Managed, Observed } from "./observed.ts";
+import { found } from "./planning/looking.ts";
+import type { Plan, PolicyFailure } from "./step.ts";
+
+/** Something that stands against a switch, or that has not been observed. */
+export interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
+  readonly status: "False" | "Unknown";
+  readonly reason: string;
+}
+
+/** Whether the site can be switched. */
+export interface Readiness {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  /** What is known to be wrong first, then what is not known. */
+  readonly findings: readonly ReadyFinding[];
+  /** When the age of a copy can change the answer though nothing else does. */
+  readonly recheckAfterMs?: number;
+}
+
+/** The other site publishes the age of the copy in steps of this part of maxCopyAge. */
+export const AGE_STEPS = 4;
+
+interface Volumes {
+  readonly findings: ReadyFinding[];
+  /** When a copy becomes too old. */
+  readonly expiries: readonly number[];
+}
+
+/** Judges what was observed at rest. `obstacles`: what would refuse a switch to the other role, or lose what was remembered. */
+export function readiness(
+  observed: Observed,
+  { to, steps, refusals, failures }: Pick<Plan, "to" | "steps" | "refusals" | "failures">,
+  obstacles: readonly PolicyFailure[],
+): Readiness {
+  const isDone = steps.every(({ state }) => state === "Done");
+  const isWrong = refusals.length > 0 || (failures.length > 0 && (isDone || atRest(observed.policy, to)));
+  if (!isDone && !isWrong) return { status: "Unknown", reason: "InProgress", findings: [] };
+  const volumes = refusals.length > 0 ? { findings: [], expiries: [] } : volumeFindings(observed, to);
+  const findings = [
+    ...[...refusals, ...failures, ...obstacles].map(({ class: _, ...failure }): ReadyFinding => ({ ...failure, status: "False" })),
+    ...peerFindings(observed),
+    ...volumes.findings,
+  ];
+  const sorted = once([...findings.filter(({ status }) => status === "False"), ...findings.filter(({ status }) => status === "Unknown")]);
+  const next = Math.min(...volumes.expiries);
+  return {
+    status: sorted[0]?.status ?? "True",
+    reason: sorted[0]?.reason ?? "Ready",
+    findings: sorted,
+    // One beyond, as it is too old only when it is older.
+    ...(Number.isFinite(next) && { recheckAfterMs: Math.max(0, next - observed.now.getTime()) + 1 }),
+  };
+}
+
+function peerFindings({ policy, peer }: Observed): ReadyFinding[] {
+  if (!policy.spec.peer) return [];
+  const { name, namespace } = policy.metadata;
+  const own = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, field: "spec.peer" };
+  if (!peer) return [{ ...own, status: "Unknown", reason: "PeerNotAsked", message: "The other site has not been asked yet" }];
+  if (!peer.reachable) {
+    const message = `The other site's policy cannot be used: ${peer.message}; check the site, the network and Secret ${policy.spec.peer.kubeconfigSecret.name}`;
+    return [{ ...own, status: "False", reason: "PeerUnreachable", message }];
+  }
+  if (!peer.exists) {
+    return [
+      { ...own, status: "False", reason: "PeerMissing", message: "The other site has no such policy; create it there with spec.peer" },
+    ];
+  }
+  return peer.stranger === undefined ? [] : [{ ...own, status: "False", reason: "PeerNamesOther", message: peer.stranger }];
+}
+
+function volumeFindings(observed: Observed, to: Plan["to"]): Volumes {
+  const volumes = found(observed, ["VolumeReplication"]);
+  if (volumes.length === 0) return { findings: [], expiries: [] };
+  return to === "primary" ? copiedFromHere(observed, volumes) : copiedToHere(observed, volumes);
+}
+
+type FoundVolume = { readonly resource: Managed; readonly object: VolumeReplication };
+
+/** On a primary csi-addons reports both: whether a volume is replicated, and when it was last copied. */
+function copiedFromHere({ policy, now }: Observed, volumes: readonly FoundVolume[]): Volumes {
+  const { maxCopyAge } = policy.spec;
+  const limitMs = (seconds(maxCopyAge) ?? Infinity) * 1000;
+  const expiries: number[] = [];
+  const findings = volumes.flatMap(({ resource: { kind, namespace, name }, object }): ReadyFinding[] => {
+    const all: ReadyFinding[] = [];
+    const find = (status: "False" | "Unknown", reason: string, message: string) =>
+      all.push({ kind, namespace, name, status, reason, message });
+    const replicating = conditionOf(object, "Replicating");
+    const expiry = Date.parse(object.status?.lastSyncTime ?? "") + limitMs;
+    if (Number.isFinite(expiry) && expiry >= now.getTime()) expiries.push(expiry);
+    if (replicating?.status === "False") {
+      find("False", "NotReplicating", `It is not replicated: ${described(replicating)}; check the storage's replication`);
+    }
+    if (expiry < now.getTime()) {
+      find("False", "CopyTooOld", `It was last copied more than ${maxCopyAge} ago (spec.maxCopyAge); check the storage's replication`);
+    }
+    if (maxCopyAge !== undefined && Number.isNaN(expiry)) {
+      find("Unknown", "CopyAgeUnknown", "csi-addons does not report when it was last copied");
+    }
+    if (replicating?.status === "Unknown") find("Unknown", "NotObserved", `Replication is not observed: ${described(replicating)}`);
+    if (!replicating && maxCopyAge === undefined) {
+      const remedy = "use csi-addons 0.13 or newer, or set spec.maxCopyAge";
+      find("Unknown", "NotObserved", `csi-addons does not report condition Replicating; ${remedy}`);
+    }
+    return all;
+  });
+  return { findings, expiries };
+}
+
+/** On a secondary the other site knows better; without it, only that something is being copied can be seen. */
+function copiedToHere({ policy, peer, now }: Observed, volumes: readonly FoundVolume[]): Volumes {
+  const { maxCopyAge } = policy.spec;
+  const { name, namespace } = policy.metadata;
+  const findings: ReadyFinding[] = [];
+  const find = (status: "False" | "Unknown", reason: string, message: string) =>
+    findings.push({ kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, status, reason, message });
+  if (policy.spec.peer) {
+    // That it cannot be asked is a finding of its own.
+    if (!peer?.reachable || !peer.exists) return { findings, expiries: [] };
+    if (peer.desiredState !== "primary") {
+      find("Unknown", "NotObserved", "Neither site is primary, so nothing is copied");
+      return { findings, expiries: [] };
+    }
+  }
+  const { lastSyncTime, replicating } = (peer?.reachable && peer.exists && peer.copy) || {};
+  const limitMs = (seconds(maxCopyAge) ?? Infinity) * 1000 * (1 + 1 / AGE_STEPS);
+  const expiry = Date.parse(lastSyncTime ?? "") + limitMs;
+  if (replicating === "False") {
+    find("False", "NotReplicating", "The other site reports that a volume is not replicated; see its policy and the storage");
+  }
+  if (expiry < now.getTime()) {
+    find("False", "CopyTooOld", `The copy here is older than ${maxCopyAge} (spec.maxCopyAge); see the policy at the other site`);
+  }
+  if (maxCopyAge !== undefined && lastSyncTime === undefined) {
+    const remedy = policy.spec.peer ? "set spec.maxCopyAge there too" : "set spec.peer, so that the other site can be asked";
+    find("Unknown", "CopyAgeUnknown", `Nothing reports how old the copy here is; ${remedy}`);
+  }
+  const isSeen = replicating !== undefined || maxCopyAge !== undefined || volumes.every(({ object }) => isReceiving(object));
+  if (!isSeen || replicating === "Unknown") find("Unknown", "NotObserved", "Nothing reports that the volumes are copied to this site");
+  return { findings, expiries: Number.isFinite(expiry) && expiry >= now.getTime() ? [expiry] : [] };
+}
+
+/** csi-addons' words for a volume that the other side sends to. */
+function isReceiving(volume: VolumeReplication): boolean {
+  return conditionOf(volume, "Resyncing")?.status === "True";
+}
+
+function conditionOf({ metadata, status }: VolumeReplication, type: string): Condition | undefined {
+  const condition = status?.conditions?.find((one) => one.type === type);
+  return condition?.observedGeneration === undefined || condition.observedGeneration === metadata.generation ? condition : undefined;
+}
+
+function described({ status, reason, message }: Condition): string {
+  return `Replicating is ${status} (${reason})${message === "" ? "" : `: ${message}`}`;
+}
+
+/** What stands against a switch may stand against both roles. */
+function once(findings: readonly ReadyFinding[]): ReadyFinding[] {
+  const byText = new Map(findings.map((finding) => [`${finding.kind} ${keyOf({ metadata: finding })} ${finding.message}`, finding]));
+  return [...byText.values()];
+}

@@ -1,0 +1,64 @@
+import { seconds } from "../api/duration.ts";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { IpError } from "../ip/error.ts";
+import { parsePrefix, type Prefix } from "../ip/prefix.ts";
+
+interface Problem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What is wrong with the times, the wave and the fence of a policy. The API server checks most of it; a policy from before such a check may still have it. */
+export function specProblems(spec: FailoverPolicy["spec"]): Problem[] {
+  return [...timeProblems(spec), ...waveProblems(spec), ...fenceProblems(spec)];
+}
+
+function timeProblems(spec: FailoverPolicy["spec"]): Problem[] {
+  return (["maxCopyAge", "availableWithin", "settleTime"] as const).flatMap((name) => {
+    const value = spec[name];
+    if (value === undefined) return [];
+    const length = seconds(value);
+    const problem = (message: string) => [{ field: `spec.${name}`, message: `${name} is ${JSON.stringify(value)}; ${message}` }];
+    if (length === undefined) return problem("write a length of time as 90s, 15m or 1h30m");
+    if (length < 0) return problem("it cannot be negative");
+    return length === 0 && name === "maxCopyAge" ? problem("no copy is that young; set a time above 0, or remove it") : [];
+  });
+}
+
+function waveProblems({ wave }: FailoverPolicy["spec"]): Problem[] {
+  if (wave === undefined || (Number.isSafeInteger(wave) && wave >= 0)) return [];
+  return [{ field: "spec.wave", message: `wave is ${JSON.stringify(wave)}; set a whole number from 0 on` }];
+}
+
+function fenceProblems({ fence, peer }: FailoverPolicy["spec"]): Problem[] {
+  if (!fence) return [];
+  const problems: Problem[] = [];
+  if (!peer)
+    problems.push({ field: "spec.fence", message: "fence is used by a forced takeover, which needs spec.peer; set that, or remove fence" });
+  const prefixes: { field: string; prefix: Prefix }[] = [];
+  for (const [at, text] of (fence.cidrs ?? []).entries()) {
+    const field = `spec.fence.cidrs[${at}]`;
+    const prefix = prefixOf(text);
+    if (typeof prefix === "string") {
+      problems.push({ field, message: prefix });
+      continue;
+    }
+    const other = prefixes.find((one) => one.prefix.overlaps(prefix));
+    if (prefix.length === 0) problems.push({ field, message: `${text} is every address, this site's too; name the other site's nodes` });
+    else if (other) problems.push({ field, message: `${text} overlaps ${other.prefix.toString()} in ${other.field}; remove one of them` });
+    prefixes.push({ field, prefix });
+  }
+  if (prefixes.length === 0 && problems.length === 0)
+    problems.push({ field: "spec.fence.cidrs", message: "cidrs is empty; name the other site's nodes" });
+  return problems;
+}
+
+/** The prefix, or what is wrong with it. */
+function prefixOf(text: string): Prefix | string {
+  try {
+    return parsePrefix(text);
+  } catch (error) {
+    if (error instanceof IpError) return error.message;
+    throw error;
+  }
+}

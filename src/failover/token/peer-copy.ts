@@ -1,0 +1,34 @@
+import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
+
+/** What the other site, as a primary, reports of the copy that it makes at this one. */
+export interface PeerCopy {
+  /** Of its oldest volume; none where one of them does not say. */
+  readonly lastSyncTime?: string;
+  /** The worst of its volumes; none where one of them does not say. */
+  readonly replicating?: "True" | "False" | "Unknown";
+}
+
+/** What a policy says of the copies of its volumes. Another version, or another program, may have written it. */
+export function copyOf(status: FailoverStatus | undefined): { readonly copy?: PeerCopy } {
+  const volumes = Array.isArray(status?.volumeReplicationStatuses) ? status.volumeReplicationStatuses : [];
+  const states = volumes.map((volume) => volume?.replicating);
+  const replicating = (["False", "Unknown", "True"] as const).find((value) => states.includes(value));
+  const isWhole = states.length > 0 && states.every((state) => state !== undefined);
+  const lastSyncTime = timeOf(status?.lastSyncTime) ?? oldest(volumes.map((volume) => timeOf(volume?.lastSyncTime)));
+  const copy = {
+    ...(lastSyncTime !== undefined && { lastSyncTime }),
+    ...(replicating !== undefined && (isWhole || replicating === "False") && { replicating }),
+  };
+  return Object.keys(copy).length > 0 ? { copy } : {};
+}
+
+/** The oldest of these times; none unless all are known. */
+export function oldest(times: readonly (string | undefined)[]): string | undefined {
+  const known = times.filter((time) => time !== undefined);
+  if (known.length < times.length) return undefined;
+  return known.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
+}
+
+function timeOf(value: unknown): string | undefined {
+  return typeof value === "string" && value.length <= 64 && !Number.isNaN(Date.parse(value)) ? value : undefined;
+}

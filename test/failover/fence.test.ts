@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { applyCrds } from "../../lab/kube/install-crds.ts";
+import { VolumeReplication } from "../../lab/sites/kinds.ts";
+import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
+import { PolicyWatch, TestController, want } from "../support/failover-controller.ts";
+import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
+import { NetworkFence, networkFenceCrd } from "../support/network-fence.ts";
+
+const { signal } = new AbortController();
+let site: FailoverSite;
+let policies: PolicyWatch;
+
+beforeAll(async () => {
+  site = await failoverSite("failover-fence");
+  policies = new PolicyWatch(site.client);
+  await applyCrds(site.client, [networkFenceCrd], signal);
+});
+afterAll(async () => {
+  policies.stop();
+  await site.stop();
+});
+
+test("a forced takeover promotes nothing before the other site is known to be fenced, also when the controller dies on the way", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const first = new TestController({ access: site.access, namespace });
+  await app.policy({ desiredState: "secondary" });
+  await policies.complete(namespace, 1);
+  first.writes.length = 0;
+
+  const { uid = "" } = (await site.client.resource(FailoverPolicy).get("site", { namespace, signal })).metadata;
+  const generation = await want(site.client, namespace, {
+    desiredState: "primary",
+    peer: { kubeconfigSecret: { name: "not-there", key: "kubeconfig" } },
+    fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
+    force: { reason: "Site A burns", epoch: 0, uid },
+  });
+  const waiting = await policies.until(
+    namespace,
+    ({ status }) => status?.transition?.steps.some(({ name, state }) => name === "FenceOtherSite" && state === "Waiting") === true,
+  );
+  expect(waiting.status?.token).toMatchObject({ state: "Held", forced: "Site A burns" });
+  const name = `failover-${uid}-${waiting.status?.token?.epoch}`;
+  expect(first.changes).toEqual([`NetworkFence ${name}`]);
+  first.kill();
+
+  const second = new TestController({ access: site.access, namespace });
+  await policies.until(namespace, ({ status }) => status?.fence?.name === name);
+  const fences = site.client.resource(NetworkFence);
+  await fences.patchStatus({ name }, { status: { result: "Failed", message: "blocklist timed out" } }, { signal });
+  const failed = await policies.until(
+    namespace,
+    ({ status }) => status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "FenceFailed") === true,
+  );
+  expect(failed.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain("blocklist timed out");
+  const { items } = await site.client.resource(VolumeReplication).list({ namespace, signal });
+  expect(items.map(({ spec }) => spec.replicationState)).toEqual(["secondary", "secondary"]);
+
+  await fences.patchStatus({ name }, { status: { result: "Succeeded", message: "fencing operation successful" } }, { signal });
+  const done = await policies.complete(namespace, generation);
+  expect(done.fence).toEqual({ name, result: "Succeeded", message: "fencing operation successful" });
+  expect(done.currentState).toBe("primary");
+  expect((await fences.list({ signal })).items.map(({ metadata }) => metadata.name)).toEqual([name]);
+  await second.stop();
+});
