@@ -2,6 +2,7 @@ import type { CronJob } from "../api/core/cron-job.ts";
 import type { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
+import type { Namespace } from "../api/core/namespace.ts";
 import type { PersistentVolumeClaim } from "../api/core/persistent-volume-claim.ts";
 import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
@@ -55,6 +56,10 @@ export interface Observed {
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
+  /** Those of other namespaces that the policy names, at least. */
+  namespaces(): Look<readonly Namespace[]>;
+  /** Policies of this namespace need no consent of others. */
+  readonly actsEverywhere?: boolean;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
   /** With `spec.peer`: what the other site said when it was last asked. */

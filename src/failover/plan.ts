@@ -3,6 +3,7 @@ import { keyOf } from "../api/kind.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
+import { foreignNamespaces, hasBegun, unpermitted } from "./consent.ts";
 import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
 import { found, lookFailure, sightings } from "./planning/looking.ts";
@@ -38,6 +39,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const refusals = [
     ...problems,
     ...contests(observed),
+    ...(hasBegun(policy) ? [] : unpermitted(observed)),
     ...groupVolumes(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
   ];
@@ -54,13 +56,20 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     refusals,
     failures,
     steps,
-    resources: statesOf(observed, to),
+    resources: withNotes(statesOf(observed, to), refusals.length > 0 ? [] : unpermitted(observed)),
+    foreignNamespaces: foreignNamespaces(observed),
     currentState: currentState(observed),
     complete,
     writesStopped: writesStopped(observed),
     ...(token?.forced !== undefined && { forced: token.forced }),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
+}
+
+/** The same plan, of which nothing may be written for these reasons. */
+export function refusedFor(made: Plan, reasons: readonly PolicyFailure[]): Plan {
+  const refusals = [...made.refusals, ...reasons];
+  return { ...made, refusals, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
 }
 
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */
@@ -120,6 +129,15 @@ function unreadable(observed: Observed): PolicyFailure[] {
       const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
       return { kind, namespace, name, reason: "Invalid", message, class: "Permanent" };
     });
+}
+
+/** What is switched already and could not be switched again. */
+function withNotes(states: readonly ResourceState[], notes: readonly PolicyFailure[]): ResourceState[] {
+  const byResource = new Map(notes.map(({ kind, namespace = "", name, message }) => [`${kind}/${namespace}/${name}`, message]));
+  return states.map((state) => {
+    const note = byResource.get(`${state.resource.kind}/${state.resource.namespace}/${state.resource.name}`);
+    return note === undefined || state.error !== undefined ? state : { ...state, message: `The next switch is refused: ${note}` };
+  });
 }
 
 /** In the order of the policy. */

@@ -3,6 +3,7 @@ import { CronJob } from "../api/core/cron-job.ts";
 import { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
+import type { Namespace } from "../api/core/namespace.ts";
 import type { PersistentVolumeClaim } from "../api/core/persistent-volume-claim.ts";
 import type { Pod } from "../api/core/pod.ts";
 import { StatefulSet } from "../api/core/stateful-set.ts";
@@ -25,6 +26,7 @@ interface Objects extends ManagedObjects {
   readonly VolumeAttachment: VolumeAttachment;
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
+  readonly Namespace: Namespace;
 }
 type Name = keyof Objects;
 
@@ -98,6 +100,7 @@ export class SpecimenSite {
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       attachments: () => list("VolumeAttachment"),
+      namespaces: () => list("Namespace"),
       kindOf: (kind) => KINDS[kind] ?? { ...EXTERNAL[kind as keyof typeof EXTERNAL], version: "v1" },
       now: this.now,
       ...rest,

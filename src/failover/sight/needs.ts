@@ -3,7 +3,7 @@ import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
 type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
-export type NeededKind = ManagedKind | SurroundingKind;
+export type NeededKind = ManagedKind | SurroundingKind | "Namespace";
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
 export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -22,7 +22,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Kustomization: [],
 };
 
-export function needsOf(managed: readonly Managed[]): Needs {
+/** `own` is the namespace of the policy: whether it may act in others, those say themselves. */
+export function needsOf(managed: readonly Managed[], own?: string): Needs {
   const needs = new Map<NeededKind, Map<string, Set<string>>>();
   const placesOf = (kind: NeededKind) => {
     const places = needs.get(kind) ?? new Map<string, Set<string>>();
@@ -33,6 +34,10 @@ export function needsOf(managed: readonly Managed[]): Needs {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
     for (const other of AROUND[kind]) placesOf(other).set(other === "VolumeAttachment" ? NO_NAMESPACE : namespace, new Set());
+    if (own !== undefined && namespace !== own) {
+      const namespaces = placesOf("Namespace");
+      namespaces.set(NO_NAMESPACE, (namespaces.get(NO_NAMESPACE) ?? new Set()).add(namespace));
+    }
   }
   return needs;
 }

@@ -2,6 +2,7 @@ import { CronJob } from "../../api/core/cron-job.ts";
 import { Deployment } from "../../api/core/deployment.ts";
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import { Job } from "../../api/core/job.ts";
+import { Namespace } from "../../api/core/namespace.ts";
 import { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
 import { Pod } from "../../api/core/pod.ts";
 import { StatefulSet } from "../../api/core/stateful-set.ts";
@@ -26,6 +27,7 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
   PersistentVolumeClaim,
   HorizontalPodAutoscaler,
   VolumeAttachment,
+  Namespace,
 };
 
 /** The kind in the version that the cluster serves. */
@@ -37,7 +39,7 @@ export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
 export function observedThrough(
   sight: Sight,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "peer" | "dnsAnnotation" | "now">,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "peer" | "dnsAnnotation" | "actsEverywhere" | "now">,
 ): Observed {
   const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
   return {
@@ -49,6 +51,7 @@ export function observedThrough(
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
+    namespaces: () => (rest.actsEverywhere ? { found: [] } : all("Namespace", NO_NAMESPACE)),
     kindOf(kind) {
       const look = servedKind(kind, served);
       return "found" in look ? look.found : undefined;
