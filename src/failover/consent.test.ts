@@ -19,8 +19,7 @@ function site(consent?: string): SpecimenSite {
     .put("Deployment", deployment("web"), deployment("coredns", {}, { namespace: "kube-system" }));
 }
 
-const writes = ({ steps }: Plan) =>
-  steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
+const writes = ({ steps }: Plan) => steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
 
 test("a resource of another namespace is refused with the annotation to set, and nothing at all is written", () => {
   const made = plan(site().observe(policy(both)));

@@ -249,7 +249,15 @@ export class PolicyController implements Runnable {
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
     const { dnsAnnotation, everywhere } = this.#options;
-    const known = { policy, managed, contested, now, actsEverywhere: actsEverywhere(policy, everywhere), ...(dnsAnnotation !== undefined && { dnsAnnotation }), ...(peer && { peer }) };
+    const known = {
+      policy,
+      managed,
+      contested,
+      now,
+      actsEverywhere: actsEverywhere(policy, everywhere),
+      ...(dnsAnnotation !== undefined && { dnsAnnotation }),
+      ...(peer && { peer }),
+    };
     const observed = observedThrough(sight, this.#served, known);
     const token = peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer });
     return { policy, plan: planOf(observed, token), peer, isLive, now };

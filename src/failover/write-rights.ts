@@ -46,7 +46,11 @@ export class WriteRights {
     const resourceAttributes = { namespace, group, resource, verb: "patch" };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
     try {
-      const { status } = await this.#client.request<{ status?: { allowed?: boolean } }>("POST", REVIEWS, { signal, body, repeatable: true });
+      const { status } = await this.#client.request<{ status?: { allowed?: boolean } }>("POST", REVIEWS, {
+        signal,
+        body,
+        repeatable: true,
+      });
       const allowed = status?.allowed !== false;
       this.#answers.set(place, { allowed, at: performance.now() });
       return allowed;

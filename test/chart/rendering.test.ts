@@ -131,7 +131,8 @@ test("identities of parts that are off are not bound", async () => {
 });
 
 test("without failover the controller has no right to switch anything, and is told to leave policies alone", async () => {
-  const controllerOf = (objects: Awaited<ReturnType<typeof rendered>>) => containersOf(objects).get("plumbline-controller/controller")?.args;
+  const controllerOf = (objects: Awaited<ReturnType<typeof rendered>>) =>
+    containersOf(objects).get("plumbline-controller/controller")?.args;
   const on = await rendered({ "failover.namespaces": ["platform", "dr"] });
   expect(on.filter(({ metadata }) => metadata.name === "plumbline-failover-controller").map(({ kind }) => kind)).toEqual([
     "ClusterRole",

@@ -164,7 +164,9 @@ test("a policy acts in another namespace once that consents, and until then writ
   expect(refused.status?.foreignNamespaces).toEqual([{ name: namespace, permitted: false }]);
   expect(controller.changes).toEqual([]);
 
-  await site.client.resource(Namespace).patch({ name: namespace }, { metadata: { annotations: { [CONSENT]: `${elsewhere}/*` } } }, { signal });
+  await site.client
+    .resource(Namespace)
+    .patch({ name: namespace }, { metadata: { annotations: { [CONSENT]: `${elsewhere}/*` } } }, { signal });
   const { foreignNamespaces } = await policies.complete(elsewhere, 1);
   expect(foreignNamespaces).toEqual([{ name: namespace, permitted: true }]);
   expect(controller.changes).toEqual(["Deployment web"]);
