@@ -1,5 +1,6 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ageOf } from "../../embedded/http/table/age.ts";
+import { copyTime } from "../../failover/copy-time.ts";
 import { type Cell, Columns } from "../printing/columns.ts";
 import { type Colour, type Paint, statusColour } from "../printing/paint.ts";
 import { waitText } from "./draw-steps.ts";
@@ -51,13 +52,6 @@ export function policyState(policy: FailoverPolicy, now: number): PolicyState {
     inTheWay: obstacle(policy, isSeen, now),
     fine: complete === "True" && is("Error")?.status !== "True" && ready !== "False",
   };
-}
-
-/** The oldest of its volumes. */
-function copyTime({ spec, status = {} }: FailoverPolicy): string | undefined {
-  if (spec.desiredState === "secondary") return status.peer?.lastSyncTime;
-  const times = (status.volumeReplicationStatuses ?? []).flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
-  return times.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
 }
 
 function obstacle({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: number): string {

@@ -52,11 +52,11 @@ export async function drive(client: KubeClient, members: readonly Member[], opti
       view.show(members);
       if (!wait) continue;
       const isLast = at === waves.length - 1;
-      const state = await Promise.race([watch.over(wave, isLast ? undefined : options.waveTimeoutMs), ended.promise]);
+      const state = await Promise.race([watch.over(wave, over.signal, isLast ? undefined : options.waveTimeoutMs), ended.promise]);
       if (state === "timeout" || state === "stopped") return state;
       if (state === "late") view.tell(`Wave ${number} is not done after ${options.waveTimeoutMs / 1000}s; the next one begins`);
     }
-    const state = wait ? await Promise.race([watch.over(members), ended.promise]) : "over";
+    const state = wait ? await Promise.race([watch.over(members, over.signal), ended.promise]) : "over";
     return state === "late" ? "timeout" : state;
   } finally {
     clearTimeout(timer);
@@ -115,7 +115,7 @@ class MemberWatch {
   }
 
   /** Until nothing happens to these any more, or their time is over. */
-  over(members: readonly Member[], timeoutMs?: number): Promise<"over" | "late"> {
+  over(members: readonly Member[], signal: AbortSignal, timeoutMs?: number): Promise<"over" | "late"> {
     return new Promise((resolve) => {
       const timer = timeoutMs === undefined ? undefined : setTimeout(() => end("late"), timeoutMs);
       const end = (state: "over" | "late") => {
@@ -126,6 +126,8 @@ class MemberWatch {
       const look = () => {
         if (members.every(isOver)) end("over");
       };
+      // A timer that is left keeps the process from ending.
+      signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
       this.#waiting.add(look);
       look();
     });
