@@ -185,7 +185,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect({ code, stderr: said.stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(
-        "plumbline: Stopped watching; the switches that were started go on. 1 policies of wave 0 have not been asked for anything. To go on with all of them: plumbline failover switch --all -n stopped --to secondary --wait\n",
+        "plumbline: Stopped watching; the switches that were started go on. Not started: stopped/db (wave 0). To go on with all of them: plumbline failover switch --all -n stopped --to secondary --wait\n",
       ),
     });
     expect(await desired(namespace)).toEqual({ app: "secondary", db: "primary" });

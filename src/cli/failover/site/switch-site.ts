@@ -142,6 +142,6 @@ function tellEnding(members: readonly Member[], refused: readonly Preflight[], e
 function stoppedText(members: readonly Member[], again: string): string {
   const later = members.filter((member) => stateOf(member) === "later");
   const numbers = [...new Set(later.map(({ policy }) => waveOf(policy)))].join(", ");
-  const rest = later.length === 0 ? "" : ` ${later.length} policies of wave ${numbers} have not been asked for anything.`;
+  const rest = later.length === 0 ? "" : ` Not started: ${later.map(({ policy }) => titleOf(policy)).join(", ")} (wave ${numbers}).`;
   return `Stopped watching; the switches that were started go on.${rest} To go on with all of them: ${again}`;
 }
