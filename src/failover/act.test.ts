@@ -106,15 +106,23 @@ test("a token comes before everything, with the version of the policy that was r
   const { client, writes } = server();
   const token = { epoch: 4, state: "Held" } as const;
   await act(plan("unsafe", step("TakeToken", [], { token }), step("ScaleDown", ["a"])), fresh, { client, log }, signal);
-  expect(writes[1]).toBe('FailoverPolicy/status site@101 {"status":{"token":{"epoch":4,"state":"Held","forced":null}}}');
+  expect(writes[1]).toBe('FailoverPolicy/status site@101 {"status":{"token":{"copied":null,"epoch":4,"state":"Held","forced":null}}}');
   expect(writes[2]).toBe("Deployment a@3 {}");
+});
+
+test("a token that is given up is removed", async () => {
+  const { client, writes } = server();
+  await act(plan("safe", step("ForgetToken", [], { token: null })), held, { client, log }, signal);
+  expect(writes).toEqual(['FailoverPolicy/status site@7 {"status":{"token":null}}']);
 });
 
 test("a token that is forced is written with its reason", async () => {
   const { client, writes } = server();
   const token = { epoch: 4, state: "Held" } as const;
   await act({ ...plan("safe", step("TakeToken", [], { token })), forced: "it burnt down" }, held, { client, log }, signal);
-  expect(writes).toEqual(['FailoverPolicy/status site@7 {"status":{"token":{"epoch":4,"state":"Held","forced":"it burnt down"}}}']);
+  expect(writes).toEqual([
+    'FailoverPolicy/status site@7 {"status":{"token":{"copied":null,"epoch":4,"state":"Held","forced":"it burnt down"}}}',
+  ]);
 });
 
 test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, nothing at all is written in %s mode", async (mode) => {

@@ -32,8 +32,8 @@ export async function act(plan: Plan, policy: FailoverPolicy, hands: Hands, sign
   const course = new Course(hands, signal);
   const held = isHeld(policy) ? policy : await course.hold(policy);
   // A token comes before everything that it allows.
-  const token = steps.find((step) => step.token)?.token;
-  if (token && !course.isOver) await course.writeToken(held, token, plan.forced);
+  const token = steps.find((step) => step.token !== undefined)?.token;
+  if (token !== undefined && !course.isOver) await course.writeToken(held, token, plan.forced);
   if (!course.isOver) await (plan.mode === "safe" ? inOrder(steps, course) : atOnce(steps, course));
   return course;
 }
@@ -158,10 +158,10 @@ class Course implements Outcome {
   }
 
   /** The reason of a forced one in the same write: who dies right after it leaves no takeover behind that nobody can explain. */
-  async writeToken(policy: FailoverPolicy, token: FailoverToken, forced: string | undefined): Promise<void> {
+  async writeToken(policy: FailoverPolicy, token: FailoverToken | null, forced: string | undefined): Promise<void> {
     const { resourceVersion = "" } = policy.metadata;
-    const patch = { status: { token: { ...token, forced: forced ?? null } } };
-    const words = `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}`;
+    const patch = { status: { token: token && { copied: null, ...token, forced: forced ?? null } } };
+    const words = token ? `${token.state === "Held" ? "take" : "write"} token ${token.state} of epoch ${token.epoch}` : "give up the token";
     await this.#orRefuse(policy, words, () =>
       this.#onPolicy(policy, () =>
         this.#client.resource(FailoverPolicy).patchStatus(policy.metadata, patch, { resourceVersion, signal: this.#signal }),

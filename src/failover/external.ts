@@ -45,6 +45,19 @@ export const VolumeReplication: ExternalKind<VolumeReplication> = {
   scope: "Namespaced",
 };
 
+/** csi-addons: which driver replicates the volumes of a class. */
+export interface VolumeReplicationClass extends KubeObject {
+  spec: { provisioner: string };
+}
+
+export const VolumeReplicationClass: ExternalKind<VolumeReplicationClass> = {
+  group: "replication.storage.openshift.io",
+  versions: ["v1alpha1"],
+  kind: "VolumeReplicationClass",
+  plural: "volumereplicationclasses",
+  scope: "Cluster",
+};
+
 export const HelmRelease: ExternalKind<FluxObject> = {
   group: "helm.toolkit.fluxcd.io",
   versions: ["v2", "v2beta2", "v2beta1"],

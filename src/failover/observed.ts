@@ -1,4 +1,5 @@
 import type { CronJob } from "../api/core/cron-job.ts";
+import type { CSIDriver } from "../api/core/csi-driver.ts";
 import type { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
@@ -9,7 +10,7 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { FluxObject, ScaledObject, VolumeReplication, VolumeReplicationClass } from "./external.ts";
 import type { PeerView } from "./token/token.ts";
 
 /** A resource that a policy names. */
@@ -60,9 +61,11 @@ export interface Observed {
   namespaces(): Look<readonly Namespace[]>;
   /** Policies of this namespace need no consent of others. */
   readonly actsEverywhere?: boolean;
+  replicationClasses(): Look<readonly VolumeReplicationClass[]>;
+  drivers(): Look<readonly CSIDriver[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject"): Kind | undefined;
-  /** With `spec.peer`: what the other site said when it was last asked. */
+  /** With `spec.peer` or a token: what the other site's policy was when it was last read, or why it could not be. */
   readonly peer?: PeerView;
   /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */
   readonly dnsAnnotation?: string;

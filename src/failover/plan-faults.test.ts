@@ -274,7 +274,9 @@ describe("with another site", () => {
     const token = decideToken({ policy: own, mode: "safe", ...tokenFacts(observed), peer: peerView });
     const result = plan(observed, token);
     expect(words(result)).toEqual([]);
-    expect(result.steps.filter(({ state }) => state === "Act").map((step) => step.token)).toEqual([{ epoch: 4, state: "Released" }]);
+    expect(result.steps.filter(({ state }) => state === "Act").map((step) => step.token)).toEqual([
+      { epoch: 4, state: "Released", copied: true },
+    ]);
   });
 
   test("a site that was outranked is made a secondary first, whatever is wanted, and says so", () => {

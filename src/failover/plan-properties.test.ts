@@ -100,10 +100,10 @@ describe("from any state in safe mode", () => {
         expect([shape.replicas, shape.counted, shape.suspend, shape.busy]).toEqual([0, 0, true, false]);
         for (const { pod: mounting, attached, bound } of shape.volumes) {
           expect(mounting !== null && (mounting.terminating || mounting.phase === "Running")).toBe(false);
-          expect(attached && bound).toBe(false);
+          expect(attached || !bound).toBe(false);
         }
       }),
-      { seed, numRuns: 1_200 },
+      { seed, numRuns: 2_400 },
     );
     expect(demotions).toBeGreaterThan(50);
   });

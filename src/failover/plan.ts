@@ -1,4 +1,4 @@
-import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
+import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import { autoscalersOf } from "./planning/autoscalers.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
@@ -6,26 +6,38 @@ import { currentState } from "./planning/current-state.ts";
 import { foreignNamespaces, hasBegun, unpermitted } from "./consent.ts";
 import { dnsStates } from "./dns.ts";
 import { fluxStates } from "./flux.ts";
-import { found, lookFailure, sightings } from "./planning/looking.ts";
+import { found, lookFailure, sightings, waitOf } from "./planning/looking.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
 import { PRIOR, recall } from "./planning/memory.ts";
 import type { Observed } from "./observed.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
-import { toPrimary } from "./planning/to-primary.ts";
+import { toPrimary, unsharedPromotions } from "./planning/to-primary.ts";
 import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
-import { fenceOf, type TokenDecision, type TokenSight } from "./token/token.ts";
-import { areDemoted, degradedVolumes, driftedVolumes, failedVolumes, groupVolumes, volumeStates } from "./volumes.ts";
+import { fenceOf, forgetsToken, type TokenDecision, type TokenSight } from "./token/token.ts";
+import {
+  areDemoted,
+  arePromoted,
+  driftedVolumes,
+  failedVolumes,
+  groupVolumes,
+  uncopiedVolumes,
+  unpromotableVolumes,
+  unsharedVolumes,
+  volumeStates,
+} from "./volumes.ts";
 import { deletingStatefulSets, workloadStates } from "./workloads.ts";
 
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
 
 /** What a token decision rests on, of what was seen of the resources. */
-export function tokenFacts(observed: Observed): Pick<TokenSight, "demoted" | "writesStopped" | "degraded"> {
+export function tokenFacts(observed: Observed): Omit<TokenSight, "policy" | "mode" | "peer"> {
   return {
     demoted: areDemoted(observed, fenceOf(observed.policy)),
     writesStopped: writesStopped(observed),
-    degraded: degradedVolumes(observed),
+    copied: uncopiedVolumes(observed).length === 0,
+    promoted: arePromoted(observed),
+    blockers: [...unpromotableVolumes(observed), ...unsharedVolumes(observed).map(waitOf)],
   };
 }
 
@@ -38,13 +50,14 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
 
   const refusals = [
     ...problems,
+    ...(to === "primary" ? removedPeer(policy) : []),
     ...contests(observed),
     ...(hasBegun(policy) ? [] : unpermitted(observed)),
     ...groupVolumes(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
   ];
-  const failures = [...splits(observed, token), ...failuresOf(observed, to)];
-  const drafted = problems.length > 0 ? [] : to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
+  const failures = [...splits(observed, token), ...(to === "primary" ? ignoredForce(policy) : []), ...failuresOf(observed, to)];
+  const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
@@ -72,6 +85,11 @@ export function refusedFor(made: Plan, reasons: readonly PolicyFailure[]): Plan 
   return { ...made, refusals, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
 }
 
+function stepsOf(observed: Observed, to: Plan["to"], mode: Plan["mode"], token: TokenDecision | undefined): Step[] {
+  if (forgetsToken(observed.policy)) return [{ name: "ForgetToken", state: "Act", writes: [], token: null, waits: [] }];
+  return to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token);
+}
+
 /** As the spec's diagrams: 5 s while something is waited for, 20 s at rest as a secondary, never at rest as a primary. */
 function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals" | "complete"> & { isDone: boolean }): number | undefined {
   // What is wrong with the policy itself only a change of the policy mends.
@@ -91,22 +109,47 @@ function contests({ contested }: Observed): PolicyFailure[] {
   });
 }
 
+/** A token outlives `spec.peer`: the other site may hold, and without a peer nothing would tell. */
+function removedPeer(policy: FailoverPolicy): PolicyFailure[] {
+  const { token } = policy.status ?? {};
+  if (policy.spec.peer || token?.state !== "Released") return [];
+  const message = `This site released epoch ${token.epoch} to another site, and spec.peer is gone; set spec.peer again, or set desiredState secondary and give up the token with \`plumbline failover forget-peer\``;
+  return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer", class: "Permanent" })];
+}
+
+function policyFailure(
+  { metadata: { name, namespace } }: FailoverPolicy,
+  reason: PolicyFailure["reason"],
+  message: string,
+  rest: Pick<PolicyFailure, "field" | "class">,
+): PolicyFailure {
+  return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, reason, message, ...rest };
+}
+
 /** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
 function splits({ policy, peer }: Observed, token: TokenDecision | undefined): PolicyFailure[] {
   if (!token?.mustDemote) return [];
   const held = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
   const message = `The other site${held}; this site is made a secondary before anything else`;
-  const { name, namespace } = policy.metadata;
-  return [
-    { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, reason: "Split", message, class: "Transient" },
-  ];
+  return [policyFailure(policy, "Split", message, { class: "Transient" })];
+}
+
+/** A force that would count if it were about this object. */
+function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
+  const { metadata, spec, status } = policy;
+  const { force } = spec;
+  if (!force || force.uid === metadata.uid || force.epoch !== (status?.token?.epoch ?? 0) || status?.token?.state === "Held") return [];
+  const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site is known not to write any more`;
+  return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid", class: "Permanent" })];
 }
 
 function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
   const unfound = sightings(observed, MANAGED_KINDS).flatMap((sighting) => lookFailure(sighting) ?? []);
   const drifted = to === "primary" && atRest(observed.policy, to) ? driftedVolumes(observed) : [];
   const forgotten = to === "primary" ? unreadable(observed) : [];
-  return [...unfound, ...failedVolumes(observed, to), ...drifted, ...forgotten];
+  const unshared =
+    to === "primary" && !atRest(observed.policy, to) && modeOf(observed.policy.spec) !== "unsafe" ? unsharedPromotions(observed) : [];
+  return [...unfound, ...failedVolumes(observed, to), ...drifted, ...unshared, ...forgotten];
 }
 
 /** Objects of which nobody can say any more what they were. */

@@ -28,7 +28,7 @@ import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./sight/served.ts";
 import { observedThrough, type Sight } from "./sight/sight.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
-import { decideToken, type PeerView } from "./token/token.ts";
+import { decideToken, type PeerView, withoutPeer } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
 export interface PolicyControllerOptions {
@@ -245,7 +245,7 @@ export class PolicyController implements Runnable {
     signal: AbortSignal,
   ): Promise<Pass> {
     const policy = course.told ? { ...held, status: ownParts(course.told, held.status) } : held;
-    const peer = policy.spec.peer && (await this.#askPeer(policy, course, isLive, signal));
+    const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
     const { dnsAnnotation, everywhere } = this.#options;

@@ -115,16 +115,18 @@ export class SpecimenControllers {
 
   #volumes(): void {
     for (const volume of this.#site.all("VolumeReplication")) {
-      if (volume.status?.observedGeneration === volume.metadata.generation) continue;
+      const isSeen = volume.status?.observedGeneration === volume.metadata.generation;
+      const isSettling = volume.status?.conditions?.some(({ type, status }) => type === "Degraded" && status === "True") === true;
+      if (isSeen && !isSettling) continue;
       this.#site.edit("VolumeReplication", volume, (next) => {
         const { generation = 0 } = next.metadata;
         const isPrimary = next.spec.replicationState === "primary";
+        // Both sides are demoted by then: csi-addons sees that they are equal the next time it asks, and asks no more.
+        const row = isPrimary ? "promoted" : isSeen ? "inSync" : "justDemoted";
         next.status = {
           state: isPrimary ? "Primary" : "Secondary",
           observedGeneration: generation,
-          conditions: VOLUME_CONDITIONS[isPrimary ? "promoted" : "syncing"].map(({ type, status: value, reason }) =>
-            condition(type, value, reason, generation),
-          ),
+          conditions: VOLUME_CONDITIONS[row].map(({ type, status: value, reason }) => condition(type, value, reason, generation)),
         };
       });
     }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { CronJob } from "../api/core/cron-job.ts";
+import type { CSIDriver } from "../api/core/csi-driver.ts";
 import { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
@@ -10,7 +11,7 @@ import { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import { HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "./external.ts";
+import { HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication, type VolumeReplicationClass } from "./external.ts";
 import { managedBy } from "./managed.ts";
 import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
@@ -27,6 +28,8 @@ interface Objects extends ManagedObjects {
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
   readonly Namespace: Namespace;
+  readonly VolumeReplicationClass: VolumeReplicationClass;
+  readonly CSIDriver: CSIDriver;
 }
 type Name = keyof Objects;
 
@@ -39,8 +42,17 @@ export class SpecimenSite {
   #version = 1;
 
   put<K extends Name>(kind: K, ...objects: Objects[K][]): this {
-    for (const object of objects) this.objects.set(keyOf(kind, object), { kind, object: structuredClone(object) });
+    for (const object of objects) {
+      this.objects.set(keyOf(kind, object), { kind, object: structuredClone(object) });
+      if (kind === "VolumeReplication") this.#bind(object as VolumeReplication);
+    }
     return this;
+  }
+
+  /** The claim of a volume, bound, unless there is one. */
+  #bind({ metadata: { namespace = "" }, spec: { dataSource } }: VolumeReplication): void {
+    const claim = { metadata: { name: dataSource.name, namespace }, spec: { volumeName: `pv-${dataSource.name}` } };
+    if (!this.objects.has(keyOf("PersistentVolumeClaim", claim))) this.put("PersistentVolumeClaim", claim);
   }
 
   delete(kind: Name, name: string, namespace = "shop"): void {
@@ -101,6 +113,8 @@ export class SpecimenSite {
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       attachments: () => list("VolumeAttachment"),
       namespaces: () => list("Namespace"),
+      replicationClasses: () => list("VolumeReplicationClass"),
+      drivers: () => list("CSIDriver"),
       kindOf: (kind) => KINDS[kind] ?? { ...EXTERNAL[kind as keyof typeof EXTERNAL], version: "v1" },
       now: this.now,
       ...rest,

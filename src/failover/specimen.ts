@@ -155,7 +155,7 @@ export function volume(
     status: {
       state: isPrimary ? "Primary" : "Secondary",
       observedGeneration: 1,
-      conditions: conditions ?? [...VOLUME_CONDITIONS[isPrimary ? "promoted" : "syncing"]],
+      conditions: conditions ?? [...VOLUME_CONDITIONS[isPrimary ? "promoted" : "inSync"]],
       ...status,
     },
   };

@@ -6,6 +6,7 @@ import type { Managed } from "./observed.ts";
 
 /** The steps, by their names in the status. */
 export type StepName =
+  | "ForgetToken"
   | "TakeToken"
   | "SuspendFlux"
   | "UpdateDNS"
@@ -14,6 +15,7 @@ export type StepName =
   | "AwaitTermination"
   | "DemoteVolumes"
   | "AwaitVolumes"
+  | "AwaitCopy"
   | "ReleaseToken"
   | "PromoteVolumes"
   | "ResumeCronJobs"
@@ -46,7 +48,8 @@ export interface Step {
   readonly state: "Done" | "Act" | "Wait" | "Pending";
   /** In their order. What a waiting or pending step would write is there too, for `failover plan`; only what is in a step that acts may be written. */
   readonly writes: readonly Write[];
-  readonly token?: FailoverToken;
+  /** The token to write; null removes it. */
+  readonly token?: FailoverToken | null;
   readonly waits: readonly Wait[];
 }
 
@@ -66,6 +69,8 @@ export interface PolicyFailure {
     | "Refused"
     | "VolumeError"
     | "Drifted"
+    | "PeerRemoved"
+    | "VolumeMismatch"
     | "WriteFailed"
     | "Split";
   readonly field?: string;

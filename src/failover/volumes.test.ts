@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import { plan, tokenFacts } from "./plan.ts";
+import { decideToken } from "./token/token.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import { steps, words } from "./specimen-run.ts";
 import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
@@ -74,10 +75,44 @@ describe("whether a volume is in its state", () => {
     const underWay = planned("primary", "secondary", { metadata: { generation: 2 } });
     expect(steps(underWay)).toContain("PromoteVolumes Wait");
     expect(underWay.steps.find(({ name }) => name === "PromoteVolumes")?.waits).toMatchObject([
-      { message: "VolumeReplication data has not yet come to what it was asked before" },
+      { message: "VolumeReplication data has not reached what it was asked to be before" },
     ]);
-    const failed = planned("primary", "secondary", { conditions: [...demoteFailed] });
-    expect(words(failed)).toContain("promote VolumeReplication shop/data");
+  });
+
+  test("a demotion whose answer was lost is seen as Secondary before the volume is asked to be primary", () => {
+    const lost = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Primary" } });
+    expect(words(lost)).not.toContain("promote VolumeReplication shop/data");
+    expect(lost.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
+      "VolumeReplication data was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that",
+    ]);
+    const seen = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Secondary" } });
+    expect(words(seen)).toContain("promote VolumeReplication shop/data");
+  });
+
+  test.each([
+    ["csi-addons 0.14 and a driver that refuses information", [...promoted, condition("Replicating", "Unknown", "x")], true],
+    ["csi-addons 0.12, or a driver without information", [...promoted], true],
+    ["a driver that answers for a primary", [...promoted, condition("Replicating", "True", "Replicating")], false],
+    ["a driver that answers for a degraded primary", [...promoted, condition("Replicating", "False", "NotReplicating")], false],
+  ] as const)("a volume that others asked to be primary after our demotion: %s", (_, conditions, isDoubtful) => {
+    const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' };
+    const overrides: Overrides = { conditions: [...conditions], metadata: { annotations } };
+    const result = planned("primary", "primary", overrides);
+    expect(result.complete).toBe(!isDoubtful);
+    expect(words(result)).toEqual(
+      isDoubtful ? ["demote VolumeReplication shop/data, whose last demotion was not seen, to promote it then"] : [],
+    );
+    const inUse = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "primary", overrides))
+      .put("Pod", pod("web-1", { claim: "data" }));
+    expect(words(plan(inUse.observe(data("primary"))))).toEqual([]);
+  });
+
+  test("an older condition counts for a primary only if it says Promoted", () => {
+    const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
+    const failed = planned("primary", "primary", { ...edited, conditions: [...demoteFailed] });
+    expect(failed.complete).toBe(false);
+    expect(steps(failed)).toContain("AwaitVolumes Wait");
   });
 
   test("an error of an earlier generation is none of the present one", () => {
@@ -151,6 +186,66 @@ describe("before a volume is demoted", () => {
       expect(waits(site).join()).toContain("the server is away");
     },
   );
+
+  test.each([
+    ["does not exist", undefined],
+    ["is not bound", {}],
+  ])("its claim has to be known: one that %s is waited for", (state, spec) => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
+    if (spec) site.put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec });
+    else site.delete("PersistentVolumeClaim", "data");
+    expect(waits(site)).toEqual([
+      `Claim data of VolumeReplication data ${state}, so it is not known where its volume is attached; restore the claim`,
+    ]);
+  });
+
+  describe("whose driver has no VolumeAttachments", () => {
+    const withDriver = (attachRequired?: boolean) => {
+      const object = volume("data", "primary");
+      return new SpecimenSite()
+        .put("VolumeReplication", { ...object, spec: { ...object.spec, volumeReplicationClass: "mirrored" } })
+        .put("VolumeReplicationClass", { metadata: { name: "mirrored" }, spec: { provisioner: "nfs.example.com" } })
+        .put("CSIDriver", {
+          metadata: { name: "nfs.example.com" },
+          spec: attachRequired === undefined ? {} : { attachRequired },
+        });
+    };
+    const asked = (writesStoppedTime?: string, spec: object = {}) => {
+      const { transition } = rested("secondary");
+      const { completionTime: _, ...running } = transition;
+      const status = { transition: { ...running, ...(writesStoppedTime !== undefined && { writesStoppedTime }) } };
+      return policy({ managedResources: named("VolumeReplication data"), ...spec }, { status: status as never });
+    };
+    const demotion = ["demote VolumeReplication shop/data"];
+
+    test("nodes get time to flush, counted from when the last writer was gone", () => {
+      const site = withDriver(false);
+      const driver = "CSI driver nfs.example.com of VolumeReplication data has no VolumeAttachments";
+      const messages = (given: ReturnType<typeof asked>) =>
+        plan(site.observe(given)).steps.flatMap(({ state, waits: found }) => (state === "Wait" ? found.map(({ message }) => message) : []));
+      expect(messages(asked())).toEqual([`${driver}; waiting 30s after the last pod is gone (spec.settleTime)`]);
+      expect(messages(asked("2026-11-16T11:59:45Z"))).toEqual([
+        `${driver}; waiting 30s after the last pod is gone, until 2026-11-16T12:00:15Z (spec.settleTime)`,
+      ]);
+      expect(words(plan(site.observe(asked("2026-11-16T11:59:45Z"))))).toEqual([]);
+      expect(words(plan(site.observe(asked("2026-11-16T11:59:30Z"))))).toEqual(demotion);
+      expect(words(plan(site.observe(asked("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
+    });
+
+    test("other drivers wait for their attachments alone", () => {
+      for (const attachRequired of [true, undefined]) expect(words(plan(withDriver(attachRequired).observe(asked())))).toEqual(demotion);
+    });
+
+    test.each(["VolumeReplicationClass", "CSIDriver"])("%s has to be readable", (kind) => {
+      const site = withDriver(true);
+      site.errors.add(kind);
+      expect(words(plan(site.observe(asked())))).toEqual([]);
+    });
+
+    test("unsafe mode waits for none of it", () => {
+      expect(words(plan(withDriver(false).observe(asked(undefined, { mode: "off" }))))).toEqual(demotion);
+    });
+  });
 
   test("all have to be free before the first is touched", () => {
     const site = bound()
@@ -236,30 +331,62 @@ describe("a volume that somebody else moved", () => {
 });
 
 describe("what the token rests on", () => {
+  const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
+  const holding = (spec: object = {}) =>
+    policy(
+      { managedResources: named("VolumeReplication data"), peer: secret, ...spec },
+      { status: { token: { epoch: 3, state: "Held" } } },
+    );
+
   test.each([
-    ["just demoted", "justDemoted", ["VolumeReplication data has not everything yet: Degraded not False"]],
-    ["syncing", "syncing", ["VolumeReplication data has not everything yet: Degraded and Resyncing not False"]],
+    ["just demoted", "justDemoted", ["VolumeReplication data is not copied yet: Degraded is True (VolumeDegraded)"]],
+    [
+      "syncing",
+      "syncing",
+      ["VolumeReplication data is not copied yet: Degraded is True (VolumeDegraded), Resyncing is True (ResyncTriggered)"],
+    ],
     ["in sync", "inSync", []],
-  ] as const)("%s: what the other site wrote may be missing", (_, row, degraded) => {
-    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS[row]] }));
-    const facts = tokenFacts(site.observe(data("primary")));
-    expect(facts.demoted).toBe(true);
-    expect(facts.degraded.map(({ message }) => message)).toEqual(degraded);
+  ] as const)("%s: the source waits in AwaitCopy until its own volumes are copied", (_, row, waiting) => {
+    const annotations = { "plumbline.dev/failover-epoch": "3/1" };
+    const demoted = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS[row]], metadata: { annotations } });
+    const observed = new SpecimenSite().put("VolumeReplication", demoted).observe(holding());
+    const facts = tokenFacts(observed);
+    expect(facts).toMatchObject({ demoted: true, writesStopped: true, copied: waiting.length === 0, promoted: false });
+    const result = plan(observed, { mayWrite: false, mustDemote: false, waits: [] });
+    expect(result.steps.find(({ name }) => name === "AwaitCopy")?.waits.map(({ message }) => message)).toEqual(waiting);
+    expect(steps(result).slice(-2)).toEqual(
+      waiting.length === 0 ? ["AwaitCopy Done", "ReleaseToken Wait"] : ["AwaitCopy Wait", "ReleaseToken Pending"],
+    );
   });
 
-  test("a volume that does not exist is never demoted, and never whole", () => {
+  test("a verdict of an earlier generation is no proof", () => {
+    const demoted = volume("data", "secondary", { metadata: { generation: 2 }, status: { observedGeneration: 2 } });
+    expect(tokenFacts(new SpecimenSite().put("VolumeReplication", demoted).observe(holding())).copied).toBe(false);
+  });
+
+  test("a volume that does not exist is never demoted, never copied, and never promoted", () => {
     const facts = tokenFacts(new SpecimenSite().observe(data("secondary")));
-    expect(facts.demoted).toBe(false);
-    expect(facts.degraded).toHaveLength(1);
+    expect(facts).toMatchObject({ demoted: false, copied: false, promoted: false });
+    expect(facts.blockers).toHaveLength(1);
+  });
+
+  test("after the release nothing is waited for: the other site writes, and its copy is on its way here", () => {
+    const released = policy(
+      { managedResources: named("VolumeReplication data"), peer: secret },
+      { status: { token: { epoch: 3, state: "Released", copied: true } } },
+    );
+    const standby = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] });
+    const result = plan(new SpecimenSite().put("VolumeReplication", standby).observe(released), {
+      mayWrite: false,
+      mustDemote: false,
+      waits: [],
+    });
+    expect(result.complete).toBe(true);
   });
 
   test("while an epoch is held, what looks demoted has to be written once under it", () => {
     const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
-    const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
-    const held = policy(
-      { managedResources: named("VolumeReplication data"), peer: secret },
-      { status: { token: { epoch: 3, state: "Held" } } },
-    );
+    const held = holding();
     expect(tokenFacts(site.observe(held)).demoted).toBe(false);
     const decision = { mayWrite: false, mustDemote: false, waits: [] };
     const result = plan(site.observe(held), decision);
@@ -283,4 +410,122 @@ test("a wait does not change from one look to the next", () => {
   const first = plan(site.observe(data("secondary")));
   site.now = new Date(NOW.getTime() + 5_000);
   expect(plan(site.observe(data("secondary"))).steps).toEqual(first.steps);
+});
+
+describe("a volume that is being copied to", () => {
+  const standby = () =>
+    new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] }));
+  const wanted = (spec: object = {}) =>
+    policy({ desiredState: "primary", managedResources: named("VolumeReplication data"), ...spec }, { uid: "here" });
+  const promotion = ["promote VolumeReplication shop/data"];
+
+  test("is not promoted in safe mode without a peer: the other site is primary", () => {
+    const result = plan(standby().observe(wanted()));
+    expect(words(result)).toEqual([]);
+    expect(result.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
+      "VolumeReplication data is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more",
+    ]);
+  });
+
+  test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
+    expect(words(plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } }))))).toEqual(promotion);
+    expect(words(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
+    const stale = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "of an earlier object" } })));
+    expect(words(stale)).toEqual([]);
+    expect(stale.failures.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["Invalid spec.force.uid"]);
+  });
+});
+
+describe("the volumes that the two policies name", () => {
+  const peer = (volumes: string[]) => ({
+    peer: {
+      reachable: true,
+      exists: true,
+      desiredState: "secondary",
+      volumes,
+      token: { epoch: 2, state: "Released", copied: true },
+    } as const,
+  });
+  const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
+  const holder = (status: object = {}, uid = "here") =>
+    policy(
+      { desiredState: "primary", peer: secret, managedResources: named("VolumeReplication data", "VolumeReplication logs") },
+      { uid, status: { token: { epoch: 3, state: "Held", ...status } } },
+    );
+  const site = () => new SpecimenSite().put("VolumeReplication", volume("data", "secondary"), volume("logs", "secondary"));
+  const mayWrite = { mayWrite: true, mustDemote: false, waits: [] };
+  const both = ["VolumeReplication data", "VolumeReplication logs"];
+
+  test("are promoted when both name the same", () => {
+    expect(words(plan(site().observe(holder(), peer(both)), mayWrite))).toHaveLength(2);
+  });
+
+  test.each([
+    ["here alone", ["VolumeReplication data"], "The policy at the other site does not name VolumeReplication logs; name it there first"],
+    [
+      "there alone",
+      [...both, "VolumeReplication extra"],
+      "The policy at the other site names VolumeReplication extra, and this one does not; name it here too",
+    ],
+  ])("are not promoted when one is named %s", (_, volumes, message) => {
+    const observed = site().observe(holder(), peer(volumes));
+    const result = plan(observed, mayWrite);
+    expect(words(result)).toEqual([]);
+    expect(result.failures.map(({ reason, message: text }) => `${reason}: ${text}`)).toEqual([`VolumeMismatch: ${message}`]);
+    expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
+  });
+
+  test("may differ where a person forced the takeover", () => {
+    const forced = holder({ forced: "the other site burns" });
+    expect(words(plan(site().observe(forced, peer(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
+  });
+});
+
+describe("a policy whose spec.peer is gone", () => {
+  const orphan = (desiredState: Role, token: object, annotations: Record<string, string> = {}) =>
+    policy(
+      { desiredState, managedResources: named("VolumeReplication data") },
+      { uid: "here", annotations, status: { token: { epoch: 6, ...token } as never } },
+    );
+  const forget = (uid: string, epoch: number) => ({
+    "plumbline.dev/failover-forget-peer": JSON.stringify({ uid, epoch, reason: "the other site was sold" }),
+  });
+  const gone = { peer: { reachable: false, message: "spec.peer is gone" } } as const;
+  const planOf = (given: ReturnType<typeof orphan>, spec: "primary" | "secondary" = "secondary") => {
+    const observed = new SpecimenSite().put("VolumeReplication", volume("data", spec)).observe(given, gone);
+    return plan(observed, decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }));
+  };
+
+  test("does not promote after it has released: the other site may hold", () => {
+    const result = planOf(orphan("primary", { state: "Released", copied: true }));
+    expect(result.refusals.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
+    expect(words(result)).toEqual([]);
+  });
+
+  test("goes on as the primary that it is, and still releases on the way down", () => {
+    expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ refusals: [], complete: true });
+    const marked = new SpecimenSite().put(
+      "VolumeReplication",
+      volume("data", "secondary", { metadata: { annotations: { "plumbline.dev/failover-epoch": "6/1" } } }),
+    );
+    const given = orphan("secondary", { state: "Held" });
+    const observed = marked.observe(given, gone);
+    expect(decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }).release).toEqual({
+      epoch: 6,
+      state: "Released",
+      copied: true,
+    });
+  });
+
+  test.each([
+    ["a holder", "primary", "Held", forget("here", 6), true],
+    ["a secondary", "secondary", "Released", forget("here", 6), true],
+    ["one that has released and wants to be primary", "primary", "Released", forget("here", 6), false],
+    ["an order for an earlier object", "secondary", "Released", forget("elsewhere", 6), false],
+    ["an order for an earlier epoch", "secondary", "Released", forget("here", 5), false],
+    ["an order that cannot be read", "secondary", "Released", { "plumbline.dev/failover-forget-peer": "yes" }, false],
+  ] as const)("gives up its token when it is told to: %s", (_, role, state, annotations, isForgotten) => {
+    const result = planOf(orphan(role, { state }, annotations), role);
+    expect(result.steps.some(({ name, token }) => name === "ForgetToken" && token === null)).toBe(isForgotten);
+  });
 });

@@ -1,5 +1,7 @@
+import { seconds } from "../api/duration.ts";
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
+import { metaTime } from "../api/time.ts";
 import type { VolumeReplication } from "./external.ts";
 import {
   called,
@@ -13,14 +15,16 @@ import {
   unfoundState,
   unseen,
   waitFor,
+  waitOf,
   type Finding,
 } from "./planning/looking.ts";
 import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
-import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
+import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
 
 const KIND = ["VolumeReplication"] as const;
+const DEFAULT_SETTLE_TIME = "30s";
 
 export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
   const kind = observed.kindOf("VolumeReplication");
@@ -35,26 +39,56 @@ export function demoteVolumes(observed: Observed, fence: string | undefined): Fi
 }
 
 /**
- * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that is under way has to be over first: csi-addons asks nothing
- * of the driver for a volume that still says Primary, so the driver could have demoted it and nobody would promote it again.
+ * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that was asked for has to be seen first: csi-addons asks
+ * nothing of the driver for a volume that still says Primary, so the driver could have demoted it, and no promotion would follow.
  */
-export function promoteVolumes(observed: Observed): Finding {
-  const demoted = found(observed, KIND).filter(({ object }) => asked(object) !== "primary");
-  const underWay = demoted.filter(({ object }) => !isCurrent(object.status?.observedGeneration, object));
-  const writes = demoted.map(({ object }) => {
-    const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
-    const words = `promote ${called("VolumeReplication", object)}`;
-    return change(observed.kindOf("VolumeReplication"), object, annotations, { replicationState: "primary" }, words);
-  });
-  const waits = underWay.map(({ resource }) =>
-    waitFor(resource, `VolumeReplication ${resource.name} has not yet come to what it was asked before`),
-  );
-  return { writes, waits: [...unseen(observed, KIND), ...waits] };
+export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Finding {
+  const kind = observed.kindOf("VolumeReplication");
+  const writes: Write[] = [];
+  const waits = unseen(observed, KIND);
+  for (const { resource, object } of found(observed, KIND)) {
+    const name = called("VolumeReplication", object);
+    if (asked(object) !== "primary") {
+      const annotations = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+      writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
+      const pending = unseenDemotion(object);
+      if (pending !== undefined) waits.push(waitFor(resource, `VolumeReplication ${resource.name} ${pending}`));
+    } else if (isDoubtfulPrimary(object) && mode === "unsafe") {
+      writes.push(change(kind, object, { [PRIOR]: null }, {}, `take ${name} for a primary`));
+    } else if (isDoubtfulPrimary(object)) {
+      writes.push(
+        change(kind, object, {}, { replicationState: "secondary" }, `demote ${name}, whose last demotion was not seen, to promote it then`),
+      );
+      waits.push(...usersOf(observed, object));
+    }
+  }
+  return { writes, waits };
+}
+
+/** Why a volume that was asked to be secondary cannot be asked to be primary yet. */
+function unseenDemotion(volume: VolumeReplication): string | undefined {
+  if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached what it was asked to be before`;
+  if (volume.status?.state !== "Primary") return undefined;
+  return `was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that`;
+}
+
+/**
+ * Asked to be primary by others after we asked for a demotion. csi-addons then reports Primary without asking the driver. Only a driver that answers
+ * GetVolumeReplicationInfo, which it does for a primary alone, shows that it is one.
+ */
+function isDoubtfulPrimary(volume: VolumeReplication): boolean {
+  if (recall(volume, "lastSyncTime").is !== "there") return false;
+  const replicating = volume.status?.conditions?.find(({ type }) => type === "Replicating")?.status;
+  return replicating !== "True" && replicating !== "False";
 }
 
 /** Who can still write to a volume: pods that mount its claim, whoever's they are, and nodes to which it is attached. */
 export function volumesInUse(observed: Observed): Wait[] {
-  return found(observed, KIND).flatMap(({ object }) => mountedBy(observed, object).concat(attachedTo(observed, object)));
+  return found(observed, KIND).flatMap(({ object }) => usersOf(observed, object));
+}
+
+function usersOf(observed: Observed, volume: VolumeReplication): Wait[] {
+  return mountedBy(observed, volume).concat(attachedTo(observed, volume));
 }
 
 function mountedBy(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
@@ -76,13 +110,82 @@ const attachments = perObserved((observed: Observed) => {
 function attachedTo(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
   const { volumeOf, waits: unknown } = claims(observed, namespace);
   const { ofVolume, waits } = attachments(observed, "");
-  const volume = volumeOf.get(spec.dataSource.name);
-  const left = volume === undefined ? [] : (ofVolume.get(volume) ?? []);
+  const claim = spec.dataSource.name;
+  const volume = volumeOf.get(claim);
+  if (volume === undefined) {
+    const state = volumeOf.has(claim) ? "is not bound" : "does not exist";
+    const unbound = `Claim ${claim} of VolumeReplication ${name} ${state}, so it is not known where its volume is attached; restore the claim`;
+    return unknown.length > 0 ? [...unknown] : [{ kind: "PersistentVolumeClaim", namespace, name: claim, message: unbound }];
+  }
+  const left = ofVolume.get(volume) ?? [];
   const message = (node: string) => `Volume ${volume} of VolumeReplication ${namespace}/${name} is still attached to node ${node}`;
   return [
     ...unknown,
     ...waits,
     ...left.map((attachment) => ({ kind: "VolumeAttachment", name: attachment.metadata.name, message: message(attachment.spec.nodeName) })),
+  ];
+}
+
+/**
+ * Volumes whose driver has no VolumeAttachments: nothing tells when the last node has flushed its writes. They are left alone for a while after the
+ * last writer is gone.
+ */
+export function settlingVolumes(observed: Observed): Wait[] {
+  const { items: classes, waits: unreadClasses } = listed(observed.replicationClasses(), "VolumeReplicationClass");
+  const { items: drivers, waits: unreadDrivers } = listed(observed.drivers(), "CSIDriver");
+  const unread = [...unreadClasses, ...unreadDrivers];
+  if (unread.length > 0) return unread;
+  const driverOf = new Map(classes.map(({ metadata, spec }) => [metadata.name, spec.provisioner]));
+  const unattached = new Set(drivers.filter(({ spec }) => spec.attachRequired === false).map(({ metadata }) => metadata.name));
+  const { spec, status } = observed.policy;
+  const length = spec.settleTime ?? DEFAULT_SETTLE_TIME;
+  const { transition } = status ?? {};
+  const since = transition?.to === "secondary" && transition.completionTime === undefined ? transition.writesStoppedTime : undefined;
+  const until = since === undefined ? undefined : new Date(Date.parse(since) + (seconds(length) ?? 0) * 1000);
+  if (until !== undefined && until <= observed.now) return [];
+  return found(observed, KIND).flatMap(({ resource, object }) => {
+    const driver = driverOf.get(object.spec.volumeReplicationClass ?? "") ?? "";
+    if (asked(object) === "secondary" || !unattached.has(driver)) return [];
+    const end = until === undefined ? "" : `, until ${metaTime(until)}`;
+    const message = `CSI driver ${driver} of VolumeReplication ${resource.name} has no VolumeAttachments; waiting ${length} after the last pod is gone${end} (spec.settleTime)`;
+    return [waitFor(resource, message)];
+  });
+}
+
+/** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
+export function volumeKeys({ policy, managed }: Pick<Observed, "policy" | "managed">): { key: string; resource: Managed }[] {
+  return managed.flatMap((resource) => {
+    if (!(KIND as readonly string[]).includes(resource.kind)) return [];
+    const place = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
+    return [{ key: `${resource.kind} ${place}${resource.name}`, resource }];
+  });
+}
+
+/** Volumes that only one of the two policies names: what the other site releases is what its own policy names. */
+export function unsharedVolumes(observed: Observed): PolicyFailure[] {
+  const { policy, peer } = observed;
+  if (!peer?.reachable || !peer.exists || !peer.volumes) return [];
+  const theirs = new Set(peer.volumes);
+  const own = volumeKeys(observed);
+  const ours = new Set(own.map(({ key }) => key));
+  const { name, namespace } = policy.metadata;
+  const foreign = peer.volumes.filter((key) => !ours.has(key));
+  return [
+    ...own
+      .filter(({ key }) => !theirs.has(key))
+      .map(({ key, resource: { kind, namespace: place, name: volume, field } }) => {
+        const message = `The policy at the other site does not name ${key}; name it there first`;
+        return { kind, namespace: place, name: volume, field, reason: "VolumeMismatch" as const, message, class: "Permanent" as const };
+      }),
+    ...foreign.map((key) => ({
+      kind: "FailoverPolicy",
+      ...(namespace === undefined ? {} : { namespace }),
+      name,
+      field: "spec.managedResources",
+      reason: "VolumeMismatch" as const,
+      message: `The policy at the other site names ${key}, and this one does not; name it here too`,
+      class: "Permanent" as const,
+    })),
   ];
 }
 
@@ -110,7 +213,7 @@ export function awaitVolumes(observed: Observed, role: Role, resting = false): W
 
 /** In safe mode one volume with an error is reason enough to leave the others as they are. */
 export function troubledVolumes(observed: Observed, role: Role): Wait[] {
-  return failedVolumes(observed, role).map(({ kind, namespace = "", name, message }) => ({ kind, namespace, name, message }));
+  return failedVolumes(observed, role).map(waitOf);
 }
 
 /** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
@@ -152,20 +255,49 @@ export function areDemoted(observed: Observed, fence: string | undefined): boole
   );
 }
 
-/** Volumes that have not everything that the other site wrote. */
-export function degradedVolumes(observed: Observed): Wait[] {
+/**
+ * Volumes of this site whose data is not known to be complete at the other one. csi-addons reports Degraded=False and Resyncing=False for a secondary
+ * only when it saw both sides demoted and equal, and then stops asking. Of the generation of the demotion it is proof: since then nothing was
+ * promoted here. Of the target of a switch it is none: the other side may have been primary since.
+ */
+export function uncopiedVolumes(observed: Observed): Wait[] {
+  return sightings(observed, KIND).flatMap(({ resource, look }) => {
+    const lacking = "found" in look ? (whatLacks(look.found, "secondary") ?? uncopied(look.found)) : "it is not known";
+    return lacking === undefined ? [] : [waitFor(resource, `VolumeReplication ${resource.name} is not copied yet: ${lacking}`)];
+  });
+}
+
+function uncopied(volume: VolumeReplication): string | undefined {
+  const behind = (["Degraded", "Resyncing"] as const).flatMap((type) => {
+    const found = conditionOf(volume, type);
+    return found?.status === "False" ? [] : [found ? described(found) : `condition ${type} is missing`];
+  });
+  return behind.length === 0 ? undefined : behind.join(", ");
+}
+
+/** Whether every volume is primary here, as far as csi-addons knows. */
+export function arePromoted(observed: Observed): boolean {
+  return sightings(observed, KIND).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
+}
+
+/** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
+export function unpromotableVolumes(observed: Observed): Wait[] {
   return sightings(observed, KIND).flatMap(({ resource, look }) => {
     const { name } = resource;
     if (!("found" in look))
       return [waitFor(resource, `VolumeReplication ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
-    // Where the token comes to what is primary already, nothing is promoted that could be behind.
-    if (whatLacks(look.found, "primary") === undefined) return [];
     const lacking = whatLacks(look.found, "secondary");
-    if (lacking !== undefined) return [waitFor(resource, `VolumeReplication ${name} is no settled secondary: ${lacking}`)];
-    const behind = (["Degraded", "Resyncing"] as const).filter((type) => conditionOf(look.found, type)?.status !== "False");
-    return behind.length === 0
-      ? []
-      : [waitFor(resource, `VolumeReplication ${name} has not everything yet: ${behind.join(" and ")} not False`)];
+    if (lacking === undefined || whatLacks(look.found, "primary") === undefined) return [];
+    return [waitFor(resource, `VolumeReplication ${name} is no settled secondary: ${lacking}`)];
+  });
+}
+
+/** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
+export function receivingVolumes(observed: Observed): Wait[] {
+  return found(observed, KIND).flatMap(({ resource, object }) => {
+    if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
+    const message = `VolumeReplication ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more`;
+    return [waitFor(resource, message)];
   });
 }
 
@@ -201,14 +333,16 @@ function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
   const trouble = troubleOf(volume);
   if (trouble !== undefined) return trouble;
   if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;
+  if (role === "primary" && isDoubtfulPrimary(volume)) return "it was asked to be secondary before, and whether that happened is not known";
   if (conditionOf(volume, "Completed")?.status === "True" || hasNothingNew(volume, role)) return undefined;
   return `condition Completed is not yet True at generation ${metadata.generation}`;
 }
 
-/** For a volume that is primary already csi-addons has nothing to do, whatever else of its spec changes, and leaves the conditions as they are. */
+/** csi-addons up to 0.12 does nothing for a volume that is primary already, whatever else of its spec changes, and leaves the conditions as they are. */
 function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boolean {
-  const said = status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration;
-  return role === "primary" && said !== undefined && said < (metadata.generation ?? 0);
+  const completed = status?.conditions?.find(({ type }) => type === "Completed");
+  if (role !== "primary" || completed?.status !== "True" || completed.reason !== "Promoted") return false;
+  return completed.observedGeneration !== undefined && completed.observedGeneration < (metadata.generation ?? 0);
 }
 
 /** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */

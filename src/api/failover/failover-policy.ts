@@ -38,6 +38,9 @@ const token = (doc: string) =>
       state: s.enum(["Held", "Released"], {
         doc: "Held: writers may run here. Released: they may not, until a higher epoch is taken; a release is never taken back.",
       }),
+      copied: s.optional(
+        s.bool({ doc: "Released: every volume of this site was seen to be copied to the other site, and was not promoted here since." }),
+      ),
       forced: s.optional(text("The reason that was given for taking it without the other site's release.")),
     },
     { doc },

@@ -34,7 +34,7 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
   const holds = said.token?.state === "Held";
   return {
     force: { reason, epoch: policy.status?.token?.epoch ?? 0, ...(uid !== undefined && { uid }) },
-    notes: [said.text, lossText(policy, now)],
+    notes: [said.text, lossText(policy, view, now)],
     refusals: holds && !options.evenThoughItAnswers ? [stillHolds(policy, said)] : [],
   };
 }
@@ -102,8 +102,8 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text }: Said): Polic
 }
 
 /** What a takeover loses: everything that was written at the other site after the copy that is here. */
-function lossText(policy: FailoverPolicy, now: Date): string {
-  const time = policy.status?.peer?.lastSyncTime;
+function lossText(policy: FailoverPolicy, view: PeerView, now: Date): string {
+  const time = (view.reachable && view.exists ? view.lastSyncTime : undefined) ?? policy.status?.peer?.lastSyncTime;
   const title = titleOf(policy);
   if (time === undefined) return `What ${title} loses is not known: the other site has never reported when its volumes were last copied`;
   return `${title} loses what was written at the other site after ${time} (${ageText(time, now)})`;

@@ -16,7 +16,7 @@ const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
 const refusal = (own: FailoverToken | undefined, view: PeerView | undefined, otherSiteIsGone = false) =>
-  whyNot(policy({}, own ? { token: own } : {}), view, { otherSiteIsGone });
+  whyNot(policy({ desiredState: own?.state === "Held" ? "primary" : "secondary" }, own ? { token: own } : {}), view, { otherSiteIsGone });
 
 test.for<[string, FailoverToken, PeerView | undefined]>([
   ["the other has released", held(3), there(released(2))],
@@ -43,6 +43,13 @@ test("a site that has released needs the other one's word, or a person's", () =>
   expect(refusal(released(3), undefined)).toContain("spec.peer is gone, so the other site cannot be asked");
   expect(refusal(undefined, silent)).toContain("its token is not there yet");
   for (const view of [silent, undefined]) expect(refusal(released(3), view, true)).toBeUndefined();
+});
+
+test("a site that has released and wants to be primary would start at once", () => {
+  const wanting = policy({ desiredState: "primary" }, { token: released(3) });
+  expect(whyNot(wanting, none, { otherSiteIsGone: true })).toContain(
+    "Ask for secondary first: plumbline failover switch web -n shop --to secondary",
+  );
 });
 
 test("the other site may be about to take the token that was released here", () => {

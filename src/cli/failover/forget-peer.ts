@@ -1,16 +1,13 @@
 import type { Command } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { Peers } from "../../failover/token/peers.ts";
-import type { PeerView } from "../../failover/token/token.ts";
+import { FORGET_PEER, type PeerView } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
 import { connect } from "../connection.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
-
-/** On a policy whose token no longer counts: `{"uid": of the policy, "epoch": of its token, "reason": a person's words}`. */
-const FORGET_PEER = "plumbline.dev/failover-forget-peer";
 
 interface ForgetOptions extends PolicyOptions {
   reason: string;
@@ -62,7 +59,7 @@ async function run(name: string, options: ForgetOptions): Promise<void> {
 
 /** Why giving up the token could start a second writer. */
 export function whyNot(
-  { status }: FailoverPolicy,
+  { metadata, spec, status }: FailoverPolicy,
   view: PeerView | undefined,
   { otherSiteIsGone }: Pick<ForgetOptions, "otherSiteIsGone">,
 ): string | undefined {
@@ -74,6 +71,9 @@ export function whyNot(
   }
   // Writers run here, by right; the other site starts none without this one's release, which will never come.
   if (own?.state === "Held") return undefined;
+  if (own && spec.desiredState === "primary") {
+    return `it has released its token and is asked to be primary, so it would start without the other site. Ask for secondary first: plumbline failover switch ${metadata.name} -n ${metadata.namespace} --to secondary`;
+  }
   if (theirs?.desiredState === "primary")
     return "the other site is asked to be primary, and may take the token at any moment. Switch it to secondary there first";
   if (view?.reachable || otherSiteIsGone) return undefined;

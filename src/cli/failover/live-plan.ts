@@ -10,7 +10,7 @@ import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/sight/served.ts";
 import { observedThrough } from "../../failover/sight/sight.ts";
 import type { Plan } from "../../failover/step.ts";
-import { decideToken } from "../../failover/token/token.ts";
+import { decideToken, withoutPeer } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 
@@ -47,7 +47,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   const sight = await lookLive(client, served, needsOf(managed, policy.metadata.namespace ?? ""), signal);
   const peers = options.peers ?? new Peers(client);
   try {
-    const peer = policy.spec.peer && (await peers.ask(policy, signal));
+    const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
     const observed = observedThrough(sight, served, {
       policy,
       managed,

@@ -80,6 +80,10 @@ export function waitFor({ kind, namespace, name }: Pick<Managed, "kind" | "names
   return { kind, namespace, name, message };
 }
 
+export function waitOf({ kind, namespace, name, message }: PolicyFailure): Wait {
+  return { kind, ...(namespace === undefined ? {} : { namespace }), name, message };
+}
+
 /** `Deployment shop/web` */
 export function called(kind: string, { metadata: { namespace, name } }: KubeObject): string {
   return `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;

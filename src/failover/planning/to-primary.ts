@@ -1,13 +1,13 @@
 import { resumeCronJobs, resumeJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
 import { resumeFlux } from "../flux.ts";
-import type { Finding } from "./looking.ts";
+import { type Finding, waitOf } from "./looking.ts";
 import { atRest } from "../managed.ts";
 import type { Observed } from "../observed.ts";
 import { stepOf } from "./stepping.ts";
-import type { Step } from "../step.ts";
-import type { TokenDecision } from "../token/token.ts";
-import { awaitVolumes, promoteVolumes, troubledVolumes, unknownVolumes } from "../volumes.ts";
+import type { PolicyFailure, Step, Wait } from "../step.ts";
+import { hasToken, isForced, type TokenDecision } from "../token/token.ts";
+import { awaitVolumes, promoteVolumes, receivingVolumes, troubledVolumes, unknownVolumes, unsharedVolumes } from "../volumes.ts";
 import { restoreWorkloads } from "../workloads.ts";
 
 /** Volumes first; what needs them comes back when every one of them is known to be writable. */
@@ -17,8 +17,10 @@ export function toPrimary(observed: Observed, mode: "safe" | "unsafe", token: To
   const resting = atRest(observed.policy, "primary");
   const unless = (find: () => Finding): Finding => (resting ? { writes: [], waits: [] } : find());
 
-  const promotion = unless(() => promoteVolumes(observed));
-  const troubles = safe ? troubledVolumes(observed, "primary") : [];
+  const promotion = unless(() => promoteVolumes(observed, mode));
+  const troubles = safe
+    ? [...troubledVolumes(observed, "primary"), ...unsharedPromotions(observed).map(waitOf), ...receiving(observed)]
+    : [];
   const promoting = stepOf(
     "PromoteVolumes",
     { ...promotion, waits: promotion.writes.length > 0 ? [...promotion.waits, ...troubles] : promotion.waits },
@@ -56,9 +58,20 @@ export function toPrimary(observed: Observed, mode: "safe" | "unsafe", token: To
   );
 
   const steps = [promoting, dns, cronJobs, arriving, jobs, flux, workloads];
-  if (!observed.policy.spec.peer) return steps;
+  if (!hasToken(observed.policy)) return steps;
   const taking = takeToken(observed, token);
   return [taking, ...(taking.state === "Done" ? steps : steps.map(held))];
+}
+
+/** Volumes that only one site names are not promoted, unless a person has forced it. */
+export function unsharedPromotions(observed: Observed): PolicyFailure[] {
+  const { policy } = observed;
+  return isForced(policy) || policy.status?.token?.forced !== undefined ? [] : unsharedVolumes(observed);
+}
+
+/** With a token the other site's release tells more than the volume does. */
+function receiving(observed: Observed): Wait[] {
+  return hasToken(observed.policy) || isForced(observed.policy) ? [] : receivingVolumes(observed);
 }
 
 function takeToken({ policy }: Observed, token: TokenDecision | undefined): Step {
@@ -68,7 +81,7 @@ function takeToken({ policy }: Observed, token: TokenDecision | undefined): Step
     return {
       ...step,
       state: "Wait",
-      waits: [{ kind: "FailoverPolicy", namespace, name, message: "The other site has not been asked yet" }],
+      waits: [{ kind: "FailoverPolicy", namespace, name, message: "The policy at the other site was not read yet" }],
     };
   }
   // What is let go because the other site holds more is let go at once, also where nothing has to be put down first.

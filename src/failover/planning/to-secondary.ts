@@ -3,11 +3,12 @@ import { runningJobs, suspendCronJobs } from "./cron-jobs.ts";
 import { updateDns } from "../dns.ts";
 import { busyFlux, suspendFlux } from "../flux.ts";
 import { unseen } from "./looking.ts";
+import { modeOf } from "../managed.ts";
 import type { Observed } from "../observed.ts";
 import { stepOf } from "./stepping.ts";
 import type { Step, Wait } from "../step.ts";
-import { fenceOf, type TokenDecision } from "../token/token.ts";
-import { awaitVolumes, demoteVolumes, troubledVolumes, volumesInUse } from "../volumes.ts";
+import { fenceOf, hasToken, type TokenDecision } from "../token/token.ts";
+import { awaitVolumes, demoteVolumes, settlingVolumes, troubledVolumes, uncopiedVolumes, volumesInUse } from "../volumes.ts";
 import { scaleDown, unterminated } from "../workloads.ts";
 
 /** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
@@ -26,7 +27,10 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
   const awaiting: Step = safe && !isAsked ? { ...termination, state: "Pending" } : termination;
 
   const demotion = demoteVolumes(observed, fence);
-  const inUse = safe && demotion.writes.length > 0 ? [...volumesInUse(observed), ...troubledVolumes(observed, "secondary")] : [];
+  const inUse =
+    safe && demotion.writes.length > 0
+      ? [...volumesInUse(observed), ...settlingVolumes(observed), ...troubledVolumes(observed, "secondary")]
+      : [];
   const demoting = stepOf(
     "DemoteVolumes",
     { ...demotion, waits: [...demotion.waits, ...inUse] },
@@ -39,7 +43,8 @@ export function toSecondary(observed: Observed, mode: "safe" | "unsafe", token: 
   );
 
   const steps = [flux, dns, cronJobs, scaling, awaiting, demoting, arriving];
-  if (!observed.policy.spec.peer) return steps;
+  if (!hasToken(observed.policy)) return steps;
+  if (safe) steps.push(awaitCopy(observed, arriving.state !== "Done"));
   const release = releaseToken(observed, token);
   const isEarly = safe && release.state === "Wait" && steps.some(({ state }) => state !== "Done");
   return [...steps, isEarly ? { ...release, state: "Pending" } : release];
@@ -57,11 +62,17 @@ function writersLeft(observed: Observed): Wait[] {
   return [...busyFlux(observed), ...unterminated(observed), ...runningJobs(observed)];
 }
 
+/** As long as the token is held: afterwards the other site is primary, and its writes are on their way here. */
+function awaitCopy(observed: Observed, pending: boolean): Step {
+  const isHeld = observed.policy.status?.token?.state === "Held";
+  return stepOf("AwaitCopy", { writes: [], waits: isHeld ? uncopiedVolumes(observed) : [] }, { pending });
+}
+
 /** When it may be let go is the token's own matter; here it is only last in the order. */
 function releaseToken({ policy }: Observed, token: TokenDecision | undefined): Step {
   if (token?.release) return { name: "ReleaseToken", state: "Act", writes: [], token: token.release, waits: [] };
   if (policy.status?.token?.state !== "Held") return { name: "ReleaseToken", state: "Done", writes: [], waits: [] };
   const { name, namespace = "" } = policy.metadata;
-  const message = `Epoch ${policy.status.token.epoch} is let go when nothing can write here any more`;
+  const message = `Epoch ${policy.status.token.epoch} is released when nothing can write here any more${modeOf(policy.spec) === "unsafe" ? "" : " and the volumes are copied"}`;
   return { name: "ReleaseToken", state: "Wait", writes: [], waits: [{ kind: "FailoverPolicy", namespace, name, message }] };
 }

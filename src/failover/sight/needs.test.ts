@@ -19,6 +19,8 @@ test("a workload is looked at with the pods and autoscalers around it, a volume 
     VolumeReplication: { data: ["db"] },
     PersistentVolumeClaim: { data: [] },
     VolumeAttachment: { "": [] },
+    VolumeReplicationClass: { "": [] },
+    CSIDriver: { "": [] },
   });
 });
 

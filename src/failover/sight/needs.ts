@@ -2,7 +2,15 @@ import type { ManagedKind } from "../../api/failover/failover-policy.ts";
 import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
-type SurroundingKind = "Pod" | "Job" | "PersistentVolumeClaim" | "HorizontalPodAutoscaler" | "ScaledObject" | "VolumeAttachment";
+type SurroundingKind =
+  | "Pod"
+  | "Job"
+  | "PersistentVolumeClaim"
+  | "HorizontalPodAutoscaler"
+  | "ScaledObject"
+  | "VolumeAttachment"
+  | "VolumeReplicationClass"
+  | "CSIDriver";
 export type NeededKind = ManagedKind | SurroundingKind | "Namespace";
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
@@ -11,9 +19,11 @@ export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<stri
 /** The namespace of what is in none. */
 export const NO_NAMESPACE = "";
 
+const CLUSTER_SCOPED: ReadonlySet<SurroundingKind> = new Set(["VolumeAttachment", "VolumeReplicationClass", "CSIDriver"]);
+
 const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
-  // Who mounts it, and where it is attached.
-  VolumeReplication: ["Pod", "PersistentVolumeClaim", "VolumeAttachment"],
+  // Who mounts it, where it is attached, and whether its driver attaches volumes at all.
+  VolumeReplication: ["Pod", "PersistentVolumeClaim", "VolumeAttachment", "VolumeReplicationClass", "CSIDriver"],
   Deployment: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
   StatefulSet: ["Pod", "HorizontalPodAutoscaler", "ScaledObject"],
   CronJob: ["Pod", "Job"],
@@ -33,7 +43,7 @@ export function needsOf(managed: readonly Managed[], own?: string): Needs {
   for (const { kind, namespace, name } of managed) {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
-    for (const other of AROUND[kind]) placesOf(other).set(other === "VolumeAttachment" ? NO_NAMESPACE : namespace, new Set());
+    for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
     if (own !== undefined && namespace !== own) {
       const namespaces = placesOf("Namespace");
       namespaces.set(NO_NAMESPACE, (namespaces.get(NO_NAMESPACE) ?? new Set()).add(namespace));

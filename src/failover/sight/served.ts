@@ -1,14 +1,26 @@
 import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { type ExternalKind, HelmRelease, Kustomization, ScaledObject, VirtualService, VolumeReplication } from "../external.ts";
+import {
+  type ExternalKind,
+  HelmRelease,
+  Kustomization,
+  ScaledObject,
+  VirtualService,
+  VolumeReplication,
+  VolumeReplicationClass,
+} from "../external.ts";
 import { lookError } from "./look-error.ts";
 import type { Look } from "../observed.ts";
 
-const EXTERNAL = { VolumeReplication, VirtualService, HelmRelease, Kustomization, ScaledObject } as const satisfies Record<
-  string,
-  ExternalKind
->;
+const EXTERNAL = {
+  VolumeReplication,
+  VolumeReplicationClass,
+  VirtualService,
+  HelmRelease,
+  Kustomization,
+  ScaledObject,
+} as const satisfies Record<string, ExternalKind>;
 export type ExternalName = keyof typeof EXTERNAL;
 
 interface Answer {

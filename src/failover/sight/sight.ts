@@ -1,4 +1,5 @@
 import { CronJob } from "../../api/core/cron-job.ts";
+import { CSIDriver } from "../../api/core/csi-driver.ts";
 import { Deployment } from "../../api/core/deployment.ts";
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import { Job } from "../../api/core/job.ts";
@@ -28,6 +29,7 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
   HorizontalPodAutoscaler,
   VolumeAttachment,
   Namespace,
+  CSIDriver,
 };
 
 /** The kind in the version that the cluster serves. */
@@ -52,6 +54,8 @@ export function observedThrough(
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     namespaces: () => (rest.actsEverywhere ? { found: [] } : all("Namespace", NO_NAMESPACE)),
+    replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
+    drivers: () => all("CSIDriver", NO_NAMESPACE),
     kindOf(kind) {
       const look = servedKind(kind, served);
       return "found" in look ? look.found : undefined;

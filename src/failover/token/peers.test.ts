@@ -97,8 +97,8 @@ test.for<[what: string, spec: object, token: unknown, uid: string, message: stri
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
 });
 
-const ALONE = "the policy there has no spec.peer, so what it says of having let go binds nobody; set it there";
-const ELSEWHERE = "spec.peer of the policy there names web/depot and not this policy, so what it lets go is not let go for this site";
+const ALONE = "the policy there has no spec.peer, so its release is ignored; set spec.peer there";
+const ELSEWHERE = "spec.peer of the policy there names web/depot and not this policy, so its release is ignored";
 
 test.for<[what: string, peer: object | undefined, message: string]>([
   ["has no peer any more", undefined, ALONE],
@@ -225,4 +225,86 @@ test("while one asks again whether a silent site is back, nobody else waits for 
     { reachable: true },
     { reachable: true },
   ]);
+});
+
+test("it tells which volumes the policy there names, whether they are copied, and how old the copy is", async () => {
+  const status = {
+    token: { epoch: 3, state: "Released", copied: true },
+    volumeReplicationStatuses: [
+      { name: "data", lastSyncTime: "2026-11-16T11:58:00Z" },
+      { name: "logs", lastSyncTime: "2026-11-16T11:50:00Z" },
+      { name: "tmp" },
+    ],
+  };
+  const managedResources = [
+    { kind: "VolumeReplication", name: "logs", namespace: "shared" },
+    { kind: "VolumeReplication", name: "data" },
+    { kind: "Deployment", name: "web" },
+  ];
+  const metadata = { name: "shop", namespace: "web", uid: "there" };
+  const other = await server(answer(200, { metadata, spec: { desiredState: "secondary", peer: pairedBack, managedResources }, status }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({
+    reachable: true,
+    exists: true,
+    desiredState: "secondary",
+    token: { epoch: 3, state: "Released", copied: true },
+    volumes: ["VolumeReplication data", "VolumeReplication shared/logs"],
+    lastSyncTime: "2026-11-16T11:50:00Z",
+  });
+});
+
+test("an answer that does not keep to the schema is none", async () => {
+  const other = await server(theirs({ desiredState: "secondary", managedResources: 7 }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: "the policy there cannot be understood" });
+});
+
+test.for<[what: string, cluster: object, message: string]>([
+  [
+    "plain http to another machine",
+    { server: "http://192.0.2.1:6443" },
+    "The kubeconfig in Secret web/other-site key kubeconfig is refused: server is http://192.0.2.1:6443; only https:// is accepted",
+  ],
+  [
+    "a certificate that is not verified",
+    { server: "https://192.0.2.1:6443", "insecure-skip-tls-verify": true },
+    "The kubeconfig in Secret web/other-site key kubeconfig is refused: insecure-skip-tls-verify is true; give the certificate-authority of the other site",
+  ],
+])("%s is refused: anybody on the way could answer Released", async ([, cluster, message]) => {
+  const config = JSON.parse(kubeconfig("https://there")) as { clusters: { cluster: object }[] };
+  for (const one of config.clusters) one.cluster = cluster;
+  const { peers } = await peersWith(secret(JSON.stringify(config)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
+});
+
+test("an answer without end is cut off, and none of it is repeated", async () => {
+  let sent = 0;
+  const other = await server((response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const chunk = Buffer.alloc(1 << 16, "secret of an internal service ");
+    const more = () => {
+      while (!response.destroyed) {
+        sent += chunk.length;
+        if (!response.write(chunk)) break;
+      }
+    };
+    response.on("drain", more);
+    more();
+  });
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  const view = await peers.ask(policy, signal);
+  expect(view).toMatchObject({ reachable: false, message: expect.stringContaining("more bytes than expected") });
+  await until(() => other.connections.size === 0);
+  expect(sent).toBeLessThan(64 << 20);
+});
+
+test("what is not an API server is not quoted", async () => {
+  for (const step of [answer(500, "internal password"), answer(200, "internal password")]) {
+    const other = await server(step);
+    const { peers } = await peersWith(secret(kubeconfig(other.url)));
+    const view = await peers.ask(policy, signal);
+    expect(view).toMatchObject({ reachable: false });
+    expect(JSON.stringify(view)).not.toContain("password");
+  }
 });

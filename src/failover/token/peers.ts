@@ -1,15 +1,21 @@
 import { Secret } from "../../api/core/secret.ts";
 import { FailoverPolicy, type FailoverToken } from "../../api/failover/failover-policy.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
-import { accessFromText } from "../../kube/client/access.ts";
+import { accessFromText, type ClusterAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
+import { managedBy } from "../managed.ts";
+import { volumeKeys } from "../volumes.ts";
 import type { PeerView } from "./token.ts";
 
 /** Long enough for another continent, and short enough to ask again every 5 s. */
 const DEADLINE_MS = 5_000;
+/** A policy has a few KB; its own kubeconfig is a tenant's, who may point it at anything. */
+const MAX_ANSWER_BYTES = 1 << 20;
 /** A policy that asks again later gets a new connection. */
 const UNUSED_MS = 10 * 60_000;
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 interface Line {
   /** The kubeconfig that it was made from, as it is in the Secret. */
@@ -45,7 +51,7 @@ export class Peers {
     try {
       const client = await this.#clientFor(policy.metadata.namespace ?? "", peer.kubeconfigSecret, signal);
       const read = () => client.resource(FailoverPolicy).get(name, { namespace, signal });
-      return viewOf(await this.#patiently(client.access.server, read), policy);
+      return understood(await this.#patiently(client.access.server, read), policy);
     } catch (error) {
       if (signal.aborted || !isKubeError(error)) throw error;
       // The same answer for a cluster without the kind, without the namespace and without the policy.
@@ -126,7 +132,18 @@ export class Peers {
 
 async function openLine(content: string, origin: string): Promise<KubeClient> {
   const access = await accessFromText(Buffer.from(content, "base64").toString("utf8"), origin);
-  return new KubeClient(access, { deadlineMs: DEADLINE_MS, retries: 0, maxSockets: 4 });
+  const untrusted = untrustedBecause(access);
+  if (untrusted !== undefined) throw new KubeError("NoKubeconfig", `The kubeconfig in ${origin} is refused: ${untrusted}`);
+  const limits = { maxAnswerBytes: MAX_ANSWER_BYTES, quotesAnswers: false };
+  return new KubeClient(access, { deadlineMs: DEADLINE_MS, retries: 0, maxSockets: 4, ...limits });
+}
+
+/** On the way to a server that is not verified anybody could answer Released. */
+function untrustedBecause({ server, insecure }: ClusterAccess): string | undefined {
+  if (insecure) return "insecure-skip-tls-verify is true; give the certificate-authority of the other site";
+  const url = URL.parse(server);
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))) return undefined;
+  return `server is ${server}; only https:// is accepted`;
 }
 
 function hangUp({ client }: Line): void {
@@ -137,8 +154,19 @@ function hangUp({ client }: Line): void {
   );
 }
 
+/** Whoever answers there need not hold to our schema. */
+function understood(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
+  try {
+    return viewOf(peer, asking);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return { reachable: false, message: "the policy there cannot be understood" };
+  }
+}
+
 /** What another version of the kind, or another program, has put there counts for nothing. */
-function viewOf({ metadata, spec, status }: FailoverPolicy, asking: FailoverPolicy): PeerView {
+function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
+  const { metadata, spec, status } = peer;
   const token = status?.token;
   if (metadata.uid === asking.metadata.uid) return { reachable: false, message: "spec.peer leads back to this policy itself" };
   if (!isRole(spec?.desiredState))
@@ -147,16 +175,31 @@ function viewOf({ metadata, spec, status }: FailoverPolicy, asking: FailoverPoli
     return { reachable: false, message: "the policy there has a status.token that cannot be understood" };
   const stranger = strangeness(metadata, spec, asking);
   if (stranger !== undefined && token?.state !== "Held") return { reachable: false, message: stranger };
-  if (token === undefined) return { reachable: true, exists: true, desiredState: spec.desiredState };
-  return { reachable: true, exists: true, desiredState: spec.desiredState, token: { epoch: token.epoch, state: token.state } };
+  const { managed } = managedBy(peer);
+  const volumes = volumeKeys({ policy: peer, managed }).map(({ key }) => key);
+  const copied = copiedUntil(status);
+  return {
+    reachable: true,
+    exists: true,
+    desiredState: spec.desiredState,
+    ...(token && { token: { epoch: token.epoch, state: token.state, ...(token.copied && { copied: true }) } }),
+    ...(volumes.length > 0 && { volumes: volumes.toSorted() }),
+    ...(copied !== undefined && { lastSyncTime: copied }),
+  };
+}
+
+/** The oldest of the times at which the volumes there were last copied here. */
+function copiedUntil(status: FailoverPolicy["status"]): string | undefined {
+  const times = (status?.volumeReplicationStatuses ?? []).flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
+  return times.filter((time) => !Number.isNaN(Date.parse(time))).toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
 }
 
 /** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */
 function strangeness({ name, namespace }: ObjectMeta, { peer }: FailoverPolicy["spec"], { metadata }: FailoverPolicy): string | undefined {
-  if (!peer) return "the policy there has no spec.peer, so what it says of having let go binds nobody; set it there";
+  if (!peer) return "the policy there has no spec.peer, so its release is ignored; set spec.peer there";
   const named = `${peer.namespace ?? namespace}/${peer.name ?? name}`;
   if (named === `${metadata.namespace}/${metadata.name}`) return undefined;
-  return `spec.peer of the policy there names ${named} and not this policy, so what it lets go is not let go for this site`;
+  return `spec.peer of the policy there names ${named} and not this policy, so its release is ignored`;
 }
 
 function isRole(value: unknown): boolean {

@@ -5,17 +5,18 @@ import { type Exploration, Exploring, type Perils } from "./model/exploration.ts
 import { PROTOCOL, type Protocol, type Site, siteAtRest } from "./model/site.ts";
 
 const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
-const released = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
+const released = (epoch: number): FailoverToken => ({ epoch, state: "Released", copied: true });
+const unproven = (epoch: number): FailoverToken => ({ epoch, state: "Released" });
 
 function policy(desiredState: Role, token?: FailoverToken, force?: number): FailoverPolicy {
   return {
     apiVersion: "crd.hahomelabs.com/v1alpha1",
     kind: "FailoverPolicy",
-    metadata: { name: "shop", namespace: "web" },
+    metadata: { name: "shop", namespace: "web", uid: "here" },
     spec: {
       desiredState,
       peer: { kubeconfigSecret: { name: "other-site", key: "kubeconfig" }, name: "shop-east" },
-      ...(force === undefined ? {} : { force: { reason: "the site burns", epoch: force } }),
+      ...(force === undefined ? {} : { force: { reason: "the site burns", epoch: force, uid: "here" } }),
     },
     ...(token ? { status: { token } } : {}),
   };
@@ -26,8 +27,8 @@ function peer(desiredState: Role, token?: FailoverToken): PeerView {
 }
 
 const away: PeerView = { reachable: false, message: "connection refused" };
-const secondaryAtRest = { mode: "safe", demoted: true, writesStopped: true, degraded: [] } as const;
-const primaryAtRest = { ...secondaryAtRest, demoted: false, writesStopped: false } as const;
+const secondaryAtRest = { mode: "safe", demoted: true, writesStopped: true, copied: true, promoted: false, blockers: [] } as const;
+const primaryAtRest = { ...secondaryAtRest, demoted: false, writesStopped: false, copied: false, promoted: true } as const;
 
 function decide(own: FailoverPolicy, other: PeerView, seen: Omit<TokenSight, "policy" | "peer"> = secondaryAtRest) {
   return decideToken({ ...seen, policy: own, peer: other });
@@ -50,7 +51,7 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     "cannot be reached",
     released(1),
     away,
-    "The other site cannot be asked whether it has let go: connection refused. If it is known not to write any more, set spec.force with epoch 1",
+    "The other site cannot be asked whether it has let go: connection refused. If it is known not to write any more, set spec.force with epoch 1 and the uid of this policy",
   ],
   [
     "has no such policy",
@@ -69,21 +70,46 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
   }
 });
 
-test("safe mode promotes no volume that is behind; unsafe mode does", () => {
-  const degraded = [{ kind: "VolumeReplication", namespace: "web", name: "data", message: "Resyncing" }];
-  const [own, other] = [policy("primary", released(1)), peer("secondary", released(2))];
-  expect(decide(own, other, { ...secondaryAtRest, degraded })).toEqual({ ...nothing, waits: degraded });
-  expect(decide(own, other, { ...secondaryAtRest, degraded, mode: "unsafe" })).toEqual({ ...nothing, take: held(3) });
+test("safe mode takes no release without proof of the copy; unsafe mode does", () => {
+  const [own, other] = [policy("primary", released(1)), peer("secondary", unproven(2))];
+  const message = "The other site released epoch 2 and has not seen its volumes copied; wait for the storage, or set spec.force";
+  expect(decide(own, other)).toEqual({ ...nothing, waits: owes(message) });
+  expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: held(3) });
 });
 
-test("safe mode lets go when the volumes are demoted, unsafe mode already when nothing writes", () => {
+test("a person can take a release without proof, and the reason is recorded", () => {
+  const [own, other] = [policy("primary", released(1), 1), peer("secondary", unproven(2))];
+  expect(decide(own, other)).toEqual({ ...nothing, take: held(3), forced: "the site burns" });
+});
+
+test("volumes that are primary already need no proof", () => {
+  expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: held(2) });
+});
+
+test("what keeps a volume from being promoted keeps safe mode from taking the token; unsafe mode takes it", () => {
+  const blockers = [{ kind: "VolumeReplication", namespace: "web", name: "data", message: "does not exist" }];
+  const [own, other] = [policy("primary", released(1)), peer("secondary", released(2))];
+  expect(decide(own, other, { ...secondaryAtRest, blockers })).toEqual({ ...nothing, waits: blockers });
+  expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: held(3) });
+});
+
+test("a release without proof is proven as soon as the copy is seen to be complete", () => {
+  const other = peer("primary", released(2));
+  expect(decide(policy("secondary", unproven(3)), other, { ...secondaryAtRest, copied: false })).toEqual(nothing);
+  expect(decide(policy("secondary", unproven(3)), other)).toEqual({ ...nothing, release: released(3) });
+  expect(decide(policy("secondary", released(3)), other)).toEqual(nothing);
+  expect(decide(policy("secondary", unproven(3)), peer("primary", held(4)))).toEqual(nothing);
+});
+
+test("safe mode releases when the volumes are demoted and copied, unsafe mode already when nothing writes", () => {
   const [own, other] = [policy("secondary", held(3)), peer("primary", released(2))];
   const stopped = { ...primaryAtRest, writesStopped: true };
   expect(decide(own, other, primaryAtRest)).toEqual(nothing);
   expect(decide(own, other, stopped)).toEqual(nothing);
-  expect(decide(own, other, { ...stopped, demoted: true })).toEqual({ ...nothing, release: released(3) });
+  expect(decide(own, other, { ...stopped, demoted: true })).toEqual(nothing);
+  expect(decide(own, other, { ...stopped, demoted: true, copied: true })).toEqual({ ...nothing, release: released(3) });
   expect(decide(own, other, { ...primaryAtRest, mode: "unsafe" })).toEqual(nothing);
-  expect(decide(own, other, { ...stopped, mode: "unsafe" })).toEqual({ ...nothing, release: released(3) });
+  expect(decide(own, other, { ...stopped, mode: "unsafe" })).toEqual({ ...nothing, release: unproven(3) });
 });
 
 test("a site lets go whether or not the other can be asked", () => {
@@ -119,14 +145,14 @@ test("what a site has let go it puts down before it takes it again, in either mo
 test("whoever reads that the other holds a higher epoch demotes first of all, and remembers it", () => {
   const [own, other] = [policy("primary", held(1)), peer("primary", held(3))];
   const message = "The other site holds epoch 3; set desiredState secondary there";
-  expect(decide(own, other, primaryAtRest)).toEqual({ ...nothing, release: released(1), mustDemote: true, waits: owes(message) });
+  expect(decide(own, other, primaryAtRest)).toEqual({ ...nothing, release: unproven(1), mustDemote: true, waits: owes(message) });
   expect(decide(policy("primary", released(1)), away, primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
   expect(decide(policy("primary"), other, primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
 });
 
 test("two that were both forced to the same epoch both let go", () => {
   expect(decide(policy("primary", held(2)), peer("primary", held(2)), primaryAtRest)).toMatchObject({
-    release: released(2),
+    release: unproven(2),
     mustDemote: true,
   });
 });
@@ -145,6 +171,16 @@ test("force counts once, and for the epoch that it names", () => {
   expect(decide(policy("secondary", released(1), 1), away)).toEqual(nothing);
 });
 
+test("force counts only for the policy object that it names: one that was created again from Git does not force again", () => {
+  const forced = policy("primary", undefined, 0);
+  for (const uid of ["of an earlier object", undefined]) {
+    const force = { reason: "first start", epoch: 0, ...(uid !== undefined && { uid }) };
+    const again = { ...forced, spec: { ...forced.spec, force } };
+    expect(decide(again, peer("primary", held(7)), primaryAtRest)).toMatchObject({ mayWrite: false, mustDemote: true });
+    expect(decide(again, away)).toMatchObject({ mayWrite: false, waits: [{}] });
+  }
+});
+
 test("force that is not needed is not used", () => {
   expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: held(3) });
 });
@@ -161,8 +197,8 @@ test("objects are fenced with the held epoch and what asks for it on the way dow
 
 type Modes = readonly [Site["mode"], Site["mode"]];
 const SAFE: Modes = ["safe", "safe"];
-/** A second of work each, which a busy machine takes its time for. */
-const PATIENCE_MS = 60_000;
+/** A few seconds of work each, which a busy machine takes its time for. */
+const PATIENCE_MS = 300_000;
 const ALL: Perils = { flips: 3, crashes: 2, partitions: 1, forces: 0, cut: false };
 
 function explore(modes: Modes, perils: Perils = ALL, protocol: Partial<Protocol> = {}): Exploration {
@@ -172,7 +208,7 @@ function explore(modes: Modes, perils: Perils = ALL, protocol: Partial<Protocol>
     [siteAtRest(one, "secondary", false), siteAtRest(other, "primary", running)] as const,
   ]);
   return new Exploring({ ...PROTOCOL, ...protocol }).explore(beginnings, perils, {
-    always: perils.forces > 0 ? () => undefined : twoWriters,
+    always: perils.forces > 0 ? () => undefined : (left, right) => twoWriters(left, right) ?? tailLost(left, right),
     atLast: (left, right) =>
       twoWriters(left, right) ?? notAsWanted(left, right) ?? (perils.flips > 0 ? undefined : notAsForced(left, right)),
   });
@@ -183,6 +219,14 @@ function twoWriters(left: Site, right: Site): string | undefined {
   return left.mode === "safe" && right.mode === "safe" && left.volumes.on && right.volumes.on
     ? "The volumes of two sites are primary"
     : undefined;
+}
+
+function tailLost(left: Site, right: Site): string | undefined {
+  const lost = [
+    [left, right],
+    [right, left],
+  ].some(([site, other]) => site?.mode === "safe" && site.volumes.on && other?.ahead === true);
+  return lost ? "The last writes are lost" : undefined;
 }
 
 function notAsWanted(left: Site, right: Site): string | undefined {
@@ -272,4 +316,19 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
 ])("a protocol in which %s is found out", { timeout: PATIENCE_MS }, ([, protocol]) => {
   const { violation } = explore(SAFE, { ...ALL, crashes: 1, partitions: 0 }, protocol);
   expect(violation).toMatch(/^(Two sites write|The volumes of two sites are primary):\n/);
+});
+
+test("a protocol that trusts the target's own verdict loses the last writes of a move back", { timeout: PATIENCE_MS }, () => {
+  // As it was before: the source releases when it is demoted, and the target takes when its own volumes say that they are in sync.
+  const decide = (sight: TokenSight) => {
+    const other: PeerView =
+      sight.peer.reachable && sight.peer.exists && sight.peer.token
+        ? { ...sight.peer, token: { ...sight.peer.token, copied: true } }
+        : sight.peer;
+    const behind = sight.copied || sight.promoted ? [] : [{ kind: "VolumeReplication", name: "data", message: "not in sync" }];
+    const isSource = sight.policy.spec.desiredState === "secondary";
+    return decideToken({ ...sight, peer: other, copied: isSource || sight.copied, blockers: behind });
+  };
+  const { violation } = explore(SAFE, { flips: 4, crashes: 0, partitions: 0, forces: 0, cut: false }, { decide });
+  expect(violation).toMatch(/^The last writes are lost:\n/);
 });

@@ -5,7 +5,16 @@ import type { Wait } from "../step.ts";
 export type PeerView =
   | { readonly reachable: false; readonly message: string }
   | { readonly reachable: true; readonly exists: false }
-  | { readonly reachable: true; readonly exists: true; readonly desiredState: Role; readonly token?: FailoverToken };
+  | {
+      readonly reachable: true;
+      readonly exists: true;
+      readonly desiredState: Role;
+      readonly token?: FailoverToken;
+      /** The volumes that the policy there names, as `volumeKey` writes them. */
+      readonly volumes?: readonly string[];
+      /** How old the copy at this site is, by what the volumes there report. */
+      readonly lastSyncTime?: string;
+    };
 
 /** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
 export interface TokenSight {
@@ -15,8 +24,12 @@ export interface TokenSight {
   readonly demoted: boolean;
   /** Nothing that may write is left, and all that could start it is stopped and fenced. */
   readonly writesStopped: boolean;
-  /** The volumes that are not Degraded=False and Resyncing=False; they hold up a promotion in safe mode. */
-  readonly degraded: readonly Wait[];
+  /** Every volume here is a secondary whose data is complete at the other site. Only the site that was demoted can know: see `areCopied`. */
+  readonly copied: boolean;
+  /** Every volume is primary here already, so that taking the token promotes none. */
+  readonly promoted: boolean;
+  /** What keeps the volumes from being promoted in safe mode. */
+  readonly blockers: readonly Wait[];
   readonly peer: PeerView;
 }
 
@@ -61,18 +74,23 @@ function towardsRelease(sight: TokenSight): TokenDecision {
 
   if (own?.state === "Held") {
     // Outranked, it grants the other site nothing that it has not got, so it need not wait, and it must not be forgotten.
-    const release = stopped || outranked(sight) ? { release: { epoch: own.epoch, state: "Released" as const } } : {};
-    return { ...decision, ...release };
+    const isDue = (stopped && (mode === "unsafe" || sight.copied)) || outranked(sight);
+    return isDue ? { ...decision, release: released(own.epoch, sight) } : decision;
   }
   if (!peer.reachable || !peer.exists || peer.desiredState !== "primary" || peer.token?.state === "Held") return decision;
-  // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
   const theirs = peer.token?.epoch ?? 0;
-  if (!stopped || theirs < (own?.epoch ?? 0)) return decision;
-  return { ...decision, release: { epoch: theirs + 1, state: "Released" } };
+  // What was released before the copy was complete can still be proven later.
+  if (own && own.epoch > theirs) return sight.copied && !own.copied ? { ...decision, release: released(own.epoch, sight) } : decision;
+  // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
+  return stopped ? { ...decision, release: released(theirs + 1, sight) } : decision;
+}
+
+function released(epoch: number, { copied }: TokenSight): FailoverToken {
+  return { epoch, state: "Released", ...(copied && { copied }) };
 }
 
 function towardsHeld(sight: TokenSight): TokenDecision {
-  const { policy, mode, peer, degraded } = sight;
+  const { policy, mode, peer } = sight;
   const own = policy.status?.token;
   const epoch = own?.epoch ?? 0;
   const theirs = peer.reachable && peer.exists ? peer.token : undefined;
@@ -84,19 +102,63 @@ function towardsHeld(sight: TokenSight): TokenDecision {
   const granted = theirs?.state === "Released" && theirs.epoch > epoch;
   // What it has let go, a site puts down before it picks it up again: meanwhile the other one may have written.
   if (granted && (resting || !own)) {
-    if (mode === "safe" && degraded.length > 0) return { mayWrite: false, mustDemote: false, waits: degraded };
-    return { take: { epoch: theirs.epoch + 1, state: "Held" }, mayWrite: false, mustDemote: false, waits: [] };
+    const waits = mode === "safe" ? missingProof(sight, theirs) : [];
+    if (waits.length === 0) return { take: { epoch: theirs.epoch + 1, state: "Held" }, mayWrite: false, mustDemote: false, waits };
+    if (!isForced(policy)) return { mayWrite: false, mustDemote: false, waits };
   }
   const { force } = policy.spec;
-  if (force && force.epoch === epoch) {
+  if (force && isForced(policy)) {
     // The other site can be one above without our knowing, by our own release: two above outranks it, and it will see that.
     const above = Math.max(epoch + 1, theirs?.epoch ?? 0) + 1;
     return { take: { epoch: above, state: "Held" }, forced: force.reason, mayWrite: false, mustDemote: false, waits: [] };
   }
   // What was read once must outlast the connection over which it was read.
-  const release = own?.state === "Held" ? { release: { epoch, state: "Released" as const } } : {};
+  const release = own?.state === "Held" ? { release: released(epoch, sight) } : {};
   const mustDemote = (own !== undefined || higher) && !resting;
-  return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(sight, epoch)] };
+  return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(sight, whatPeerOwes(peer, epoch))] };
+}
+
+/** Whether the policy takes part in the protocol: a token outlives `spec.peer`, or removing two lines would make a second writer. */
+export function hasToken({ spec, status }: FailoverPolicy): boolean {
+  return spec.peer !== undefined || status?.token !== undefined;
+}
+
+/** What a policy that has lost its `spec.peer` knows of the other site; undefined where it never had one. */
+export function withoutPeer(policy: FailoverPolicy): PeerView | undefined {
+  return hasToken(policy) ? { reachable: false, message: "spec.peer is gone" } : undefined;
+}
+
+/** Set by `plumbline failover forget-peer`: the token of this policy object, at this epoch, is given up for good. */
+export const FORGET_PEER = "plumbline.dev/failover-forget-peer";
+
+/** Whether a policy without `spec.peer` gives up its token. What released it may only stop first: it must not become a second writer by this. */
+export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolean {
+  const text = metadata.annotations?.[FORGET_PEER];
+  const { token } = status ?? {};
+  if (text === undefined || spec.peer || !token || (token.state === "Released" && spec.desiredState === "primary")) return false;
+  try {
+    const order = JSON.parse(text) as { uid?: unknown; epoch?: unknown } | null;
+    return order?.uid !== undefined && order.uid === metadata.uid && order.epoch === token.epoch;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether `spec.force` is about this policy object and the epoch that it is at: one that came back with a manifest from Git is not. */
+export function isForced({ metadata, spec, status }: FailoverPolicy): boolean {
+  const { force } = spec;
+  return force !== undefined && force.epoch === (status?.token?.epoch ?? 0) && force.uid !== undefined && force.uid === metadata.uid;
+}
+
+/**
+ * What a safe takeover still lacks. That the copy here is complete only the other site can say: after its demotion csi-addons there sees both sides
+ * demoted and equal. The volumes here may say the same since an earlier switch, because csi-addons stops asking once they do.
+ */
+function missingProof(sight: TokenSight, theirs: FailoverToken): Wait[] {
+  if (sight.promoted) return [];
+  if (theirs.copied) return [...sight.blockers];
+  const message = `The other site released epoch ${theirs.epoch} and has not seen its volumes copied; wait for the storage, or set spec.force`;
+  return [waitForPeer(sight, message)];
 }
 
 /** Whether the other site holds an epoch that ours does not stand above. Without force that is never so while ours is held. */
@@ -105,14 +167,14 @@ function outranked({ policy, peer }: TokenSight): boolean {
   return theirs?.state === "Held" && theirs.epoch >= (policy.status?.token?.epoch ?? 0);
 }
 
-function waitForPeer({ policy, peer }: TokenSight, epoch: number): Wait {
+function waitForPeer({ policy }: TokenSight, message: string): Wait {
   const { namespace = policy.metadata.namespace, name = policy.metadata.name } = policy.spec.peer ?? {};
-  return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, message: whatPeerOwes(peer, epoch) };
+  return { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, message };
 }
 
 function whatPeerOwes(peer: PeerView, epoch: number): string {
   if (!peer.reachable) {
-    return `The other site cannot be asked whether it has let go: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch}`;
+    return `The other site cannot be asked whether it has let go: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch} and the uid of this policy`;
   }
   if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
   const { token, desiredState } = peer;

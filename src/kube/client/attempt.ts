@@ -9,6 +9,8 @@ export interface Outgoing {
   body: string | undefined;
   signal: AbortSignal;
   deadlineMs: number;
+  /** An answer with more bytes is cut off. */
+  maxAnswerBytes: number;
   /** Runs in the tick in which the request is handed to the socket; throws to keep it back. */
   check: (() => void) | undefined;
   /** Holds what ends this attempt while it lasts. */
@@ -34,6 +36,8 @@ export class LostAttempt extends Error {
 
 export class DeadlinePassed extends Error {}
 
+export class AnswerTooLong extends Error {}
+
 export interface Answer {
   status: number;
   retryAfter: string | undefined;
@@ -53,20 +57,25 @@ type Receive<R> = (response: IncomingMessage, done: (result: R) => void, lost: (
 
 /** The whole answer. */
 export function exchange(out: Outgoing): Promise<Answer> {
-  return attempt(out, collect);
+  return attempt(out, (response, done, lost) => collect(response, out.maxAnswerBytes, done, lost));
 }
 
 /** The answer while it is still coming in, for the caller to read and to destroy; a refusal comes whole. */
 export function openStream(out: Outgoing): Promise<Streaming | Answer> {
   return attempt<Streaming | Answer>(out, (response, done, lost) => {
     if (response.statusCode === 200) done({ status: 200, stream: response });
-    else collect(response, done, lost);
+    else collect(response, out.maxAnswerBytes, done, lost);
   });
 }
 
-function collect(response: IncomingMessage, done: (answer: Answer) => void, lost: (cause: unknown) => void): void {
+function collect(response: IncomingMessage, maxBytes: number, done: (answer: Answer) => void, lost: (cause: unknown) => void): void {
   const chunks: Buffer[] = [];
-  response.on("data", (chunk: Buffer) => chunks.push(chunk));
+  let bytes = 0;
+  response.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBytes) lost(new AnswerTooLong());
+    else chunks.push(chunk);
+  });
   response.once("error", lost);
   response.once("end", () => {
     const [only, ...more] = chunks;

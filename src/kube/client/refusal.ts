@@ -1,7 +1,7 @@
 /** From what a server or a socket said to the sentence we say. */
 
 import type { ClusterAccess } from "./access.ts";
-import { type Answer, DeadlinePassed, type LostAttempt } from "./attempt.ts";
+import { type Answer, AnswerTooLong, DeadlinePassed, type LostAttempt } from "./attempt.ts";
 import { KubeError, type KubeErrorCode, type Status } from "./error.ts";
 
 export interface Asked {
@@ -26,9 +26,9 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
 const LONGEST_PEACE_MS = 60_000;
 
 /** The server answered, and the answer is no. */
-export function refusal(access: ClusterAccess, asked: Asked, answer: Answer): KubeError {
+export function refusal(access: ClusterAccess, asked: Asked, answer: Answer, quotes = true): KubeError {
   const body = answer.body.toString("utf8");
-  return refusalOf(access, asked, answer.status, parseStatus(body) ?? { message: excerpt(body) }, answer.retryAfter);
+  return refusalOf(access, asked, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
 }
 
 export function refusalOf(access: ClusterAccess, asked: Asked, status: number, said: Status, retryAfter?: string): KubeError {
@@ -104,6 +104,12 @@ export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt,
   if (error instanceof DeadlinePassed) {
     return failed("Timeout", `The API server at ${server} does not answer ${asked.method} ${asked.path} within ${deadlineMs / 1000} s`);
   }
+  if (error instanceof AnswerTooLong) {
+    return failed(
+      "Malformed",
+      `What listens at ${server} answers ${asked.method} ${asked.path} with more bytes than expected; check server in ${describe}`,
+    );
+  }
   if (lost.cut) {
     return failed("Malformed", `The answer of the API server at ${server} to ${asked.method} ${asked.path} was cut off`);
   }
@@ -163,11 +169,11 @@ function network(code: string, error: Error, describe: string): string {
 }
 
 /** It answered, but not as an API server does. */
-export function notJson(access: ClusterAccess, asked: Asked, body: string, cause?: unknown): KubeError {
-  const shown = excerpt(body);
+export function notJson(access: ClusterAccess, asked: Asked, body: string | undefined, cause?: unknown): KubeError {
+  const shown = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
   return new KubeError(
     "Malformed",
-    `What listens at ${access.server} answers ${asked.method} ${asked.path} with something that is not JSON (${shown === "" ? "nothing" : shown}); check server in ${access.describe}`,
+    `What listens at ${access.server} answers ${asked.method} ${asked.path} with something that is not JSON${shown}; check server in ${access.describe}`,
     { ...only(asked), cause },
   );
 }

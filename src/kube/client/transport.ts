@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { backoffMs } from "../backoff.ts";
 import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.ts";
 import type { ClusterAccess, Identity } from "./access.ts";
-import { type Answer, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
+import { type Answer, AnswerTooLong, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
 import { isKubeError, KubeError } from "./error.ts";
 import { untilAborted } from "./pause.ts";
 import { badIdentity, noAnswer, notJson, refusal } from "./refusal.ts";
@@ -18,6 +18,10 @@ export interface ClientOptions {
   retries?: number;
   /** Connections for calls; watches come on top. 64. */
   maxSockets?: number;
+  /** Bytes of one answer that is no watch; no limit. */
+  maxAnswerBytes?: number;
+  /** Whether errors quote answers that are not Kubernetes': true. False for a server that somebody else has chosen. */
+  quotesAnswers?: boolean;
   /** Told of what a server warns of, such as a deprecated version. */
   onWarning?: (text: string) => void;
 }
@@ -152,7 +156,7 @@ export class Transport {
       if (pooled) clientRequestSeconds.observe({ verb }, (performance.now() - start) / 1000);
       if ("date" in answer) this.#compareClocks(answer.date);
       if ("warnings" in answer) for (const text of answer.warnings) this.#onWarning?.(text);
-      if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer);
+      if ("body" in answer && answer.status >= 300) throw refusal(this.access, wire, answer, this.#options.quotesAnswers);
       return answer;
     } catch (error) {
       if (!(error instanceof LostAttempt)) throw error;
@@ -178,7 +182,15 @@ export class Transport {
     }
     try {
       const request = this.#sockets.request({ method, path, headers }, identity, pooled);
-      return { request, body, signal, check, deadlineMs: this.#deadlineMs, open: this.#open };
+      return {
+        request,
+        body,
+        signal,
+        check,
+        deadlineMs: this.#deadlineMs,
+        maxAnswerBytes: this.#options.maxAnswerBytes ?? Infinity,
+        open: this.#open,
+      };
     } catch (error) {
       throw badIdentity(this.access, error);
     }
@@ -189,7 +201,7 @@ export class Transport {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw notJson(this.access, wire, text, error);
+      throw notJson(this.access, wire, this.#options.quotesAnswers === false ? undefined : text, error);
     }
   }
 
@@ -226,7 +238,7 @@ function onTheWire({ query = {}, body, ...call }: Call): Wire {
 
 /** A connection that broke, when sending once more can do no harm. */
 function worthResending(wire: Wire, lost: LostAttempt): boolean {
-  if (lost.cause instanceof DeadlinePassed || !(lost.reused || lost.cut)) return false;
+  if (lost.cause instanceof DeadlinePassed || lost.cause instanceof AnswerTooLong || !(lost.reused || lost.cut)) return false;
   return wire.repeatable || !lost.sent;
 }
 

@@ -1,7 +1,22 @@
 /** All that two sites with their controllers can come to, explored state by state, with the real `decideToken` in both. For tests. */
 
 import type { PeerView } from "../token.ts";
-import { ask, crashed, flipped, forced, isIdle, moves, type Protocol, shown, type Site, spoken } from "./site.ts";
+import {
+  arrived,
+  ask,
+  canArrive,
+  canSync,
+  crashed,
+  flipped,
+  forced,
+  isIdle,
+  moves,
+  type Protocol,
+  shown,
+  type Site,
+  spoken,
+  synced,
+} from "./site.ts";
 import { StateList } from "./state-list.ts";
 
 /** How often each of these may still happen, and whether the sites are cut off from each other now. */
@@ -44,6 +59,8 @@ export class Exploring {
   readonly #blows: Record<Blow, number>[] = [];
   readonly #answers: (number | undefined)[][] = [];
   readonly #lessened: Lessened[] = [];
+  readonly #arrived: number[] = [];
+  readonly #synced: number[] = [];
   readonly #seen = new StateList();
   readonly #unreachable: number;
 
@@ -68,6 +85,8 @@ export class Exploring {
     const { cut } = this.#perils.at(number);
     for (const site of this.#stepsOf(left)) this.#add(site, right, number, index);
     for (const site of this.#stepsOf(right)) this.#add(left, site, number, index);
+    for (const site of this.#stored(left, right)) this.#add(site, right, number, index);
+    for (const site of this.#stored(right, left)) this.#add(left, site, number, index);
     const ofLeft = this.#asked(left, right, cut);
     if (ofLeft !== NOT_YET) this.#add(ofLeft, right, number, index);
     const ofRight = this.#asked(right, left, cut);
@@ -122,11 +141,25 @@ export class Exploring {
       [left, right],
       [right, left],
     ] as const) {
+      const [stored] = this.#stored(site, peer);
+      if (stored !== undefined) return on(stored, peer);
+    }
+    for (const [site, peer] of [
+      [left, right],
+      [right, left],
+    ] as const) {
       let after = this.#step(site, peer);
       while (!isIdle(this.#sites.at(after))) after = this.#step(after, peer);
       if (after !== site) return on(this.#step(site, peer), peer);
     }
     return undefined;
+  }
+
+  /** What storage and csi-addons come to next at this site. */
+  #stored(site: number, peer: number): number[] {
+    const [here, there] = [this.#sites.at(site), this.#sites.at(peer)];
+    if (canArrive(here)) return [(this.#arrived[site] ??= this.#sites.of(arrived(here)))];
+    return canSync(here, there) ? [(this.#synced[site] ??= this.#sites.of(synced(here)))] : [];
   }
 
   #step(site: number, peer: number): number {

@@ -9,6 +9,15 @@ interface Resource {
   readonly fenced: boolean;
 }
 
+/** What csi-addons reports of volumes, beside their state. */
+interface Volumes extends Resource {
+  /**
+   * Degraded=False and Resyncing=False at the current generation. csi-addons sees it once, when both sides are demoted and equal, and then asks no
+   * more: it stays until the volumes are promoted or demoted again, whatever the other side does.
+   */
+  readonly inSync: boolean;
+}
+
 /** A request on its way to the site's own API server. One whose precondition no longer holds is as good as answered, so there are none of those. */
 type Flight =
   | { readonly to: "policy"; readonly token: FailoverToken }
@@ -27,10 +36,12 @@ interface Words {
 export interface Site {
   readonly mode: "safe" | "unsafe";
   readonly policy: Words;
-  readonly volumes: Resource;
+  readonly volumes: Volumes;
   readonly workloads: Resource;
+  /** The other side's storage lacks something that was written here. */
+  readonly ahead: boolean;
   /** What the controller has read in the pass that it is in, and whether a write with that resourceVersion would still be taken. */
-  readonly read: { readonly policy?: Words; readonly volumes?: Resource; readonly workloads?: Resource };
+  readonly read: { readonly policy?: Words; readonly volumes?: Volumes; readonly workloads?: Resource };
   readonly fresh: { readonly policy: boolean; readonly volumes: boolean; readonly workloads: boolean };
   /** What the controller waits for the answers of. */
   readonly flights: readonly Flight[];
@@ -51,8 +62,9 @@ export const PROTOCOL: Protocol = { decide: decideToken, preconditions: true, fe
 const NOTHING = { read: {}, fresh: { policy: false, volumes: false, workloads: false } };
 
 export function siteAtRest(mode: Site["mode"], wants: Role, running: boolean): Site {
-  const resource = { on: running, fenced: false };
-  return { mode, policy: { generation: 1, wants }, volumes: resource, workloads: resource, ...NOTHING, flights: [], orphans: [] };
+  const workloads = { on: running, fenced: false };
+  const volumes = { ...workloads, inSync: false };
+  return { mode, policy: { generation: 1, wants }, volumes, workloads, ahead: running, ...NOTHING, flights: [], orphans: [] };
 }
 
 export function isIdle({ read, flights }: Site): boolean {
@@ -73,6 +85,24 @@ function ownReads(site: Site): Site[] {
   return [];
 }
 
+/** The storage brings the last writes to the other side, which it does once they are stopped. */
+export function canArrive({ ahead, volumes }: Site): boolean {
+  return ahead && !volumes.on;
+}
+
+export function arrived(site: Site): Site {
+  return { ...site, ahead: false };
+}
+
+/** csi-addons asks the driver, and both sides are demoted and equal. */
+export function canSync(site: Site, peer: Site): boolean {
+  return !site.volumes.on && !site.volumes.inSync && !site.ahead && !peer.volumes.on && !peer.ahead;
+}
+
+export function synced(site: Site): Site {
+  return { ...site, volumes: { ...site.volumes, inSync: true } };
+}
+
 /** Reads the other site's policy; with that the pass is decided, and what it writes is under way. Undefined while it is not the time to. */
 export function ask(site: Site, peer: PeerView, protocol: Protocol): Site | undefined {
   const { read } = site;
@@ -84,7 +114,7 @@ export function ask(site: Site, peer: PeerView, protocol: Protocol): Site | unde
 
 function writes(
   mode: Site["mode"],
-  { policy, volumes, workloads, peer }: { policy: Words; volumes: Resource; workloads: Resource; peer: PeerView },
+  { policy, volumes, workloads, peer }: { policy: Words; volumes: Volumes; workloads: Resource; peer: PeerView },
   { decide, fences }: Protocol,
 ): Flight[] {
   const object = asObject(policy);
@@ -92,7 +122,9 @@ function writes(
   const writesStopped = !workloads.on && (fence === undefined || workloads.fenced);
   const demoted = !volumes.on && (fence === undefined || volumes.fenced);
   const off = { on: false, ...(fence === undefined ? {} : { fence }) };
-  const { take, release, mayWrite, mustDemote } = decide({ policy: object, mode, demoted, writesStopped, degraded: [], peer });
+  const copied = !volumes.on && volumes.inSync;
+  const facts = { demoted, writesStopped, copied, promoted: volumes.on, blockers: [] };
+  const { take, release, mayWrite, mustDemote } = decide({ policy: object, mode, ...facts, peer });
 
   if (take) return [{ to: "policy", token: take }];
   const flights: Flight[] = release ? [{ to: "policy", token: release }] : [];
@@ -117,7 +149,10 @@ function land(site: Site, flight: Flight, protocol: Protocol): Site {
     return changed({ ...taken, policy: { ...site.policy, token: flight.token } }, "policy", protocol);
   }
   const fenced = flight.fence !== undefined && flight.fence === fenceOf(asObject(site.policy));
-  return changed({ ...without, [flight.to]: { on: flight.on, fenced } }, flight.to, protocol);
+  const landed = { ...without[flight.to], on: flight.on, fenced };
+  const isSame = flight.on === site[flight.to].on;
+  const after = { ...without, [flight.to]: flight.to === "volumes" && !isSame ? { ...landed, inSync: false } : landed };
+  return changed({ ...after, ahead: after.ahead || (after.volumes.on && after.workloads.on) }, flight.to, protocol);
 }
 
 function unfenced(site: Site): Site {
@@ -156,8 +191,8 @@ function asObject({ generation, wants, token, force }: Words): FailoverPolicy {
   return {
     apiVersion: "crd.hahomelabs.com/v1alpha1",
     kind: "FailoverPolicy",
-    metadata: { name: "shop", namespace: "shop", generation },
-    spec: { desiredState: wants, ...(force === undefined ? {} : { force: { reason: "fire", epoch: force } }) },
+    metadata: { name: "shop", namespace: "shop", uid: "shop", generation },
+    spec: { desiredState: wants, ...(force === undefined ? {} : { force: { reason: "fire", epoch: force, uid: "shop" } }) },
     ...(token ? { status: { token } } : {}),
   };
 }
@@ -170,9 +205,10 @@ function said(flight: Flight): string {
 }
 
 /** In one line, for the story of a violation. */
-export function shown({ policy, volumes, workloads, read, flights, orphans }: Site): string {
-  const token = policy.token ? `${policy.token.state} ${policy.token.epoch}` : "no token";
-  const has = [volumes.on ? "primary" : "secondary", workloads.on ? "running" : "stopped"].join(" ");
+export function shown({ policy, volumes, workloads, ahead, read, flights, orphans }: Site): string {
+  const token = policy.token ? `${policy.token.state} ${policy.token.epoch}${policy.token.copied ? " copied" : ""}` : "no token";
+  const copy = `${ahead ? " ahead" : ""}${volumes.inSync ? " in sync" : ""}`;
+  const has = [`${volumes.on ? "primary" : "secondary"}${copy}`, workloads.on ? "running" : "stopped"].join(" ");
   const known = Object.keys(read).length > 0 ? `, has read its ${Object.keys(read).join(", ")}` : "";
   const under = [...flights.map(said), ...orphans.map((flight) => `lost ${said(flight)}`)].map((words) => `, ${words} under way`).join("");
   return `wants ${policy.wants}, ${token}, ${has}${known}${under}`;
