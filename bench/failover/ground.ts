@@ -26,16 +26,22 @@ export interface Ground {
   readonly client: KubeClient;
   readonly access: ClusterAccess;
   readonly auditLog: string;
+  readonly kubeconfig: string;
 }
 
-/** A site whose storage takes no time, neither to promote and demote nor to attach and detach, and whose pods end a quarter of a second after they are asked to. */
-export async function onSite<R>(work: (ground: Ground) => Promise<R>): Promise<R> {
+/** A site whose storage takes no time, neither to promote and demote nor to attach and detach, and whose pods end a quarter of a second after they are asked to, or later. */
+export async function onSite<R>(work: (ground: Ground) => Promise<R>, podsEndMs = 250): Promise<R> {
   return await inArena({ audit: true }, async ({ server, kubeconfig }) => {
     const binaries = await kubeBinaries(silent);
-    const settings = { name: "here", podsEndMs: 250, attaches: false, inspects: false };
+    const settings = { name: "here", podsEndMs, attaches: false, inspects: false };
     const site = await startSite({ binaries, server, progress: silent, ...settings });
     try {
-      return await work({ client: site.client, access: await accessFromKubeconfig({ path: kubeconfig }), auditLog: server.auditLog });
+      return await work({
+        client: site.client,
+        access: await accessFromKubeconfig({ path: kubeconfig }),
+        auditLog: server.auditLog,
+        kubeconfig,
+      });
     } finally {
       await site.stop();
     }

@@ -42,6 +42,10 @@ export interface ControllerPartsOptions {
   routerNamespace: string;
   /** The load balancer's configuration and which Services are its own; without it there is none. */
   loadBalancer?: { namespace: string; lbClass?: string; ignoreExcludeLb?: boolean };
+  /** Whether FailoverPolicies are carried out. */
+  failover?: boolean;
+  /** Namespaces whose FailoverPolicies may name resources in every namespace; `*` is all of them. */
+  failoverNamespaces?: readonly string[];
   /** The annotation by which external-dns is told which names are its own. */
   dnsAnnotation?: string;
   /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
@@ -114,14 +118,16 @@ export function addControllerParts({ manager, client, log, namespace, settle, ..
     addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
-  addFailover({
-    manager,
-    client,
-    log,
-    events,
-    budget,
-    ...(options.dnsAnnotation !== undefined && { dnsAnnotation: options.dnsAnnotation }),
-  });
+  if (options.failover !== false)
+    addFailover({
+      manager,
+      client,
+      log,
+      events,
+      budget,
+      ...(options.dnsAnnotation !== undefined && { dnsAnnotation: options.dnsAnnotation }),
+      ...(options.failoverNamespaces && { everywhere: options.failoverNamespaces }),
+    });
   manager.add(events, { stage: "writers", leaderOnly: true });
 }
 

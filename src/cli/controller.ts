@@ -21,6 +21,8 @@ interface ControllerOptions extends ClusterOptions {
   ignoreExcludeLb?: boolean;
   agents?: string;
   dnsAnnotation: string;
+  failover: boolean;
+  failoverNamespaces?: readonly string[];
   healthAddress: string;
   webhookMode: WebhookMode;
   webhookAddress: { host?: string; port: number };
@@ -44,6 +46,12 @@ export function configure(command: Command): void {
       "--dns-annotation <key>",
       "the annotation of VirtualServices that tells external-dns which names are its own",
       "external-dns.alpha.kubernetes.io/controller",
+    )
+    .option("--no-failover", "leave FailoverPolicies alone")
+    .option(
+      "--failover-namespaces <names>",
+      "namespaces whose FailoverPolicies may name resources in every namespace, separated by commas, or * for all; others need the annotation plumbline.dev/failover-policies on the Namespace",
+      listOf,
     )
     .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8080")
     .option(
@@ -88,6 +96,8 @@ async function run(options: ControllerOptions): Promise<void> {
       },
       ...(options.agents === undefined ? {} : { agents: options.agents }),
       dnsAnnotation: options.dnsAnnotation,
+      failover: options.failover,
+      ...(options.failoverNamespaces && { failoverNamespaces: options.failoverNamespaces }),
       settle: (signal) => leader.settle(signal),
     });
     // Every replica serves it: it only reads, and whoever the Service picks must answer.
@@ -109,6 +119,13 @@ async function assertUsable(client: KubeClient, namespace: string): Promise<void
     client.close();
     throw error;
   }
+}
+
+function listOf(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => name !== "*" && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not the name of a namespace.`);
+  return names;
 }
 
 function address(text: string): { host?: string; port: number } {

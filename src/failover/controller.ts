@@ -17,6 +17,8 @@ export interface FailoverOptions {
   budget: WriteBudget;
   /** The annotation by which external-dns is told which names are its own. */
   dnsAnnotation?: string;
+  /** Namespaces whose policies may act in every namespace; `*` is all of them. */
+  everywhere?: readonly string[];
   /** How long it is believed that the cluster does not serve a kind. */
   absentMs?: number;
 }

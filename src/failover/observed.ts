@@ -3,6 +3,7 @@ import type { CSIDriver } from "../api/core/csi-driver.ts";
 import type { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
+import type { Namespace } from "../api/core/namespace.ts";
 import type { PersistentVolumeClaim } from "../api/core/persistent-volume-claim.ts";
 import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
@@ -67,6 +68,10 @@ export interface Observed {
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
   applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
+  /** Those of other namespaces that the policy names, at least. */
+  namespaces(): Look<readonly Namespace[]>;
+  /** Policies of this namespace need no consent of others. */
+  readonly actsEverywhere?: boolean;
   replicationClasses(): Look<readonly VolumeReplicationClass[]>;
   drivers(): Look<readonly CSIDriver[]>;
   /** With `spec.fence`: all of them. */

@@ -5,6 +5,7 @@ import { autoscalersOf } from "./planning/autoscalers.ts";
 import { notAvailable, withAvailability } from "./planning/availability.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
+import { foreignNamespaces, hasBegun, unpermitted } from "./consent.ts";
 import { dnsStates } from "./dns.ts";
 import { fenceProblems, fencing } from "./fence.ts";
 import { fluxStates } from "./flux.ts";
@@ -56,11 +57,12 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
   // What has begun is not left half-way, and a site that was outranked must stop.
-  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
+  const mayRefuse = !token?.mustDemote && !hasBegun(policy);
   const blockers = ownerRefusals(observed, to);
+  const foreign = unpermitted(observed);
   const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
-  const refusals = [...problems, ...refusalsOf(observed, to), ...(mayRefuse ? blockers : []), ...(fence?.refusals ?? [])];
+  const refusals = [...problems, ...refusalsOf(observed, to), ...(mayRefuse ? [...blockers, ...foreign] : []), ...(fence?.refusals ?? [])];
   const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
@@ -88,7 +90,11 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     failures: [...reverts, ...failures],
     notes: ownerNotes(observed),
     steps,
-    resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), prior.lost),
+    resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), [
+      ...prior.lost,
+      ...(refusals.length > 0 ? [] : foreign.map((failure) => ({ ...failure, message: `The next switch is refused: ${failure.message}` }))),
+    ]),
+    foreignNamespaces: foreignNamespaces(observed),
     currentState: currentState(observed),
     complete,
     writesStopped: writesStopped(observed),
@@ -98,6 +104,12 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     ...(token?.forced !== undefined && { forced: token.forced }),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
+}
+
+/** The same plan, of which nothing may be written for these reasons. */
+export function refusedFor(made: Plan, reasons: readonly PolicyFailure[]): Plan {
+  const refusals = [...made.refusals, ...reasons];
+  return { ...made, refusals, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
 }
 
 function stepsOf(observed: Observed, to: Plan["to"], mode: Plan["mode"], token: TokenDecision | undefined): Step[] {
@@ -118,7 +130,13 @@ function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
 /** What would stand against a switch from here to the other role. */
 function obstacles(observed: Observed, from: Plan["to"]): PolicyFailure[] {
   const to = from === "primary" ? "secondary" : "primary";
-  return [...refusalsOf(observed, to), ...ownerRefusals(observed, to), ...unsharedVolumes(observed), ...fenceProblems(observed)];
+  return [
+    ...refusalsOf(observed, to),
+    ...ownerRefusals(observed, to),
+    ...unpermitted(observed),
+    ...unsharedVolumes(observed),
+    ...fenceProblems(observed),
+  ];
 }
 
 /** What GitOps would undo, or has not been found. */
@@ -130,12 +148,12 @@ function sooner(one: number | undefined, other: number | undefined): number | un
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** The states of resources whose prior state is lost say that, and not that nothing was there before. */
-function withNotes(states: readonly ResourceState[], lost: readonly PolicyFailure[]): ResourceState[] {
-  const byObject = new Map(lost.map((failure) => [`${failure.kind} ${failure.namespace}/${failure.name}`, failure.message]));
+/** The states of resources with what is wrong with each. */
+function withNotes(states: readonly ResourceState[], notes: readonly PolicyFailure[]): ResourceState[] {
+  const byObject = new Map(notes.map((failure) => [`${failure.kind} ${failure.namespace}/${failure.name}`, failure.message]));
   return states.map((state) => {
     const message = byObject.get(`${state.resource.kind} ${state.resource.namespace}/${state.resource.name}`);
-    return message === undefined ? state : { ...state, message };
+    return message === undefined || state.error !== undefined ? state : { ...state, message };
   });
 }
 
@@ -145,10 +163,6 @@ function requeue({ to, refusals, isDone, complete }: Pick<Plan, "to" | "refusals
   if (refusals.length > 0) return refusals.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
-}
-
-function hasBegun({ metadata, status }: FailoverPolicy, to: Plan["to"]): boolean {
-  return status?.transition?.to === to && status.transition.generation === (metadata.generation ?? 0);
 }
 
 function withheld(step: Step): Step {

@@ -15,6 +15,7 @@ import { writeClaims } from "../kube/status/write-claims.ts";
 import { act, isHeld, letGo, mayGo, stillRefused, type Outcome } from "./act.ts";
 import { CachedSight, type Written } from "./sight/cached-sight.ts";
 import { ClaimBook } from "./claims.ts";
+import { actsEverywhere } from "./consent.ts";
 import { lookLive } from "./sight/live-sight.ts";
 import { managedBy, modeOf } from "./managed.ts";
 import { countedOut, counted } from "./telling/measures.ts";
@@ -22,13 +23,14 @@ import { concerns, type NeededKind, type Needs, needsOf } from "./sight/needs.ts
 import { newsOf } from "./telling/news.ts";
 import type { Managed } from "./observed.ts";
 import type { Peers } from "./token/peers.ts";
-import { plan as planOf, tokenFacts } from "./plan.ts";
+import { plan as planOf, refusedFor, tokenFacts } from "./plan.ts";
 import { report } from "./report.ts";
 import { isExternal, ServedKinds } from "./sight/served.ts";
 import { observedThrough, type Sight } from "./sight/sight.ts";
 import type { Plan, PolicyFailure } from "./step.ts";
 import { asSwitched, differsFromSwitch, revertOf } from "./switch-record.ts";
 import { decideToken, type PeerView, withoutPeer } from "./token/token.ts";
+import { WriteRights } from "./write-rights.ts";
 
 export interface PolicyControllerOptions {
   /** Fenced: only the leader switches. */
@@ -41,6 +43,8 @@ export interface PolicyControllerOptions {
   /** The other site's policy, read anew. */
   peers: Pick<Peers, "ask" | "close">;
   dnsAnnotation?: string;
+  /** Namespaces whose policies may act in every namespace; `*` is all of them. */
+  everywhere?: readonly string[];
   /** How long it is believed that the cluster does not serve a kind. */
   absentMs?: number;
 }
@@ -95,6 +99,7 @@ export class PolicyController implements Runnable {
   readonly #bell = new Bell();
   readonly #served: ServedKinds;
   readonly #sight: CachedSight;
+  readonly #rights: WriteRights;
   #book = new ClaimBook();
   readonly #scopes = new Map<string, Scope>();
   readonly #courses = new Map<string, Course>();
@@ -103,6 +108,7 @@ export class PolicyController implements Runnable {
     const { client, log, absentMs } = options;
     this.#options = options;
     this.#served = new ServedKinds(client, absentMs);
+    this.#rights = new WriteRights(client);
     const onChange = (kind: NeededKind, namespace: string, name: string) => {
       for (const [key, { needs }] of this.#scopes) if (concerns(needs, kind, namespace, name)) this.#bell.ring(key);
     };
@@ -145,7 +151,7 @@ export class PolicyController implements Runnable {
     const before = this.#scopes.get(key);
     const isSame = before?.uid === uid && before?.generation === generation;
     const managed = before && isSame ? before.managed : managedBy(object).managed;
-    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed, object.spec.fence !== undefined) });
+    if (!isSame) this.#scopes.set(key, { uid, generation, managed, needs: needsOf(managed, object) });
     if (before?.uid !== uid) this.#courses.set(key, { refused: [], overtaken: 0 });
     const rivals = this.#book.enter(object, managed, new Date());
     if (!isSame) for (const rival of rivals) this.#bell.ring(rival);
@@ -212,7 +218,14 @@ export class PolicyController implements Runnable {
     const fresh = await this.#read(keyOf(policy), signal);
     if (!fresh || fresh.metadata.uid !== scope.uid || fresh.metadata.generation !== scope.generation) return undefined;
     const sight = await lookLive(this.#options.client, this.#served, scope.needs, signal);
-    return this.#plan(fresh, scope, course, { sight, isLive: true }, signal);
+    return this.#permitted(await this.#plan(fresh, scope, course, { sight, isLive: true }, signal), signal);
+  }
+
+  /** The finalizer is the first write of a switch: before it, every right for the rest has to be there. */
+  async #permitted(pass: Pass, signal: AbortSignal): Promise<Pass> {
+    if (!hasWork(pass) || isHeld(pass.policy)) return pass;
+    const missing = await this.#rights.missing(pass.plan, signal);
+    return missing.length === 0 ? pass : { ...pass, plan: refusedFor(pass.plan, missing) };
   }
 
   async #read(key: string, signal: AbortSignal): Promise<FailoverPolicy | undefined> {
@@ -238,12 +251,13 @@ export class PolicyController implements Runnable {
     const peer = policy.spec.peer ? await this.#askPeer(policy, course, isLive, signal) : withoutPeer(policy);
     const now = new Date();
     const contested = this.#book.contested(policy, managed);
-    const { dnsAnnotation } = this.#options;
+    const { dnsAnnotation, everywhere } = this.#options;
     const known = {
       policy,
       managed,
       contested,
       now,
+      actsEverywhere: actsEverywhere(policy, everywhere),
       ...(dnsAnnotation !== undefined && { dnsAnnotation }),
       ...(peer && { peer }),
       ...(revert && { revert }),

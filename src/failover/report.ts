@@ -21,6 +21,7 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
   const { token, claims, conditions = [], peer: heldPeer } = held ?? {};
   const failures = [...plan.refusals, ...plan.failures, ...outcome.failures];
   const completed = plan.complete && outcome.failures.length === 0;
+  const { foreignNamespaces = [] } = plan;
   const time = metaTime(now);
   const generation = policy.metadata.generation ?? 0;
   const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, heldPeer, time) : heldPeer);
@@ -34,6 +35,7 @@ export function report(held: FailoverStatus | undefined, policy: FailoverPolicy,
     summary: summaryOf(plan, failures, completed).slice(0, 4096),
     workloadStatus: workloadStatus(plan),
     conditions: withTransitionTimes(conditionsOf(plan, failures, completed, generation), conditions, time),
+    ...(foreignNamespaces.length > 0 && { foreignNamespaces: foreignNamespaces.slice(0, LONGEST) }),
     ...(volumes.length > 0 && { volumeReplicationStatuses: volumes }),
     ...(workloads.length > 0 && { workloadStatuses: workloads }),
     ...transitions(held ?? {}, policy, plan, completed, now),

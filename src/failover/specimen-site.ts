@@ -4,6 +4,7 @@ import type { CSIDriver } from "../api/core/csi-driver.ts";
 import { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
+import type { Namespace } from "../api/core/namespace.ts";
 import type { PersistentVolumeClaim } from "../api/core/persistent-volume-claim.ts";
 import type { Pod } from "../api/core/pod.ts";
 import { StatefulSet } from "../api/core/stateful-set.ts";
@@ -37,6 +38,7 @@ interface Objects extends ManagedObjects {
   readonly HorizontalPodAutoscaler: HorizontalPodAutoscaler;
   readonly ScaledObject: ScaledObject;
   readonly ApplicationSet: ApplicationSet;
+  readonly Namespace: Namespace;
   readonly VolumeReplicationClass: VolumeReplicationClass;
   readonly CSIDriver: CSIDriver;
   readonly NetworkFence: NetworkFence;
@@ -127,6 +129,7 @@ export class SpecimenSite {
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       applicationSets: (namespace) => list("ApplicationSet", namespace),
       attachments: () => list("VolumeAttachment"),
+      namespaces: () => list("Namespace"),
       replicationClasses: () => list("VolumeReplicationClass"),
       drivers: () => list("CSIDriver"),
       networkFences: () => list("NetworkFence"),

@@ -1,6 +1,7 @@
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { FailoverStatus, FailoverToken } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
+import type { ForeignNamespace } from "./consent.ts";
 import type { Managed } from "./observed.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -65,6 +66,7 @@ export interface PolicyFailure {
   readonly reason:
     | "Invalid"
     | "Contested"
+    | "NotPermitted"
     | "NotFound"
     | "KindNotInstalled"
     | "Forbidden"
@@ -112,6 +114,8 @@ export interface Plan {
   readonly notes: readonly Wait[];
   readonly steps: readonly Step[];
   readonly resources: readonly ResourceState[];
+  /** Namespaces beside its own in which the policy names something. */
+  readonly foreignNamespaces?: readonly ForeignNamespace[];
   readonly currentState: "primary" | "secondary" | "mixed" | "unknown";
   /** Everything was seen as it should be. */
   readonly complete: boolean;

@@ -259,6 +259,12 @@ export interface PolicyRow extends Row<"policy"> {
   readonly since?: string;
   readonly token?: { readonly epoch: number; readonly state: "Held" | "Released"; readonly forced?: string };
   readonly peer?: { readonly reachable: boolean; readonly message?: string; readonly desired?: string };
+  /** As set in the spec; 0 without. */
+  readonly wave?: number;
+  /** Whether it could be switched. */
+  readonly ready?: "True" | "False" | "Unknown";
+  /** When the copy at the secondary site was taken: that of the volume that is furthest behind. */
+  readonly copied?: string;
   /** The switch that is running, or the last one. */
   readonly transition?: Transition & { readonly steps: readonly FailoverStep[] };
   /** Newest first, at most ten. */

@@ -130,6 +130,24 @@ test("identities of parts that are off are not bound", async () => {
   expect(names).not.toContain("plumbline-router-agent");
 });
 
+test("without failover the controller has no right to switch anything, and is told to leave policies alone", async () => {
+  const controllerOf = (objects: Awaited<ReturnType<typeof rendered>>) =>
+    containersOf(objects).get("plumbline-controller/controller")?.args;
+  const on = await rendered({ "failover.namespaces": ["platform", "dr"] });
+  expect(on.filter(({ metadata }) => metadata.name === "plumbline-failover-controller").map(({ kind }) => kind)).toEqual([
+    "ClusterRole",
+    "ClusterRoleBinding",
+  ]);
+  expect(controllerOf(on)).toContain("--failover-namespaces=platform,dr");
+  expect(controllerOf(on)).not.toContain("--no-failover");
+
+  const off = await rendered({ "failover.enabled": false });
+  expect(off.filter(({ metadata }) => metadata.name === "plumbline-failover-controller")).toEqual([]);
+  expect(controllerOf(off)).toContain("--no-failover");
+  const rules = off.filter(({ kind }) => kind === "ClusterRole").map(({ rules: all }) => JSON.stringify(all));
+  expect(rules.filter((text) => /"(statefulsets|deployments|volumereplications)"/.test(text) && text.includes('"patch"'))).toEqual([]);
+});
+
 test("what Prometheus reads of a policy keeps the policy's namespace, and every sample says of which node it is", async () => {
   const objects = await rendered({ "monitoring.serviceMonitor": "on" });
   const monitor = objects.find(({ kind }) => kind === "ServiceMonitor") as unknown as { spec: { endpoints: object[] } };

@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { accessAs } from "../../lab/kube/identities.ts";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
+import { createNamespace } from "../../lab/sites/site.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Event } from "../../src/api/core/event.ts";
+import { Namespace } from "../../src/api/core/namespace.ts";
 import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
+import { CONSENT } from "../../src/failover/consent.ts";
 import { addFailover } from "../../src/failover/controller.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -88,35 +91,84 @@ test("it deletes nothing, changes no pod and no claim, and reads no Secret", asy
   client.close();
 });
 
-test.each([
-  ["write", ["get", "list", "watch"], /^HelmRelease \S+: Could not suspend .*cannot patch resource "helmreleases"/],
-  ["read", [], /^HelmRelease \S+: HelmRelease cannot be read: .*cannot get resource "helmreleases"/],
-])(
-  "without the right to %s one kind that resource has an error, what depends on it waits, and it goes on when the right is there",
-  async (_title, verbs, message) => {
-    const app = await site.application();
-    const { namespace } = app;
-    const roles = site.client.resource(ClusterRole);
-    const role = await roles.get("plumbline-failover-controller", { signal });
-    const rules = role.rules
-      .map((rule) => (rule.resources.includes("helmreleases") ? { ...rule, verbs } : rule))
-      .filter((rule) => rule.verbs.length > 0);
-    await roles.patch({ name: role.metadata.name }, { rules }, { signal });
+/** Takes the verbs on one resource from the controller but for these. Returns what gives them back. */
+async function restrict(resource: string, verbs: string[]): Promise<() => Promise<unknown>> {
+  const roles = site.client.resource(ClusterRole);
+  const role = await roles.get("plumbline-failover-controller", { signal });
+  const rules = role.rules
+    .map((rule) => (rule.resources.includes(resource) ? { ...rule, verbs } : rule))
+    .filter((rule) => rule.verbs.length > 0);
+  await roles.patch({ name: role.metadata.name }, { rules }, { signal });
+  return () => roles.patch({ name: role.metadata.name }, { rules: role.rules }, { signal });
+}
 
-    const controller = new TestController({ access: site.access, namespace });
-    await app.policy({ desiredState: "secondary" });
-    const refused = await policies.until(
-      namespace,
-      ({ status }) =>
-        status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "Forbidden") === true &&
-        controller.changes.length >= 4,
-    );
-    expect(refused.status?.conditions?.find(({ type }) => type === "Error")?.message).toMatch(message);
-    expect(controller.changes).toEqual(["Kustomization site", "VirtualService web", "CronJob report", "Job report-1"]);
+function isForbidden({ status }: FailoverPolicy): boolean {
+  return status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "Forbidden") === true;
+}
 
-    await roles.patch({ name: role.metadata.name }, { rules: role.rules }, { signal });
-    await policies.complete(namespace, 1);
-    expect(controller.changes.slice(4)).toHaveLength(7);
-    await controller.stop();
-  },
-);
+const errorOf = ({ status }: FailoverPolicy) => status?.conditions?.find(({ type }) => type === "Error")?.message;
+
+test("without the right to read one kind that resource has an error, what depends on it waits, and it goes on when the right is there", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const restore = await restrict("helmreleases", []);
+  const controller = new TestController({ access: site.access, namespace });
+  await app.policy({ desiredState: "secondary" });
+  const refused = await policies.until(namespace, (policy) => isForbidden(policy) && controller.changes.length >= 4);
+  expect(errorOf(refused)).toMatch(/^HelmRelease \S+: HelmRelease cannot be read: .*cannot get resource "helmreleases"/);
+  expect(controller.changes).toEqual(["Kustomization site", "VirtualService web", "CronJob report", "Job report-1"]);
+
+  await restore();
+  await policies.complete(namespace, 1);
+  expect(controller.changes.slice(4)).toHaveLength(7);
+  await controller.stop();
+});
+
+test("without the right to write one kind nothing is written at all, also if only a late step needs it, and it begins when the right is there", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const restore = await restrict("volumereplications", ["get", "list", "watch"]);
+  const controller = new TestController({ access: site.access, namespace });
+  await app.policy({ desiredState: "secondary" });
+  const refused = await policies.until(namespace, isForbidden);
+  expect(errorOf(refused)).toMatch(
+    /^VolumeReplication \S+: The controller may not patch volumereplications\.replication\.storage\.openshift\.io in namespace \S+, so it could not demote/,
+  );
+  expect(refused.status?.transition).toBeUndefined();
+  expect(refused.metadata.finalizers ?? []).toEqual([]);
+  expect(controller.changes).toEqual([]);
+
+  await restore();
+  await policies.complete(namespace, 1);
+  expect(controller.changes).toHaveLength(11);
+  await controller.stop();
+});
+
+test("a policy acts in another namespace once that consents, and until then writes nothing", async () => {
+  const app = await site.application();
+  const { namespace } = app;
+  const elsewhere = `${namespace}-policies`;
+  await createNamespace(site.client, elsewhere, signal);
+  const controller = new TestController({ access: site.access, namespace: elsewhere });
+  await site.client.resource(FailoverPolicy).create(
+    {
+      metadata: { name: "site", namespace: elsewhere },
+      spec: { desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web", namespace }] },
+    },
+    { signal },
+  );
+  const refused = await policies.until(
+    elsewhere,
+    ({ status }) => status?.conditions?.some(({ type, reason }) => type === "Error" && reason === "NotPermitted") === true,
+  );
+  expect(refused.status?.foreignNamespaces).toEqual([{ name: namespace, permitted: false }]);
+  expect(controller.changes).toEqual([]);
+
+  await site.client
+    .resource(Namespace)
+    .patch({ name: namespace }, { metadata: { annotations: { [CONSENT]: `${elsewhere}/*` } } }, { signal });
+  const { foreignNamespaces } = await policies.complete(elsewhere, 1);
+  expect(foreignNamespaces).toEqual([{ name: namespace, permitted: true }]);
+  expect(controller.changes).toEqual(["Deployment web"]);
+  await controller.stop();
+});

@@ -12,7 +12,7 @@ export const VARIATIONS: readonly (readonly [string, Readonly<Record<string, unk
   ["as it is", {}],
   ["without a router", { "router.enabled": false }],
   ["as a router alone", { "loadbalancer.enabled": false, "connectivity.enabled": false }],
-  ["for checks alone", { "router.enabled": false, "loadbalancer.enabled": false }],
+  ["for checks alone", { "router.enabled": false, "loadbalancer.enabled": false, "failover.enabled": false }],
   [
     "with every value turned",
     {
@@ -27,6 +27,7 @@ export const VARIATIONS: readonly (readonly [string, Readonly<Record<string, unk
       "connectivity.checkInterval": "30s",
       "connectivity.allowTargets": ["169.254.20.10/32", "fe80::/10"],
       "failover.dnsAnnotation": "dns.example.com/owner",
+      "failover.namespaces": ["platform", "*"],
       "controller.nodeSelector": { "node-role.kubernetes.io/control-plane": "" },
       "controller.tolerations": [{ operator: "Exists" }],
       "controller.priorityClassName": "",

@@ -341,6 +341,18 @@ export const FailoverPolicy = defineKind({
           { doc: "The fence of the last forced takeover, with spec.fence." },
         ),
       ),
+      foreignNamespaces: s.optional(
+        s.list(
+          s.object(
+            {
+              name: s.string({ doc: "The namespace.", minLength: 1, maxLength: 63 }),
+              permitted: s.bool({ doc: "Whether the policy may switch what it names there." }),
+            },
+            { doc: "One other namespace." },
+          ),
+          { doc: "The namespaces beside its own in which the policy names resources. Each has to consent.", maxItems: 1024 },
+        ),
+      ),
       claims: s.optional(claims()),
     },
     { doc: "What became of it." },

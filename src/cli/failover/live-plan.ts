@@ -1,9 +1,11 @@
-import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { isDeepStrictEqual } from "node:util";
+import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts";
 import { ClaimBook } from "../../failover/claims.ts";
 import { lookLive } from "../../failover/sight/live-sight.ts";
 import { managedBy, modeOf } from "../../failover/managed.ts";
 import { needsOf } from "../../failover/sight/needs.ts";
 import { Peers } from "../../failover/token/peers.ts";
+import type { Managed } from "../../failover/observed.ts";
 import { plan, tokenFacts } from "../../failover/plan.ts";
 import { ServedKinds } from "../../failover/sight/served.ts";
 import { observedThrough } from "../../failover/sight/sight.ts";
@@ -18,22 +20,35 @@ export interface LivePlanOptions {
   dnsAnnotation?: string | undefined;
   /** What was applied from Git against a person's switch, where the plan is for what the person asked for. */
   revert?: Revert | undefined;
+  /** All policies of the cluster, where somebody has read them already. */
+  among?: readonly FailoverPolicy[];
+  /** Shared where many policies are planned. */
+  peers?: Peers;
   signal: AbortSignal;
 }
 
+export type Force = NonNullable<FailoverPolicy["spec"]["force"]>;
+
+/** The policy as it will be once it asks for this role: another generation of it, unless it asks for that already. */
+export function asked(policy: FailoverPolicy, desiredState: Role, force?: Force): FailoverPolicy {
+  const spec = { ...policy.spec, desiredState };
+  delete spec.force;
+  if (force) spec.force = force;
+  const isSame = isDeepStrictEqual(spec, policy.spec);
+  const generation = (policy.metadata.generation ?? 0) + (isSame ? 0 : 1);
+  return { ...policy, metadata: { ...policy.metadata, generation }, spec };
+}
+
 /** What the controller would do about this policy now. Nothing is written. */
-export async function livePlan(
-  client: KubeClient,
-  policy: FailoverPolicy,
-  { dnsAnnotation, revert, signal }: LivePlanOptions,
-): Promise<Plan> {
+export async function livePlan(client: KubeClient, policy: FailoverPolicy, options: LivePlanOptions): Promise<Plan> {
+  const { dnsAnnotation, revert, signal } = options;
   const { managed } = managedBy(policy);
   const now = new Date();
   const served = new ServedKinds(client);
   const book = new ClaimBook();
-  for (const other of await policiesInSight(client, policy, signal)) book.enter(other, managedBy(other).managed, now);
-  const sight = await lookLive(client, served, needsOf(managed, policy.spec.fence !== undefined), signal);
-  const peers = new Peers(client);
+  for (const other of options.among ?? (await policiesInSight(client, policy, signal))) book.enter(other, managedBy(other).managed, now);
+  const sight = await lookLive(client, served, needsOf(managed, policy), signal);
+  const peers = options.peers ?? new Peers(client);
   try {
     const peer = policy.spec.peer ? await peers.ask(policy, signal) : withoutPeer(policy);
     const observed = observedThrough(sight, served, {
@@ -41,14 +56,21 @@ export async function livePlan(
       managed,
       contested: book.contested(policy, managed),
       now,
+      actsEverywhere: isPermitted(policy, managed),
       ...(peer && { peer }),
       ...(revert && { revert }),
       ...(dnsAnnotation !== undefined && { dnsAnnotation }),
     });
     return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));
   } finally {
-    peers.close();
+    if (!options.peers) peers.close();
   }
+}
+
+/** Whether the controller has found that the policy may act wherever it names something: its --failover-namespaces are not known here. */
+function isPermitted({ metadata, status }: FailoverPolicy, managed: readonly Managed[]): boolean {
+  const permitted = new Set((status?.foreignNamespaces ?? []).filter((one) => one.permitted).map(({ name }) => name));
+  return managed.every(({ namespace }) => namespace === metadata.namespace || permitted.has(namespace));
 }
 
 /** Those of all namespaces, or of the policy's own where we may see no others. */

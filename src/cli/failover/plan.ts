@@ -8,7 +8,7 @@ import { EXIT } from "../exit.ts";
 import { printItems } from "../printing/items.ts";
 import { type Paint, paintFor } from "../printing/paint.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
-import { livePlan } from "./live-plan.ts";
+import { asked, livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 import { switchCommand } from "./switch-command.ts";
 
@@ -44,7 +44,7 @@ async function run(name: string, options: PlanOptions): Promise<void> {
     const policy = await readPolicy(client, name, options, signal);
     const { to = asSwitched(policy).spec.desiredState, dnsAnnotation } = options;
     const revert = options.to === undefined ? revertOf(policy) : undefined;
-    const plan = await livePlan(client, { ...policy, spec: { ...policy.spec, desiredState: to } }, { dnsAnnotation, revert, signal });
+    const plan = await livePlan(client, asked(policy, to, policy.spec.force), { dnsAnnotation, revert, signal });
     if (options.output === "json") printItems("FailoverPlan", [itemOf(policy, plan)]);
     else print(textOf(policy, plan, options, paintFor(process.stdout)).join("\n"));
     if (isBlocked(plan)) process.exitCode = unseen(plan) ? EXIT.unknown : EXIT.no;

@@ -24,7 +24,7 @@ export type Standing =
   | { readonly is: "superseded" };
 
 /** The reasons of the condition Error for which nothing is written. */
-const REFUSALS: ReadonlySet<string> = new Set(["Invalid", "Contested", "Refused"]);
+const REFUSALS: ReadonlySet<string> = new Set(["Invalid", "Contested", "Refused", "NotPermitted", "PeerRemoved", "Forbidden"]);
 
 export function standingOf({ spec, status }: FailoverPolicy, { to, generation }: Asked): Standing {
   if (spec.desiredState !== to) return { is: "superseded" };

@@ -1,13 +1,22 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { ConnectionOptions } from "../connection.ts";
+import type { SelectionOptions } from "./site/selection.ts";
 
 /** What somebody types to switch a policy, at the cluster of this command, or to watch a switch again. */
 export function switchCommand({ metadata: { name, namespace = "" } }: FailoverPolicy, to: Role, options: ConnectionOptions): string {
-  const { dir, kubeconfig, context } = options;
-  const where = Object.entries({ dir, kubeconfig, context }).flatMap(([flag, value]) =>
-    value === undefined ? [] : [` --${flag} ${asOneWord(value)}`],
-  );
-  return `plumbline failover switch ${name} -n ${namespace} --to ${to} --wait${where.join("")}`;
+  return `plumbline failover switch ${name} -n ${namespace} --to ${to} --wait${clusterFlags(options)}`;
+}
+
+/** The same for several policies. */
+export function siteCommand(to: Role, options: SelectionOptions): string {
+  const which = options.selector === undefined ? "--all" : `-l ${asOneWord(options.selector)}`;
+  const where = options.namespace === undefined ? "" : ` -n ${asOneWord(options.namespace)}`;
+  return `plumbline failover switch ${which}${where} --to ${to} --wait${clusterFlags(options)}`;
+}
+
+function clusterFlags({ dir, kubeconfig, context }: ConnectionOptions): string {
+  const flags = Object.entries({ dir, kubeconfig, context });
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` --${flag} ${asOneWord(value)}`])).join("");
 }
 
 function asOneWord(text: string): string {

@@ -68,6 +68,7 @@ const LEAN = {
   }),
   HorizontalPodAutoscaler: ({ metadata, spec }: HorizontalPodAutoscaler): HorizontalPodAutoscaler => ({ metadata, spec }),
   VirtualService: ({ metadata }: KubeObject): KubeObject => ({ metadata }),
+  Namespace: ({ metadata }: KubeObject): KubeObject => ({ metadata }),
   HelmRelease: leanFlux,
   Kustomization: leanFlux,
   Application: ({ metadata, spec, operation, status }: Application): Application => ({

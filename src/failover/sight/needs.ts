@@ -1,4 +1,4 @@
-import type { ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy, ManagedKind } from "../../api/failover/failover-policy.ts";
 import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
@@ -13,7 +13,7 @@ type SurroundingKind =
   | "VolumeReplicationClass"
   | "CSIDriver"
   | "NetworkFence";
-export type NeededKind = ManagedKind | SurroundingKind;
+export type NeededKind = ManagedKind | SurroundingKind | "Namespace";
 
 /** What has to be looked at: of each kind, in which namespaces, and there which names. No names: all. */
 export type Needs = ReadonlyMap<NeededKind, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -36,8 +36,9 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Application: ["ApplicationSet"],
 };
 
-/** `fences`: whether the policy has `spec.fence`. */
-export function needsOf(managed: readonly Managed[], fences = false): Needs {
+/** What is needed for these resources of the policy. Whether it may act in other namespaces, those say themselves. */
+export function needsOf(managed: readonly Managed[], policy?: FailoverPolicy): Needs {
+  const own = policy && (policy.metadata.namespace ?? "");
   const needs = new Map<NeededKind, Map<string, Set<string>>>();
   const placesOf = (kind: NeededKind) => {
     const places = needs.get(kind) ?? new Map<string, Set<string>>();
@@ -48,8 +49,12 @@ export function needsOf(managed: readonly Managed[], fences = false): Needs {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
     for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
+    if (own !== undefined && namespace !== own) {
+      const namespaces = placesOf("Namespace");
+      namespaces.set(NO_NAMESPACE, (namespaces.get(NO_NAMESPACE) ?? new Set()).add(namespace));
+    }
   }
-  if (fences) placesOf("NetworkFence").set(NO_NAMESPACE, new Set());
+  if (policy?.spec.fence) placesOf("NetworkFence").set(NO_NAMESPACE, new Set());
   return needs;
 }
 

@@ -3,6 +3,7 @@ import { CSIDriver } from "../../api/core/csi-driver.ts";
 import { Deployment } from "../../api/core/deployment.ts";
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import { Job } from "../../api/core/job.ts";
+import { Namespace } from "../../api/core/namespace.ts";
 import { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
 import { Pod } from "../../api/core/pod.ts";
 import { StatefulSet } from "../../api/core/stateful-set.ts";
@@ -27,6 +28,7 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
   PersistentVolumeClaim,
   HorizontalPodAutoscaler,
   VolumeAttachment,
+  Namespace,
   CSIDriver,
 };
 
@@ -39,7 +41,7 @@ export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
 export function observedThrough(
   sight: Sight,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "now">,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "now">,
 ): Observed {
   const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
   return {
@@ -52,6 +54,7 @@ export function observedThrough(
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     applicationSets: (namespace) => all("ApplicationSet", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
+    namespaces: () => (rest.actsEverywhere ? { found: [] } : all("Namespace", NO_NAMESPACE)),
     replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
     drivers: () => all("CSIDriver", NO_NAMESPACE),
     networkFences: () => all("NetworkFence", NO_NAMESPACE),

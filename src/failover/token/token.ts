@@ -130,7 +130,7 @@ export function withoutPeer(policy: FailoverPolicy): PeerView | undefined {
 }
 
 /** Set by `plumbline failover forget-peer`: the token of this policy object, at this epoch, is given up for good. */
-const FORGET_PEER = "plumbline.dev/failover-forget-peer";
+export const FORGET_PEER = "plumbline.dev/failover-forget-peer";
 
 /** Whether a policy without `spec.peer` gives up its token. What released it may only stop first: it must not become a second writer by this. */
 export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolean {

@@ -1,6 +1,7 @@
 import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
 import { idOf } from "../../api/standing.ts";
+import { copyTime } from "../../failover/copy-time.ts";
 import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
 import type { FailoverStep, PastTransition, PolicyRow, PolicyThing, Transition } from "../views.ts";
 import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
@@ -40,6 +41,7 @@ function policyRow(key: string, scene: Scene): PolicyRow | undefined {
     ...present({ mode, message: summary ?? message, since: since ?? flipped }),
     ...(token && { token: { epoch: token.epoch, state: token.state, ...present({ forced: token.forced }) } }),
     ...(peer && { peer: { reachable: peer.reachable, ...present({ message: peer.message, desired: peer.desiredState }) } }),
+    ...present({ wave: spec.wave, ready: conditions.find(({ type }) => type === "Ready")?.status, copied: copyTime(policy) }),
     ...(transition && { transition: { ...transitionOf(transition), steps: transition.steps.map(stepOf) } }),
     history: history.map(pastOf),
     workloads: settled(workloadStatuses),

@@ -155,12 +155,16 @@ test("a service says which node announces it to whom and whether those sessions 
 
 const policy = {
   metadata: { name: "shop", namespace: "shop" },
-  spec: { desiredState: "secondary" },
+  spec: { desiredState: "secondary", wave: 10 },
   status: {
     currentState: "mixed",
     mode: "safe",
     summary: "Waiting for Deployment web to end",
-    conditions: [{ type: "InProgress", status: "True", reason: "Waiting", message: "", lastTransitionTime: SINCE }],
+    conditions: [
+      { type: "InProgress", status: "True", reason: "Waiting", message: "", lastTransitionTime: SINCE },
+      { type: "Ready", status: "False", reason: "CopyTooOld", message: "", lastTransitionTime: SINCE },
+    ],
+    peer: { reachable: true, lastSyncTime: "2026-11-16T08:00:00Z" },
     workloadStatuses: [
       { kind: "Deployment", name: "web", error: "1 pod is left", state: "terminating" },
       { kind: "CronJob", name: "nightly", state: "suspended" },
@@ -206,6 +210,9 @@ test("a failover policy's row has its steps and what they wait for, and its hist
       message: "Waiting for Deployment web to end",
       workloads: { settled: 1, total: 2 },
       volumes: { settled: 1, total: 1 },
+      wave: 10,
+      ready: "False",
+      copied: "2026-11-16T08:00:00Z",
       transition: {
         to: "secondary",
         start: SINCE,

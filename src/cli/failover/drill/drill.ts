@@ -80,7 +80,8 @@ export async function drill(name: string, options: DrillOptions): Promise<void> 
   void untilStopped().then(() => stopping.abort(new CliError("Stopped. Nothing is left of the drill", EXIT.unknown)));
   const lab = await startTwoSites({
     progress: progressOn(process.stderr),
-    controller: controllerOn,
+    // A copy asks nobody for consent.
+    controller: (kubeconfig) => [...controllerOn(kubeconfig), "--failover-namespaces", "*"],
     signal: stopping.signal,
     application: {
       namespace,

@@ -53,6 +53,35 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
   },
 ];
 
+/** What matters of a whole site; beside a policy's own pane there is no room for it. */
+const SITE_COLUMNS: readonly Column<PolicyRow>[] = [
+  { id: "wave", title: "Wave", width: "4em", class: "number", by: ({ wave = 0 }) => wave, cell: ({ wave = 0 }) => wave },
+  { id: "ready", title: "Ready", width: "5.5em", by: ({ ready = "Unknown" }) => ready, cell: ({ ready = "Unknown" }) => ready },
+  {
+    id: "token",
+    title: "Token",
+    width: "7em",
+    by: ({ token }) => token?.state ?? "",
+    cell: ({ token }) => token && `${token.state} ${token.epoch}`,
+  },
+  {
+    id: "peer",
+    title: "Other site",
+    width: "7em",
+    by: ({ peer }) => (peer ? (peer.reachable ? "answers" : "silent") : ""),
+    cell: ({ peer }) => peer && <span title={peer.message}>{peer.reachable ? "answers" : "silent"}</span>,
+  },
+  {
+    id: "copied",
+    title: "Copy",
+    width: "5.5em",
+    class: "number",
+    by: ({ copied }) => copied ?? "9",
+    cell: ({ copied }) => <Since time={copied} />,
+  },
+];
+const OVERVIEW: readonly Column<PolicyRow>[] = [...COLUMNS.slice(0, 3), ...SITE_COLUMNS, ...COLUMNS.slice(3)];
+
 function stepWords({ phase, transition, message }: PolicyRow): string {
   const step = transition?.steps.find(({ state }) => state === "Running" || state === "Waiting");
   if (phase !== "InProgress" || !step) return message ?? "";
@@ -74,7 +103,7 @@ export function FailoverView() {
         <Table
           label="Failover policies"
           rows={shown}
-          columns={COLUMNS}
+          columns={chosen === undefined ? OVERVIEW : COLUMNS}
           keyOf={({ key }) => key}
           thingOf={({ id }) => id}
           empty={

@@ -1,0 +1,88 @@
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { ageOf } from "../../embedded/http/table/age.ts";
+import { copyTime } from "../../failover/copy-time.ts";
+import { type Cell, Columns } from "../printing/columns.ts";
+import { type Colour, type Paint, statusColour } from "../printing/paint.ts";
+import { waitText } from "./draw-steps.ts";
+import { waveOf } from "./site/waves.ts";
+
+/** A policy in one line. */
+export interface PolicyState {
+  readonly namespace: string;
+  readonly name: string;
+  readonly wave: number;
+  readonly desired: string;
+  readonly current: string;
+  readonly complete: string;
+  readonly ready: string;
+  readonly token?: { readonly state: string; readonly epoch: number };
+  /** Unreachable: it could not be asked. None: there is no spec.peer. */
+  readonly peer: "Reachable" | "Unreachable" | "Unknown" | "None";
+  /** When the copy at the secondary site was taken. */
+  readonly copiedAt?: string;
+  /** What is in the way; empty when nothing is. */
+  readonly inTheWay: string;
+  /** Complete, without an error, and not known to be unfit for a switch. */
+  readonly fine: boolean;
+}
+
+const HEAD = ["NAME", "WAVE", "DESIRED", "CURRENT", "COMPLETE", "READY", "TOKEN", "PEER", "COPY", "IN THE WAY"];
+const PEER_COLOURS: Partial<Record<PolicyState["peer"], Colour>> = { Reachable: "green", Unreachable: "red", Unknown: "yellow" };
+
+export function policyState(policy: FailoverPolicy, now: number): PolicyState {
+  const { metadata, spec, status = {} } = policy;
+  const { name, namespace = "", generation = 0 } = metadata;
+  const { currentState = "unknown", token, peer } = status;
+  const isSeen = (status.observedGeneration ?? 0) >= generation;
+  const is = (type: string) => status.conditions?.find((condition) => condition.type === type);
+  const complete = isSeen ? (is("Complete")?.status ?? "Unknown") : "Unknown";
+  const ready = is("Ready")?.status ?? "Unknown";
+  const copiedAt = copyTime(policy);
+  return {
+    namespace,
+    name,
+    wave: waveOf(policy),
+    desired: spec.desiredState,
+    current: currentState,
+    complete,
+    ready,
+    ...(token && { token: { state: token.state, epoch: token.epoch } }),
+    peer: !spec.peer ? "None" : !peer ? "Unknown" : peer.reachable ? "Reachable" : "Unreachable",
+    ...(copiedAt !== undefined && { copiedAt }),
+    inTheWay: obstacle(policy, isSeen, now),
+    fine: complete === "True" && is("Error")?.status !== "True" && ready !== "False",
+  };
+}
+
+function obstacle({ spec, status = {} }: FailoverPolicy, isSeen: boolean, now: number): string {
+  if (!isSeen) return "No controller has taken it up yet";
+  const is = (type: string, value: string) => status.conditions?.find((one) => one.type === type && one.status === value);
+  const error = is("Error", "True");
+  if (error) return `${error.reason}: ${error.message}`;
+  const step = status.transition?.completionTime === undefined ? status.transition?.steps.find(({ state }) => state !== "Done") : undefined;
+  if (step) return step.waitingFor ? `${step.name}: ${waitText(step, now)}` : step.name;
+  const unready = is("Ready", "False");
+  if (unready) return `${unready.reason}: ${unready.message}`;
+  if (spec.peer && status.peer?.reachable === false) return `The other site cannot be asked: ${status.peer.message ?? ""}`;
+  return "";
+}
+
+export function drawPolicies(states: readonly PolicyState[], now: number, paint: Paint): string[] {
+  return new Columns(paint).lines([HEAD.map((text) => ({ text })), ...states.map((state) => rowOf(state, now))]);
+}
+
+function rowOf(state: PolicyState, now: number): Cell[] {
+  const { token, copiedAt, peer, complete, ready, inTheWay } = state;
+  return [
+    { text: `${state.namespace}/${state.name}` },
+    { text: String(state.wave) },
+    { text: state.desired },
+    { text: state.current, colour: state.current === state.desired ? undefined : "yellow" },
+    { text: complete, colour: statusColour("Complete", complete) },
+    { text: ready, colour: statusColour("Ready", ready) },
+    { text: token ? `${token.state} ${token.epoch}` : "" },
+    { text: peer === "None" ? "" : peer, colour: PEER_COLOURS[peer] },
+    { text: copiedAt === undefined ? "" : ageOf(copiedAt, now) },
+    { text: inTheWay },
+  ];
+}

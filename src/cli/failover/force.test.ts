@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
+import type { PeerView } from "../../failover/token/token.ts";
+import { decideForce } from "./force.ts";
+import { ago, NOW, policy } from "./specimen.ts";
+
+const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
+const { signal } = new AbortController();
+
+function decided(view: PeerView, status: FailoverStatus = {}, evenThoughItAnswers = false) {
+  const { metadata, ...rest } = policy({ desiredState: "secondary", peer }, { token: { epoch: 4, state: "Released" }, ...status });
+  const peers = { ask: () => Promise.resolve(view) };
+  const asking = { ...rest, metadata: { ...metadata, uid: "u-1" } };
+  return decideForce(asking, { reason: "it burnt down", evenThoughItAnswers, peers, now: new Date(NOW), signal });
+}
+
+const holding: PeerView = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 5, state: "Held" } };
+const silent: PeerView = { reachable: false, message: "connection refused" };
+
+test("force names the reason, the epoch and the policy that it is for", async () => {
+  const { force, refusals } = await decided(silent);
+  expect(force).toEqual({ reason: "it burnt down", epoch: 4, uid: "u-1" });
+  expect(refusals).toEqual([]);
+});
+
+test("a site that answers and holds is stopped there, not forced", async () => {
+  const { refusals } = await decided(holding);
+  expect(refusals).toMatchObject([{ kind: "FailoverPolicy", reason: "Refused", field: "spec.force", class: "Permanent" }]);
+  expect(refusals[0]?.message).toBe(
+    "The other site answers: token Held, epoch 5, desiredState primary. It may still write. Stop it there first: plumbline failover switch web -n shop --to secondary --context OTHER; then repeat this without --force. To force all the same: --even-though-it-answers",
+  );
+  expect((await decided(holding, {}, true)).refusals).toEqual([]);
+});
+
+test("one that is on its way to secondary is waited for", async () => {
+  const { refusals } = await decided({ ...holding, desiredState: "secondary" });
+  expect(refusals[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
+});
+
+test("who may not read the Secret believes what the controller read last, and says how old it is", async () => {
+  const read = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: ago(12) };
+  const { refusals } = await decided(silent, { peer: read });
+  expect(refusals[0]?.message).toContain(
+    "The other site could not be asked from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write.",
+  );
+  expect((await decided(silent, { peer: { ...read, reachable: false } })).refusals).toEqual([]);
+});
+
+test.for<[string, PeerView]>([
+  ["has released", { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 5, state: "Released" } }],
+  ["has no such policy", { reachable: true, exists: false }],
+])("a site that %s does not refuse it", async ([, view]) => {
+  expect((await decided(view)).refusals).toEqual([]);
+});
+
+test("what will be lost is told before, and that it is not known", async () => {
+  const { notes } = await decided(silent, { peer: { reachable: false, lastSyncTime: ago(300) } });
+  expect(notes).toContain("shop/web loses what was written at the other site after 2026-11-16T11:55:00Z (5m ago)");
+  expect((await decided(silent)).notes).toContain(
+    "What shop/web loses is not known: the other site has never reported when its volumes were last copied",
+  );
+});

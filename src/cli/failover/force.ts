@@ -1,0 +1,114 @@
+import { createInterface } from "node:readline/promises";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { humanDuration } from "../../embedded/http/table/age.ts";
+import type { PolicyFailure } from "../../failover/step.ts";
+import type { Peers } from "../../failover/token/peers.ts";
+import { expectedLoss } from "../../failover/loss.ts";
+import type { PeerView } from "../../failover/token/token.ts";
+import { printError } from "../../kube/printable.ts";
+import { CliError, EXIT } from "../exit.ts";
+import type { Force } from "./live-plan.ts";
+import { titleOf } from "./read-policy.ts";
+
+/** A takeover without the other site's release, what is known about it, or why it is refused. */
+export interface ForceDecision {
+  readonly force: Force;
+  /** What will be lost, and what the other site said. */
+  readonly notes: readonly string[];
+  readonly refusals: readonly PolicyFailure[];
+}
+
+interface ForceOptions {
+  readonly reason: string;
+  readonly evenThoughItAnswers?: boolean | undefined;
+  readonly peers: Pick<Peers, "ask">;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Whether the policy can be forced now. Asks the other site, with the user's right to read the Secret; else the controller's last answer counts. */
+export async function decideForce(policy: FailoverPolicy, options: ForceOptions): Promise<ForceDecision> {
+  const { reason, now, signal } = options;
+  const { uid } = policy.metadata;
+  const view = await options.peers.ask(policy, signal);
+  const said = lastSaid(policy, view, now);
+  const holds = said.token?.state === "Held";
+  return {
+    force: { reason, epoch: policy.status?.token?.epoch ?? 0, ...(uid !== undefined && { uid }) },
+    notes: [said.text, lossText(policy, view, now)],
+    refusals: holds && !options.evenThoughItAnswers ? [stillHolds(policy, said)] : [],
+  };
+}
+
+/** The reason that was given, or is asked for on a terminal. */
+export async function reasonFor({ reason }: { reason?: string | undefined }): Promise<string> {
+  const text = (reason ?? (await askReason())).trim();
+  if (text === "") throw new CliError("--force needs a reason: why is it known that the other site does not write any more?", EXIT.misuse);
+  return text;
+}
+
+async function askReason(): Promise<string> {
+  if (!process.stdin.isTTY) return "";
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    printError("If the other site still writes, both will, and one side's data will be lost.\n");
+    return await terminal.question("Why is it known that it does not? ");
+  } finally {
+    terminal.close();
+  }
+}
+
+interface Said {
+  readonly text: string;
+  readonly token?: { readonly epoch: number; readonly state: string } | undefined;
+  readonly desiredState?: string | undefined;
+}
+
+/** What the other site says now, or what the controller last read of it. */
+function lastSaid(policy: FailoverPolicy, view: PeerView, now: Date): Said {
+  if (view.reachable && !view.exists) return { text: "The other site answers and has no such policy" };
+  if (view.reachable) {
+    const { token, desiredState } = view;
+    return { text: `The other site answers: ${tokenText(token)}, desiredState ${desiredState}`, token, desiredState };
+  }
+  const { peer } = policy.status ?? {};
+  const unheard = `The other site could not be asked from here: ${view.message}`;
+  if (!peer?.reachable) return { text: unheard };
+  const { token, desiredState, lastAnswerTime } = peer;
+  const age = lastAnswerTime === undefined ? "" : `, ${ageText(lastAnswerTime, now)}`;
+  return { text: `${unheard}. The controller read it${age}: ${tokenText(token)}`, token, desiredState };
+}
+
+function tokenText(token: Said["token"]): string {
+  return token ? `token ${token.state}, epoch ${token.epoch}` : "no token";
+}
+
+function stillHolds(policy: FailoverPolicy, { desiredState, text }: Said): PolicyFailure {
+  const { name, namespace } = policy.metadata;
+  const there = policy.spec.peer ?? {};
+  const command = `plumbline failover switch ${("name" in there && there.name) || name} -n ${("namespace" in there && there.namespace) || namespace} --to secondary --context OTHER`;
+  const remedy =
+    desiredState === "secondary"
+      ? "It is on its way to secondary: leave out --force and wait for its release"
+      : `Stop it there first: ${command}; then repeat this without --force`;
+  return {
+    kind: "FailoverPolicy",
+    ...(namespace !== undefined && { namespace }),
+    name,
+    reason: "Refused",
+    field: "spec.force",
+    message: `${text}. It may still write. ${remedy}. To force all the same: --even-though-it-answers`,
+    class: "Permanent",
+  };
+}
+
+/** What a takeover loses: everything that was written at the other site after the copy that is here. */
+function lossText(policy: FailoverPolicy, view: PeerView, now: Date): string {
+  const { lastSyncTime = policy.status?.peer?.lastSyncTime } = (view.reachable && view.exists && view.copy) || {};
+  const peer = { ...policy.status?.peer, reachable: view.reachable, ...(lastSyncTime !== undefined && { lastSyncTime }) };
+  return `${titleOf(policy)}: ${expectedLoss({ ...policy, status: { ...policy.status, peer } }, now).text}`;
+}
+
+function ageText(time: string, now: Date): string {
+  return `${humanDuration(Math.max(0, now.getTime() - Date.parse(time)))} ago`;
+}

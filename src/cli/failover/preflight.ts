@@ -1,0 +1,48 @@
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { Plan, PolicyFailure } from "../../failover/step.ts";
+import type { Peers } from "../../failover/token/peers.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { decideForce } from "./force.ts";
+import { asked, type Force, livePlan } from "./live-plan.ts";
+
+export interface PreflightOptions {
+  readonly to: Role;
+  /** With --force: why. Policies without a peer are switched as without it. */
+  readonly reason?: string | undefined;
+  readonly evenThoughItAnswers?: boolean | undefined;
+  readonly among?: readonly FailoverPolicy[];
+  readonly peers: Peers;
+  readonly signal: AbortSignal;
+}
+
+/** What is known about a switch before anything is changed. */
+export interface Preflight {
+  readonly policy: FailoverPolicy;
+  readonly force?: Force | undefined;
+  /** With one of these nothing may be changed. */
+  readonly refusals: readonly PolicyFailure[];
+  /** What is in the way, and may pass or be fixed while the switch waits. */
+  readonly failures: readonly PolicyFailure[];
+  readonly notes: readonly string[];
+  /** Objects worth knowing of. */
+  readonly findings: Plan["notes"];
+  readonly mode: Plan["mode"];
+}
+
+export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
+  const { to, reason, evenThoughItAnswers, among, peers, signal } = options;
+  const forced =
+    reason === undefined || !policy.spec.peer
+      ? undefined
+      : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
+  const plan = await livePlan(client, asked(policy, to, forced?.force), { peers, signal, ...(among && { among }) });
+  return {
+    policy,
+    force: forced?.force,
+    refusals: [...(forced?.refusals ?? []), ...plan.refusals],
+    failures: plan.failures,
+    notes: forced?.notes ?? [],
+    findings: plan.notes,
+    mode: plan.mode,
+  };
+}

@@ -1,0 +1,64 @@
+import { humanDuration } from "../../../embedded/http/table/age.ts";
+import { type Cell, Columns, harmless } from "../../printing/columns.ts";
+import type { Colour, Paint } from "../../printing/paint.ts";
+import { titleOf } from "../read-policy.ts";
+import { waitText } from "../draw-steps.ts";
+import { type Member, type MemberState, obstacleOf, stateOf, switchOf } from "./member.ts";
+import { waveOf } from "./waves.ts";
+
+const STATES: Readonly<Record<MemberState, { readonly text: string; readonly colour?: Colour }>> = {
+  later: { text: "Later" },
+  unseen: { text: "Asked", colour: "yellow" },
+  running: { text: "Running", colour: "yellow" },
+  error: { text: "Error", colour: "red" },
+  complete: { text: "Complete", colour: "green" },
+  refused: { text: "Refused", colour: "red" },
+  superseded: { text: "Superseded", colour: "red" },
+  failed: { text: "Failed", colour: "red" },
+  deleted: { text: "Deleted", colour: "red" },
+};
+/** What needs attention comes first when not all fits. */
+const ORDER: readonly MemberState[] = ["refused", "failed", "deleted", "superseded", "error", "running", "unseen", "later", "complete"];
+const HEAD = ["NAME", "WAVE", "STATE", "STEP", "TOOK", "WAITS FOR"];
+const LONGEST = 100;
+
+/** One line for each policy; of more than `most`, those that are not complete first. */
+export function drawSite(members: readonly Member[], now: number, paint: Paint, most = Infinity): string[] {
+  const fits = members.length <= most;
+  const shown = fits ? members : members.toSorted((one, other) => placeOf(one) - placeOf(other)).slice(0, most - 1);
+  const lines = new Columns(paint).lines([HEAD.map((text) => ({ text })), ...shown.map((member) => rowOf(member, now))]);
+  const rest = members.filter((member) => !shown.includes(member));
+  const complete = rest.filter((member) => stateOf(member) === "complete").length;
+  return fits ? lines : [...lines, `and ${rest.length} more, ${complete} of them complete`];
+}
+
+function placeOf(member: Member): number {
+  return ORDER.indexOf(stateOf(member));
+}
+
+function rowOf(member: Member, now: number): Cell[] {
+  const state = stateOf(member);
+  const { text, colour } = STATES[state];
+  const step = switchOf(member)?.course?.find((one) => one.state !== "Done");
+  const waits = state === "complete" || state === "later" ? "" : step?.waitingFor ? waitText(step, now) : "";
+  return [
+    { text: titleOf(member.policy) },
+    { text: String(waveOf(member.policy)) },
+    { text, colour },
+    { text: state === "complete" ? "" : (step?.name ?? "") },
+    { text: tookText(member, now) },
+    { text: shorter(waits === "" && (state === "error" || colour === "red") ? obstacleOf(member, now) : waits) },
+  ];
+}
+
+function tookText(member: Member, now: number): string {
+  const made = switchOf(member);
+  if (!made || member.wasComplete) return "";
+  const end = made.completionTime === undefined ? now : Date.parse(made.completionTime);
+  return humanDuration(Math.max(0, end - Date.parse(made.startTime)));
+}
+
+function shorter(text: string): string {
+  const line = harmless(text);
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 3)}...` : line;
+}

@@ -1,0 +1,135 @@
+import { FailoverPolicy, type Role } from "../../../api/failover/failover-policy.ts";
+import { keyOf } from "../../../api/kind.ts";
+import { Cache } from "../../../kube/cache/cache.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { isKubeError } from "../../../kube/client/error.ts";
+import { ask, askedText } from "../ask.ts";
+import { CliError } from "../../exit.ts";
+import { each } from "./each.ts";
+import { isOver, type Member } from "./member.ts";
+import { wavesOf } from "./waves.ts";
+
+/** Where progress is shown. */
+export interface SiteView {
+  /** `changed` is the one that was seen just now, as it was before. */
+  show(members: readonly Member[], changed?: { readonly member: Member; readonly before: FailoverPolicy }): void;
+  tell(line: string): void;
+  close(): void;
+}
+
+interface DriveOptions {
+  readonly to: Role;
+  /** Where all of them are; undefined for several namespaces. */
+  readonly namespace: string | undefined;
+  readonly timeoutMs: number;
+  readonly waveTimeoutMs: number;
+  /** Without it, everything is asked for and nothing is waited for. */
+  readonly wait: boolean;
+  readonly view: SiteView;
+  /** Resolves when somebody has seen enough. */
+  readonly stopped: Promise<unknown>;
+}
+
+/** So many requests at a time: all of a wave are asked within a second, and the server does not mind. */
+const AT_ONCE = 16;
+
+export type DriveEnding = "over" | "timeout" | "stopped";
+
+/** Starts wave after wave, each when the one before is over or has had its time. What was started goes on without this. */
+export async function drive(client: KubeClient, members: readonly Member[], options: DriveOptions): Promise<DriveEnding> {
+  const { to, namespace, wait, view } = options;
+  const over = new AbortController();
+  const ended = Promise.withResolvers<DriveEnding>();
+  const timer = setTimeout(() => ended.resolve("timeout"), options.timeoutMs);
+  void options.stopped.then(() => ended.resolve("stopped"));
+  const watch = new MemberWatch(members, view);
+  if (wait) watch.start(client, namespace, over.signal);
+  try {
+    const waves = wavesOf(members, to);
+    for (const [at, { number, members: wave }] of waves.entries()) {
+      if (waves.length > 1) view.tell(`Wave ${number}: ${wave.length} ${wave.length === 1 ? "policy" : "policies"}`);
+      await each(wave, AT_ONCE, (member) => begin(client, member, to, view));
+      view.show(members);
+      if (!wait) continue;
+      const isLast = at === waves.length - 1;
+      const state = await Promise.race([watch.over(wave, over.signal, isLast ? undefined : options.waveTimeoutMs), ended.promise]);
+      if (state === "timeout" || state === "stopped") return state;
+      if (state === "late") view.tell(`Wave ${number} is not done after ${options.waveTimeoutMs / 1000}s; the next one begins`);
+    }
+    const state = wait ? await Promise.race([watch.over(members, over.signal), ended.promise]) : "over";
+    return state === "late" ? "timeout" : state;
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+    view.close();
+  }
+}
+
+async function begin(client: KubeClient, member: Member, to: Role, view: SiteView): Promise<void> {
+  const { policy, force, annotations } = member;
+  try {
+    const answer = await ask(client, policy, { to, force, annotations }, new AbortController().signal);
+    member.policy = answer.policy;
+    member.asked = { to, generation: answer.policy.metadata.generation ?? 0 };
+    if (answer.changed) view.tell(askedText(answer, to, force));
+  } catch (error) {
+    if (!(error instanceof CliError) && !isKubeError(error)) throw error;
+    member.lost = { is: "failed", message: error.message };
+    view.tell(`FailoverPolicy ${keyOf(policy)}: ${error.message}`);
+  }
+}
+
+/** Keeps the members as the cluster has them. */
+class MemberWatch {
+  readonly #members: readonly Member[];
+  readonly #byKey: ReadonlyMap<string, Member>;
+  readonly #view: SiteView;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(members: readonly Member[], view: SiteView) {
+    this.#members = members;
+    this.#byKey = new Map(members.map((member) => [keyOf(member.policy), member]));
+    this.#view = view;
+  }
+
+  start(client: KubeClient, namespace: string | undefined, signal: AbortSignal): void {
+    const cache = new Cache(client, FailoverPolicy, namespace === undefined ? {} : { namespace });
+    let lost = false;
+    cache.onConnection((state) => {
+      if (state === "lost") this.#view.tell("The API server does not answer; trying again");
+      else if (lost) this.#view.tell("The API server answers again");
+      lost = state === "lost";
+    });
+    cache.subscribe(({ type, object }) => {
+      const member = this.#byKey.get(keyOf(object));
+      if (!member || member.lost) return;
+      if (type === "deleted") member.lost = { is: "deleted", message: "it was deleted" };
+      // A server that lags behind does not know yet what was asked for.
+      else if ((object.metadata.generation ?? 0) < (member.asked?.generation ?? 0)) return;
+      const before = member.policy;
+      member.policy = object;
+      this.#view.show(this.#members, { member, before });
+      for (const look of this.#waiting) look();
+    });
+    cache.start(signal);
+  }
+
+  /** Until nothing happens to these any more, or their time is over. */
+  over(members: readonly Member[], signal: AbortSignal, timeoutMs?: number): Promise<"over" | "late"> {
+    return new Promise((resolve) => {
+      const timer = timeoutMs === undefined ? undefined : setTimeout(() => end("late"), timeoutMs);
+      const end = (state: "over" | "late") => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve(state);
+      };
+      const look = () => {
+        if (members.every(isOver)) end("over");
+      };
+      // A timer that is left keeps the process from ending.
+      signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}

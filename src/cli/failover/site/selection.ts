@@ -1,0 +1,64 @@
+import type { Command } from "commander";
+import { FailoverPolicy } from "../../../api/failover/failover-policy.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { isKubeError } from "../../../kube/client/error.ts";
+import { CliError, EXIT } from "../../exit.ts";
+import { listPolicies, type PolicyOptions, titleOf, withPolicy } from "../read-policy.ts";
+
+export interface SelectionOptions extends PolicyOptions {
+  all?: boolean;
+  allNamespaces?: boolean;
+  selector?: string;
+}
+
+export function withPolicies(command: Command): Command {
+  return withPolicy(command)
+    .option("--all", "every policy; with -n those of a namespace")
+    .option("-l, --selector <labels>", "the policies with these labels: tier=gold, 'tier in (gold,silver)'; with -n those of a namespace")
+    .option("-A, --all-namespaces", "in all namespaces, which is so without -n");
+}
+
+/** The policies that --all or -l choose, and all that can be seen, since what one asks for another may have. */
+export interface Selected {
+  readonly chosen: readonly FailoverPolicy[];
+  readonly among: readonly FailoverPolicy[];
+}
+
+export async function selectPolicies(client: KubeClient, options: SelectionOptions, signal: AbortSignal): Promise<Selected> {
+  const { namespace, selector, allNamespaces } = options;
+  if (options.all && selector !== undefined) throw new CliError("Policies are chosen with --all or with -l, not both", EXIT.misuse);
+  if (allNamespaces && namespace !== undefined) throw new CliError("Give -n or -A, not both", EXIT.misuse);
+  const among = await policiesInSight(client, namespace, signal);
+  if (selector === undefined) return { chosen: among.filter((policy) => isIn(policy, namespace)), among };
+  const where = { ...(namespace !== undefined && { namespace }), labelSelector: selector };
+  const { items } = await client.resource(FailoverPolicy).list({ ...where, signal });
+  return { chosen: items.toSorted((one, other) => (titleOf(one) < titleOf(other) ? -1 : 1)), among };
+}
+
+/** Those of all namespaces, or of this one where we may see no others. */
+async function policiesInSight(client: KubeClient, namespace: string | undefined, signal: AbortSignal): Promise<FailoverPolicy[]> {
+  try {
+    return await listPolicies(client, undefined, signal);
+  } catch (error) {
+    if (namespace === undefined || !isKubeError(error, "Forbidden")) throw error;
+    return listPolicies(client, namespace, signal);
+  }
+}
+
+function isIn({ metadata }: FailoverPolicy, namespace: string | undefined): boolean {
+  return namespace === undefined || metadata.namespace === namespace;
+}
+
+/** Why nothing was chosen. */
+export function nothingChosen({ selector, namespace }: SelectionOptions, { among }: Selected): string {
+  const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
+  const others = among.filter((policy) => isIn(policy, namespace));
+  if (others.length === 0) return `There is no FailoverPolicy ${where}`;
+  return `No FailoverPolicy ${where} has the labels ${selector}; there are ${others.length}: ${few(others.map(titleOf))}`;
+}
+
+const SHOWN = 5;
+
+function few(names: readonly string[]): string {
+  return names.length > SHOWN ? `${names.slice(0, SHOWN).join(", ")} and ${names.length - SHOWN} more` : names.join(", ");
+}

@@ -1,0 +1,151 @@
+import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
+import { Peers } from "../../../failover/token/peers.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { print, printError } from "../../../kube/printable.ts";
+import { CliError, EXIT, failWith } from "../../exit.ts";
+import { printItems } from "../../printing/items.ts";
+import { paintFor } from "../../printing/paint.ts";
+import { warn } from "../../printing/warn.ts";
+import { untilStopped } from "../../signals.ts";
+import { drawFailures } from "../draw-plan.ts";
+import { passOwners } from "../owner-gate.ts";
+import { reasonFor } from "../force.ts";
+import { type Preflight, preflight } from "../preflight.ts";
+import { standingOf } from "../progress.ts";
+import { titleOf } from "../read-policy.ts";
+import type { SwitchOptions } from "../switch.ts";
+import { siteCommand } from "../switch-command.ts";
+import { drive, type DriveEnding } from "./drive.ts";
+import { each } from "./each.ts";
+import { type Member, stateOf } from "./member.ts";
+import { nothingChosen, selectPolicies } from "./selection.ts";
+import { memberItem, refusedItem, summaryLines } from "./summary.ts";
+import { lineView, noView, tableView } from "./views.ts";
+import { waveOf, wavesOf } from "./waves.ts";
+
+const KIND = "FailoverSiteSwitch";
+/** Each looks at a policy's resources and asks its peer. */
+const CHECKED_AT_ONCE = 8;
+
+interface Times {
+  readonly timeoutMs: number;
+  readonly waveTimeoutMs: number;
+}
+
+/** Switches several policies: all are checked, then changed wave by wave, then watched. */
+export async function switchSite(client: KubeClient, options: SwitchOptions, times: Times): Promise<void> {
+  const { signal } = new AbortController();
+  const { to, output } = options;
+  const selected = await selectPolicies(client, options, signal);
+  if (selected.chosen.length === 0) throw new CliError(nothingChosen(options, selected), EXIT.no);
+  const waves = wavesOf(
+    selected.chosen.map((policy) => ({ policy })),
+    to,
+  );
+  if (waves.length > 1 && !options.wait) {
+    const numbers = waves.map(({ number }) => number).join(", ");
+    throw new CliError(`The policies are in several waves (${numbers}): give --wait, since each waits for the one before`, EXIT.misuse);
+  }
+  const reason = options.force ? await reasonFor(options) : undefined;
+
+  const found = await preflightAll(client, selected, { ...options, ...(reason !== undefined && { reason }) }, signal);
+  const refused = found.filter(({ refusals }) => refusals.length > 0);
+  if (refused.length > 0 && (!options.skipRefused || refused.length === found.length)) return tellRefused(refused, found.length, options);
+  if (output === "text") tellFound(found);
+
+  const members: Member[] = [];
+  for (const one of found.filter(({ refusals }) => refusals.length === 0)) {
+    const annotations = await passOwners(client, one.policy, options, signal);
+    if (!annotations) return;
+    members.push(memberOf(one, to, annotations));
+  }
+  const ending = await drive(client, members, {
+    to,
+    namespace: options.namespace,
+    ...times,
+    wait: options.wait === true,
+    view: output === "json" ? noView : process.stdout.isTTY && options.wait ? tableView(to) : lineView(),
+    stopped: untilStopped(),
+  });
+  tellEnding(members, refused, ending, options);
+}
+
+async function preflightAll(
+  client: KubeClient,
+  { chosen, among }: { chosen: readonly FailoverPolicy[]; among: readonly FailoverPolicy[] },
+  { to, reason, evenThoughItAnswers }: SwitchOptions,
+  signal: AbortSignal,
+): Promise<Preflight[]> {
+  const peers = new Peers(client);
+  const options = { to, reason, evenThoughItAnswers, among, peers, signal };
+  try {
+    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, options));
+  } finally {
+    peers.close();
+  }
+}
+
+function memberOf({ policy, force }: Preflight, to: Role, annotations: Member["annotations"]): Member {
+  const { generation = 0 } = policy.metadata;
+  return { policy, force, annotations, wasComplete: !force && standingOf(policy, { to, generation }).is === "complete" };
+}
+
+function tellRefused(refused: readonly Preflight[], total: number, { to, output }: SwitchOptions): void {
+  process.exitCode = EXIT.no;
+  if (output === "json") {
+    printItems(
+      KIND,
+      refused.map((one) => refusedItem(one, to, one.refusals)),
+    );
+    return;
+  }
+  const hint = refused.length < total ? "; --skip-refused switches the others" : "";
+  const head = `${refused.length} of ${total} policies are refused, and nothing is changed${hint}:`;
+  printError([head, ...refusedLines(refused), ""].join("\n"));
+}
+
+function refusedLines(refused: readonly Preflight[]): string[] {
+  const paint = paintFor(process.stderr);
+  return refused.flatMap(({ policy, refusals }) => [`FailoverPolicy ${titleOf(policy)}:`, ...drawFailures(refusals, paint)]);
+}
+
+/** What is worth knowing before it begins. */
+function tellFound(found: readonly Preflight[]): void {
+  const paint = paintFor(process.stderr);
+  const refused = found.filter(({ refusals }) => refusals.length > 0);
+  if (refused.length > 0) printError([`${refused.length} refused, and left as they are:`, ...refusedLines(refused), ""].join("\n"));
+  for (const { policy, failures, notes, mode, refusals } of found) {
+    if (refusals.length > 0) continue;
+    for (const note of notes) printError(`${titleOf(policy)}: ${note}\n`);
+    if (failures.length > 0) printError([`${titleOf(policy)}: blocked until fixed:`, ...drawFailures(failures, paint), ""].join("\n"));
+    if (mode === "unsafe") warn(`${titleOf(policy)}: mode is unsafe; no step waits for what it depends on, at the risk of the data`);
+  }
+}
+
+function tellEnding(members: readonly Member[], refused: readonly Preflight[], ending: DriveEnding, options: SwitchOptions): void {
+  const { to, wait, output } = options;
+  const now = Date.now();
+  const failed = refused.length > 0 || members.some(({ lost }) => lost);
+  const done = wait ? members.every((member) => stateOf(member) === "complete") : true;
+  process.exitCode = ending === "stopped" ? EXIT.unknown : failed || !done ? EXIT.no : EXIT.fine;
+  if (output === "json") {
+    printItems(KIND, [
+      ...members.map((member) => memberItem(member, to, now)),
+      ...refused.map((one) => refusedItem(one, to, one.refusals)),
+    ]);
+    return;
+  }
+  const again = siteCommand(to, options);
+  if (!wait) print(`To see how it goes: ${again}\n`);
+  else if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
+  else print(`${summaryLines(members, to, now).join("\n")}\n`);
+  if (ending === "timeout")
+    failWith(`Stopped watching after ${options.timeout}; what was started goes on. To see it again: ${again}`, EXIT.no);
+}
+
+function stoppedText(members: readonly Member[], again: string): string {
+  const later = members.filter((member) => stateOf(member) === "later");
+  const numbers = [...new Set(later.map(({ policy }) => waveOf(policy)))].join(", ");
+  const rest = later.length === 0 ? "" : ` Not started: ${later.map(({ policy }) => titleOf(policy)).join(", ")} (wave ${numbers}).`;
+  return `Stopped watching; the switches that were started go on.${rest} To go on with all of them: ${again}`;
+}

@@ -1,0 +1,17 @@
+import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
+
+export interface Wave<T> {
+  readonly number: number;
+  readonly members: readonly T[];
+}
+
+export function waveOf({ spec }: FailoverPolicy): number {
+  return spec.wave ?? 0;
+}
+
+/** What others depend on has a low wave: it is started first, and stopped last. */
+export function wavesOf<T extends { readonly policy: FailoverPolicy }>(members: readonly T[], to: Role): Wave<T>[] {
+  const byWave = Map.groupBy(members, ({ policy }) => waveOf(policy));
+  const order = [...byWave.keys()].toSorted((one, other) => (to === "primary" ? one - other : other - one));
+  return order.map((number) => ({ number, members: byWave.get(number) ?? [] }));
+}

@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { actsEverywhere, CONSENT, foreignNamespaces } from "./consent.ts";
+import { plan } from "./plan.ts";
+import { report } from "./report.ts";
+import { deployment, NOW, policy } from "./specimen.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import type { Plan } from "./step.ts";
+
+const own = { kind: "Deployment", name: "web" } as const;
+const foreign = { kind: "Deployment", name: "coredns", namespace: "kube-system" } as const;
+const both: Partial<FailoverPolicy["spec"]> = { managedResources: [own, foreign] };
+
+/** A site with a Deployment in each of two namespaces, where kube-system says this of other namespaces' policies. */
+function site(consent?: string): SpecimenSite {
+  const annotations = consent === undefined ? {} : { annotations: { [CONSENT]: consent } };
+  return new SpecimenSite()
+    .put("Namespace", { metadata: { name: "shop" } }, { metadata: { name: "kube-system", ...annotations } })
+    .put("Deployment", deployment("web"), deployment("coredns", {}, { namespace: "kube-system" }));
+}
+
+const writes = ({ steps }: Plan) => steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ words }) => words));
+
+test("a resource of another namespace is refused with the annotation to set, and nothing at all is written", () => {
+  const made = plan(site().observe(policy(both)));
+  expect(writes(made)).toEqual([]);
+  expect(made.refusals).toEqual([
+    {
+      kind: "Deployment",
+      namespace: "kube-system",
+      name: "coredns",
+      field: "spec.managedResources[1].namespace",
+      reason: "NotPermitted",
+      message:
+        "FailoverPolicy shop/site may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system 'plumbline.dev/failover-policies=shop/site'",
+      class: "Permanent",
+    },
+  ]);
+  expect(made.foreignNamespaces).toEqual([{ name: "kube-system", permitted: false }]);
+});
+
+test.for([
+  ["shop/site", true],
+  ["other/x, shop/site", true],
+  ["shop/*", true],
+  [" shop/site ,", true],
+  ["shop/other", false],
+  ["shop/sit", false],
+  ["shop", false],
+  ["*", false],
+  ["*/*", false],
+  ["other/*", false],
+  ["", false],
+] as const)("the annotation %j consents: %s", ([consent, permitted]) => {
+  const observed = site(consent).observe(policy(both));
+  expect(foreignNamespaces(observed)).toEqual([{ name: "kube-system", permitted }]);
+  expect(writes(plan(observed))).toHaveLength(permitted ? 2 : 0);
+});
+
+test("an annotation that names others is to be extended, not replaced", () => {
+  const [refusal] = plan(site("a/b, c/*").observe(policy(both))).refusals;
+  expect(refusal?.message).toContain("'plumbline.dev/failover-policies=a/b, c/*, shop/site'");
+});
+
+test("a resource of the policy's own namespace needs no consent, and its Namespace is not even read", () => {
+  const observed = new SpecimenSite().put("Deployment", deployment("web")).observe(policy({ managedResources: [own] }), {
+    namespaces: () => ({ error: "you may not", code: "Forbidden" }),
+  });
+  expect(plan(observed)).toMatchObject({ refusals: [], foreignNamespaces: [] });
+});
+
+test.for([
+  [{ error: "you may not", code: "Forbidden" }, "Forbidden"],
+  [{ error: "it is away", code: "Unreachable" }, "LookFailed"],
+] as const)("where namespaces cannot be read, nothing is permitted: %j", ([look, reason]) => {
+  const made = plan(site("shop/*").observe(policy(both), { namespaces: () => look }));
+  expect(made.refusals).toMatchObject([{ reason, class: "Transient", message: expect.stringContaining(look.error) }]);
+  expect(writes(made)).toEqual([]);
+});
+
+test.for([
+  [[], false],
+  [["other"], false],
+  [["other", "shop"], true],
+  [["*"], true],
+] as const)("with --failover-namespaces %j policies of shop act everywhere: %s", ([names, isSo]) => {
+  const trusted = actsEverywhere(policy(both), names);
+  expect(trusted).toBe(isSo);
+  expect(writes(plan(site().observe(policy(both), { actsEverywhere: trusted })))).toHaveLength(isSo ? 2 : 0);
+});
+
+const atRest = (to: "primary" | "secondary", completed = true): NonNullable<FailoverPolicy["status"]> => ({
+  transition: {
+    to,
+    mode: "safe",
+    generation: 1,
+    startTime: "2026-11-16T10:00:00Z",
+    ...(completed && { completionTime: "2026-11-16T10:01:00Z" }),
+    steps: [],
+  },
+});
+
+test("a secondary from before the rule is kept as it is, says that it could not be switched, and has no error", () => {
+  const down = site();
+  down.put("Deployment", deployment("web", { replicas: 0 }), deployment("coredns", { replicas: 0 }, { namespace: "kube-system" }));
+  const held = policy(both, { status: atRest("secondary") });
+  const made = plan(down.observe(held));
+  expect(made).toMatchObject({ complete: true, refusals: [], failures: [] });
+  const status = report(held.status, held, made, { failures: [] }, NOW);
+  expect(status.conditions?.find(({ type }) => type === "Error")).toMatchObject({ status: "False" });
+  expect(status.foreignNamespaces).toEqual([{ name: "kube-system", permitted: false }]);
+  expect(status.workloadStatuses?.find(({ name }) => name === "coredns")?.message).toMatch(
+    /^The next switch is refused: FailoverPolicy shop\/site may not/,
+  );
+
+  const drifted = site().observe(held);
+  expect(writes(plan(drifted))).toContain("scale Deployment kube-system/coredns from 1 to 0");
+});
+
+test("its next switch is refused, and so is a policy that names more than before", () => {
+  const held = policy({ ...both, desiredState: "primary" }, { generation: 2, status: atRest("secondary") });
+  const made = plan(site().observe(held));
+  expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
+  expect(writes(made)).toEqual([]);
+  expect(report(held.status, held, made, { failures: [] }, NOW).transition).toEqual(held.status?.transition);
+});
+
+test("a switch that is under way is completed, also when consent is withdrawn meanwhile", () => {
+  const made = plan(site().observe(policy(both, { status: atRest("secondary", false) })));
+  expect(made.refusals).toEqual([]);
+  expect(writes(made)).toHaveLength(2);
+});

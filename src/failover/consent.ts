@@ -1,0 +1,79 @@
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import { keyOf } from "../api/kind.ts";
+import type { Managed, Observed } from "./observed.ts";
+import type { PolicyFailure } from "./step.ts";
+
+/** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
+export const CONSENT = "plumbline.dev/failover-policies";
+
+/** Another namespace in which a policy names something, and whether it may switch it. */
+export interface ForeignNamespace {
+  readonly name: string;
+  readonly permitted: boolean;
+}
+
+/** Whether policies of this namespace may name resources in every namespace. `everywhere` is a list of namespaces, or `*`. */
+export function actsEverywhere({ metadata }: FailoverPolicy, everywhere: readonly string[] = []): boolean {
+  return everywhere.includes("*") || everywhere.includes(metadata.namespace ?? "");
+}
+
+/** The namespaces beside its own in which the policy names something, by name. */
+export function foreignNamespaces(observed: Observed): ForeignNamespace[] {
+  const foreign = observed.managed.filter((resource) => isForeign(observed.policy, resource));
+  return [...new Set(foreign.map(({ namespace }) => namespace))]
+    .toSorted()
+    .map((name) => ({ name, permitted: refusalBy(observed, name) === undefined }));
+}
+
+/** What the policy names in other namespaces without their consent. */
+export function unpermitted(observed: Observed): PolicyFailure[] {
+  return observed.managed
+    .filter((resource) => isForeign(observed.policy, resource))
+    .flatMap(({ kind, namespace, name, field }): PolicyFailure[] => {
+      const refusal = refusalBy(observed, namespace);
+      return refusal ? [{ kind, namespace, name, field: `${field}.namespace`, ...refusal }] : [];
+    });
+}
+
+/**
+ * Whether the policy has begun what its spec asks for. Consent is asked for at the beginning of a switch: without it a site that is already
+ * switched is kept as it is, and a switch that is under way is completed, because half of one is worse than either side.
+ */
+export function hasBegun({ metadata, status }: FailoverPolicy): boolean {
+  return status?.transition !== undefined && status.transition.generation === (metadata.generation ?? 0);
+}
+
+function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolean {
+  return namespace !== (metadata.namespace ?? "default");
+}
+
+type Refusal = Pick<PolicyFailure, "reason" | "message" | "class">;
+
+/** Why the namespace does not take part. */
+function refusalBy(observed: Observed, name: string): Refusal | undefined {
+  if (observed.actsEverywhere) return undefined;
+  const policy = keyOf(observed.policy);
+  const look = observed.namespaces();
+  if (!("found" in look)) {
+    const why = "error" in look ? look.error : "the server does not know Namespaces";
+    const message = `Whether Namespace ${name} consents to FailoverPolicy ${policy} cannot be read: ${why}`;
+    return { reason: "code" in look && look.code === "Forbidden" ? "Forbidden" : "LookFailed", message, class: "Transient" };
+  }
+  const text = look.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[CONSENT];
+  if (text !== undefined && consents(text, observed.policy)) return undefined;
+  const wanted = [...(text === undefined ? [] : entriesOf(text)), policy].join(", ");
+  const said = text === undefined ? "" : `, whose annotation ${CONSENT} does not name it`;
+  const message = `FailoverPolicy ${policy} may not switch resources in namespace ${name}${said}. To allow it: kubectl annotate --overwrite namespace ${name} '${CONSENT}=${wanted}'`;
+  return { reason: "NotPermitted", message, class: "Permanent" };
+}
+
+function consents(text: string, { metadata: { name, namespace } }: FailoverPolicy): boolean {
+  return entriesOf(text).some((entry) => entry === `${namespace}/${name}` || entry === `${namespace}/*`);
+}
+
+function entriesOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}

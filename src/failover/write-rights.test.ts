@@ -1,0 +1,79 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { fixedAccess } from "../kube/client/access.ts";
+import { KubeClient } from "../kube/client/client.ts";
+import { answer, holdTime, says, ScriptedServer, type Step as ServerStep } from "../kube/client/scripted-server.ts";
+import { plan } from "./plan.ts";
+import { deployment, flux, named, policy, volume } from "./specimen.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { WriteRights } from "./write-rights.ts";
+
+const { signal } = new AbortController();
+afterEach(() => void vi.useRealTimers());
+
+interface Review {
+  spec: { resourceAttributes: { namespace: string; group: string; resource: string; verb: string } };
+}
+
+async function serverThatDenies(...denied: string[]) {
+  const asked: string[] = [];
+  const serve: ServerStep = (response, received) => {
+    const { namespace, group, resource, verb } = (received.body as Review).spec.resourceAttributes;
+    asked.push(`${verb} ${resource}.${group} in ${namespace}`);
+    return answer(201, { status: { allowed: !denied.includes(resource) } })(response, received);
+  };
+  const server = await ScriptedServer.start([serve]);
+  const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
+  return { server, asked, denied, rights: new WriteRights(client), end: () => (client.close(), server[Symbol.asyncDispose]()) };
+}
+
+const stopping = () => {
+  const site = new SpecimenSite()
+    .put("Kustomization", flux("site"))
+    .put("Deployment", deployment("web"), deployment("api"))
+    .put("VolumeReplication", volume("data", "primary"));
+  const managedResources = named("Kustomization site", "Deployment web", "Deployment api", "VolumeReplication data");
+  return plan(site.observe(policy({ managedResources })));
+};
+
+test("rights are asked for once per kind and namespace, also for what a later step writes", async () => {
+  const { asked, rights, end } = await serverThatDenies();
+  expect(await rights.missing(stopping(), signal)).toEqual([]);
+  const questions = [
+    "patch deployments.apps in shop",
+    "patch kustomizations.kustomize.toolkit.fluxcd.io in shop",
+    "patch volumereplications.replication.storage.openshift.io in shop",
+  ];
+  expect(asked.toSorted()).toEqual(questions);
+  expect(await rights.missing(stopping(), signal)).toEqual([]);
+  expect(asked).toHaveLength(3);
+  await end();
+});
+
+test("a missing right names verb, resource and namespace, and is asked for again soon", async () => {
+  holdTime();
+  const { asked, denied, rights, end } = await serverThatDenies("volumereplications", "deployments");
+  const missing = await rights.missing(stopping(), signal);
+  expect(missing.map(({ kind, namespace, name, reason }) => [kind, namespace, name, reason])).toEqual([
+    ["Deployment", "shop", "web", "Forbidden"],
+    ["VolumeReplication", "shop", "data", "Forbidden"],
+  ]);
+  expect(missing[0]?.message).toBe(
+    "The controller may not patch deployments.apps in namespace shop, so it could not scale Deployment shop/web from 1 to 0, and 1 more of them. Give its ClusterRole plumbline-failover-controller the verb patch on deployments.apps",
+  );
+  denied.length = 0;
+  expect(await rights.missing(stopping(), signal)).toHaveLength(2);
+  vi.advanceTimersByTime(5_000);
+  expect(await rights.missing(stopping(), signal)).toEqual([]);
+  expect(asked).toHaveLength(5);
+  await end();
+});
+
+test.for([says(404, "NotFound"), says(403, "Forbidden", "you may not ask"), says(500, "InternalError", "no")])(
+  "where rights cannot be asked for, the write itself tells",
+  async (step) => {
+    const { server, rights, end } = await serverThatDenies();
+    server.follow(step);
+    expect(await rights.missing(stopping(), signal)).toEqual([]);
+    await end();
+  },
+);

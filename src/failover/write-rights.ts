@@ -1,0 +1,62 @@
+import type { Kind } from "../api/kind.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import type { Plan, PolicyFailure } from "./step.ts";
+
+const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/** How long an answer is believed. A right that was missing is asked for again with the next pass. */
+const ALLOWED_MS = 60_000;
+const DENIED_MS = 5_000;
+
+interface Answer {
+  readonly allowed: boolean;
+  readonly at: number;
+}
+
+/** Whether this controller may make the writes of a plan, asked before the first of them. */
+export class WriteRights {
+  readonly #client: KubeClient;
+  readonly #answers = new Map<string, Answer>();
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. */
+  async missing({ steps }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
+    const writes = steps.filter(({ state }) => state !== "Done").flatMap((step) => step.writes);
+    const byPlace = Map.groupBy(writes, ({ kind, object }) => `${kind.group}/${kind.plural}/${object.metadata.namespace ?? ""}`);
+    const failures = await Promise.all(
+      [...byPlace].map(async ([place, [first, ...others]]): Promise<PolicyFailure[]> => {
+        if (!first || (await this.#mayPatch(place, first.kind, first.object.metadata.namespace ?? "", signal))) return [];
+        const { namespace = "", name } = first.object.metadata;
+        const more = others.length > 0 ? `, and ${others.length} more of them` : "";
+        const resource = `${first.kind.plural}${first.kind.group === "" ? "" : `.${first.kind.group}`}`;
+        const message = `The controller may not patch ${resource} in namespace ${namespace}, so it could not ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb patch on ${resource}`;
+        return [{ kind: first.kind.kind, namespace, name, reason: "Forbidden", message, class: "Transient" }];
+      }),
+    );
+    return failures.flat();
+  }
+
+  /** Yes where it cannot be found out: then the write itself tells. */
+  async #mayPatch(place: string, { group, plural: resource }: Kind, namespace: string, signal: AbortSignal): Promise<boolean> {
+    const known = this.#answers.get(place);
+    if (known && performance.now() - known.at < (known.allowed ? ALLOWED_MS : DENIED_MS)) return known.allowed;
+    const resourceAttributes = { namespace, group, resource, verb: "patch" };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+    try {
+      const { status } = await this.#client.request<{ status?: { allowed?: boolean } }>("POST", REVIEWS, {
+        signal,
+        body,
+        repeatable: true,
+      });
+      const allowed = status?.allowed !== false;
+      this.#answers.set(place, { allowed, at: performance.now() });
+      return allowed;
+    } catch (error) {
+      if (signal.aborted || !isKubeError(error)) throw error;
+      return true;
+    }
+  }
+}

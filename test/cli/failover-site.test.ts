@@ -1,0 +1,312 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Namespace } from "../../src/api/core/namespace.ts";
+import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
+import { CONSENT } from "../../src/failover/consent.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import { type Ended, LAUNCHER } from "../support/command-line.ts";
+import { SERVERS, type CommandLineServer } from "../support/servers.ts";
+
+const signal = AbortSignal.timeout(10 * 60_000);
+const time = (second: number) => new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString().replace(".000Z", "Z");
+const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
+
+function conditions(is: string, reason: string = is, message = ""): NonNullable<FailoverStatus["conditions"]> {
+  return ["Complete", "InProgress", "Error"].map((type) => ({
+    type,
+    status: type === is ? "True" : "False",
+    reason: type === is ? reason : "No",
+    message: type === is ? message : "",
+    lastTransitionTime: time(0),
+  }));
+}
+
+/** As the controller reports a switch that took 30 s, with a copy that was 12 s old. */
+function completed(to: Role, generation: number): FailoverStatus {
+  return {
+    observedGeneration: generation,
+    currentState: to,
+    conditions: conditions("Complete"),
+    transition: {
+      to,
+      mode: "safe",
+      generation,
+      startTime: time(0),
+      completionTime: time(30),
+      lastSyncTime: time(8),
+      writesStoppedTime: time(20),
+      steps: [{ name: "ScaleDown", state: "Done", startTime: time(0), completionTime: time(2) }],
+    },
+  };
+}
+
+describe.each(SERVERS)("on %s", (_name, start) => {
+  let server: CommandLineServer;
+  const stop = new AbortController();
+  /** The policies that were asked to change, in the order in which the server stored that. */
+  const changes: string[] = [];
+  /** Plays the controller: in these namespaces a policy is reported to be where it is wanted. */
+  const carriedOut = new Set<string>();
+
+  beforeAll(async () => {
+    server = await start("cli-failover-site");
+    const cache = new Cache(server.client, FailoverPolicy);
+    cache.subscribe((change) => {
+      if (change.type === "deleted") return;
+      const { metadata, spec, status } = change.object;
+      const { name, namespace = "", generation = 0 } = metadata;
+      if (change.type === "updated" && change.old.metadata.generation !== generation) changes.push(`${namespace}/${name}`);
+      if (generation < 2 || (status?.observedGeneration ?? 0) >= generation || !carriedOut.has(namespace)) return;
+      void policies().patchStatus({ name, namespace }, { status: completed(spec.desiredState, generation) }, { signal });
+    });
+    cache.start(stop.signal);
+    await cache.waitForSync(signal);
+  });
+  afterAll(async () => {
+    stop.abort();
+    await server.stop();
+  });
+
+  const policies = () => server.client.resource(FailoverPolicy);
+  const failover = (...args: string[]): Promise<Ended> => server.plumbline("failover", ...args);
+
+  interface Made {
+    readonly spec?: Partial<FailoverPolicy["spec"]>;
+    readonly labels?: Record<string, string>;
+    readonly status?: FailoverStatus;
+  }
+
+  async function site(namespace: string, made: Record<string, Made>): Promise<void> {
+    await server.client.resource(Namespace).create({ metadata: { name: namespace } }, { signal });
+    for (const [name, { spec = {}, labels = {}, status }] of Object.entries(made)) {
+      const managedResources = [{ kind: "Deployment" as const, name }];
+      const whole = { desiredState: "primary", managedResources, ...spec } as FailoverPolicy["spec"];
+      await policies().create({ metadata: { name, namespace, labels }, spec: whole }, { signal });
+      if (status) await policies().patchStatus({ name, namespace }, { status }, { signal });
+    }
+  }
+
+  const desired = async (namespace: string) => {
+    const { items } = await policies().list({ namespace, signal });
+    return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec.desiredState]));
+  };
+
+  test("a site is stopped from the highest wave to the lowest and started the other way round, and the same command again only looks", async () => {
+    const namespace = "waves";
+    carriedOut.add(namespace);
+    await site(namespace, { front: { spec: { wave: 20 } }, app: { spec: { wave: 10 } }, api: { spec: { wave: 10 } }, db: {} });
+    changes.length = 0;
+    const down = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait");
+    expect(down.code).toBe(0);
+    expect(changes[0]).toBe("waves/front");
+    expect(new Set(changes.slice(1, 3))).toEqual(new Set(["waves/app", "waves/api"]));
+    expect(changes.slice(3)).toEqual(["waves/db"]);
+    expect(down.stdout).toMatch(/ Wave 20: 1 policy\n/);
+    expect(down.stdout).toMatch(/ waves\/app: ScaleDown done after 2s\n/);
+    expect(down.stdout).toContain("4 of 4 policies are secondary. RTO of the site: 30s; the slowest was waves/");
+    expect(down.stdout).toMatch(/ with 30s\. RPO: 12s \(waves\/\w+\)\n$/);
+
+    changes.length = 0;
+    expect((await failover("switch", "--all", "-n", namespace, "--to", "primary", "--wait")).code).toBe(0);
+    expect([changes[0], changes[3]]).toEqual(["waves/db", "waves/front"]);
+    changes.length = 0;
+    const again = await failover("switch", "--all", "-n", namespace, "--to", "primary", "--wait");
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("4 of 4 policies are primary, 4 of them before\n") });
+    expect(changes).toEqual([]);
+  });
+
+  test("one that is refused keeps all of them from being changed, unless it is left out", async () => {
+    const namespace = "refused";
+    carriedOut.add(namespace);
+    await site(namespace, {
+      good: { labels: { tier: "gold" } },
+      wrong: { spec: { managedResources: [] } },
+      far: { spec: { managedResources: [{ kind: "Deployment", name: "coredns", namespace: "kube-system" }] } },
+    });
+    const refused = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("2 of 3 policies are refused, and nothing is changed; --skip-refused switches the others:\n");
+    expect(refused.stderr).toContain("FailoverPolicy refused/wrong:\n  FailoverPolicy refused/wrong: Invalid: spec.managedResources: ");
+    expect(refused.stderr).toContain(
+      `Deployment kube-system/coredns: NotPermitted: spec.managedResources[0].namespace: FailoverPolicy refused/far may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system '${CONSENT}=refused/far'`,
+    );
+    expect(await desired(namespace)).toEqual({ good: "primary", wrong: "primary", far: "primary" });
+
+    const json = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "-o", "json");
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      apiVersion: "plumbline.dev/cli/v1",
+      kind: "FailoverSiteSwitch",
+      items: [
+        {
+          name: "far",
+          state: "refused",
+          failures: [{ kind: "Deployment", reason: "NotPermitted", field: "spec.managedResources[0].namespace", class: "Permanent" }],
+        },
+        { name: "wrong", state: "refused", failures: [{ kind: "FailoverPolicy", reason: "Invalid" }] },
+      ],
+    });
+
+    const skipped = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait", "--skip-refused");
+    expect(skipped).toMatchObject({ code: 1, stdout: expect.stringContaining("1 of 1 policies are secondary") });
+    expect(await desired(namespace)).toEqual({ good: "secondary", wrong: "primary", far: "primary" });
+    expect((await failover("switch", "-l", "tier=gold", "-n", namespace, "--to", "primary", "--wait")).code).toBe(0);
+    expect(await desired(namespace)).toMatchObject({ good: "primary" });
+  });
+
+  test("a wave that does not get done holds up the next one for its time only", async () => {
+    const namespace = "stuck";
+    await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
+    changes.length = 0;
+    const args = ["--to", "secondary", "--wait", "--wave-timeout", "1s", "--timeout", "3s"];
+    const ended = await failover("switch", "--all", "-n", namespace, ...args);
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain("Wave 1 is not done after 1s; the next one begins\n");
+    expect(ended.stdout).toContain("0 of 2 policies are secondary\nstuck/app is not: no controller has taken it up");
+    expect(ended.stderr).toContain(
+      "Stopped watching after 3s; what was started goes on. To see it again: plumbline failover switch --all -n stuck --to secondary --wait",
+    );
+    expect(changes).toEqual(["stuck/app", "stuck/db"]);
+  });
+
+  test("who stops watching is told what goes on, what was not begun, and how to go on", async () => {
+    const namespace = "stopped";
+    await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
+    const args = ["failover", "switch", "--all", "-n", namespace, "--to", "secondary", "--wait"];
+    const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
+    const said = { stdout: "", stderr: "" };
+    child.stdout.on("data", (text: Buffer) => {
+      said.stdout += text.toString();
+      if (said.stdout.includes("stopped/app is asked to be secondary")) setTimeout(() => child.kill("SIGINT"), 300);
+    });
+    child.stderr.on("data", (text: Buffer) => (said.stderr += text.toString()));
+    const [code] = (await once(child, "close")) as [number];
+    expect({ code, stderr: said.stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining(
+        "plumbline: Stopped watching; the switches that were started go on. Not started: stopped/db (wave 0). To go on with all of them: plumbline failover switch --all -n stopped --to secondary --wait\n",
+      ),
+    });
+    expect(await desired(namespace)).toEqual({ app: "secondary", db: "primary" });
+  });
+
+  test("bad input is told from what is not there", async () => {
+    const namespace = "chosen";
+    await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
+    expect(await failover("switch", "-l", "tier=lead", "-n", namespace, "--to", "primary")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: "plumbline: No FailoverPolicy in namespace chosen has the labels tier=lead; there are 2: chosen/app, chosen/db\n",
+    });
+    expect(await failover("status", "-l", "tier=lead", "-n", namespace)).toMatchObject({ code: 1 });
+    expect(await failover("switch", "--all", "-n", "nowhere", "--to", "primary")).toMatchObject({
+      code: 1,
+      stderr: "plumbline: There is no FailoverPolicy in namespace nowhere\n",
+    });
+    expect(await failover("switch", "--to", "primary")).toMatchObject({
+      code: 2,
+      stderr: "plumbline: Name a policy, or choose several with --all or -l\n",
+    });
+    expect(await failover("switch", "db", "--all", "--to", "primary")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "--all", "-l", "a=b", "--to", "primary")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "--all", "-A", "-n", namespace, "--to", "primary")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "--all", "-n", namespace, "--to", "secondary")).toMatchObject({
+      code: 2,
+      stderr: "plumbline: The policies are in several waves (1, 0): give --wait, since each waits for the one before\n",
+    });
+    expect(await failover("switch", "db", "--to", "primary", "--even-though-it-answers")).toMatchObject({ code: 2 });
+    expect(await failover("switch", "--all", "--to", "primary", "--wave-timeout", "0s")).toMatchObject({ code: 2 });
+    const negative = policies().patch({ name: "db", namespace }, { spec: { wave: -1 } }, { signal });
+    await expect(negative).rejects.toMatchObject({ code: "Invalid", message: expect.stringContaining("spec.wave") });
+    expect(await desired(namespace)).toEqual({ db: "primary", app: "primary" });
+  });
+
+  test("a site is forced with one reason, and only where the other site is not known to hold", async () => {
+    const namespace = "forced";
+    const token = { epoch: 4, state: "Released" } as const;
+    const answers = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: time(0) };
+    await site(namespace, {
+      silent: { spec: { desiredState: "secondary", peer }, status: { token, peer: { reachable: false, lastSyncTime: time(0) } } },
+      alive: { spec: { desiredState: "secondary", peer }, status: { token, peer: answers } },
+      alone: { spec: { desiredState: "secondary" } },
+    });
+    const force = ["switch", "--all", "-n", namespace, "--to", "primary", "--force", "--reason", "site B burns"];
+    const refused = await failover(...force);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: The other site could not be asked from here: ");
+    expect(refused.stderr).toContain("Stop it there first: plumbline failover switch alive -n forced --to secondary --context OTHER");
+    expect(await desired(namespace)).toEqual({ silent: "secondary", alive: "secondary", alone: "secondary" });
+
+    const insisted = await failover(...force, "--even-though-it-answers");
+    expect(insisted.code).toBe(0);
+    expect(insisted.stderr).toContain("forced/silent loses what was written at the other site after 2026-01-01T12:00:00Z (");
+    for (const name of ["silent", "alive"]) {
+      const { metadata, spec } = await policies().get(name, { namespace, signal });
+      expect(spec).toMatchObject({ desiredState: "primary", force: { reason: "site B burns", epoch: 4, uid: metadata.uid } });
+    }
+    expect((await policies().get("alone", { namespace, signal })).spec).toEqual({
+      desiredState: "primary",
+      managedResources: [{ kind: "Deployment", name: "alone" }],
+    });
+  });
+
+  test("a peer is given up in one write, with the uid and the epoch, and not where a second writer could start", async () => {
+    const namespace = "forget";
+    await site(namespace, {
+      held: { spec: { peer }, status: { token: { epoch: 4, state: "Held" } } },
+      released: { spec: { desiredState: "secondary", peer }, status: { token: { epoch: 6, state: "Released" } } },
+      alone: {},
+    });
+    const forget = (name: string, ...more: string[]) =>
+      failover("forget-peer", name, "-n", namespace, "--reason", "site B is closed", ...more);
+    expect(await forget("alone")).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing to give up") });
+    expect(await forget("released")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("If it is known never to write again, add --other-site-is-gone"),
+    });
+    const kept = await policies().get("released", { namespace, signal });
+    expect([kept.spec.peer, kept.metadata.annotations]).toEqual([peer, undefined]);
+
+    for (const [name, epoch, flags] of [
+      ["held", 4, []],
+      ["released", 6, ["--other-site-is-gone"]],
+    ] as const) {
+      expect(await forget(name, ...flags)).toMatchObject({ code: 0 });
+      const { metadata, spec } = await policies().get(name, { namespace, signal });
+      expect(metadata).toMatchObject({ generation: 2 });
+      expect(spec.peer).toBeUndefined();
+      expect(JSON.parse(metadata.annotations?.["plumbline.dev/failover-forget-peer"] ?? "")).toEqual({
+        uid: metadata.uid,
+        epoch,
+        reason: "site B is closed",
+      });
+    }
+    expect(await failover("forget-peer", "held", "-n", namespace)).toMatchObject({ code: 2 });
+    expect(await failover("forget-peer", "held", "-n", namespace, "--reason", " ")).toMatchObject({ code: 2 });
+  });
+
+  test("status has a line for each policy, and says no when one is not as it should be", async () => {
+    const namespace = "status";
+    await site(namespace, {
+      web: { status: completed("primary", 1) },
+      db: {
+        spec: { wave: 5, desiredState: "secondary" },
+        status: { observedGeneration: 1, conditions: conditions("Error", "NotFound", "gone") },
+      },
+    });
+    const { code, stdout } = await failover("status", "-n", namespace);
+    expect({ code, lines: stdout.trimEnd().split("\n") }).toEqual({
+      code: 1,
+      lines: [
+        "NAME         WAVE   DESIRED     CURRENT   COMPLETE   READY     TOKEN   PEER   COPY   IN THE WAY",
+        "status/db    5      secondary   unknown   False      Unknown                         NotFound: gone",
+        "status/web   0      primary     primary   True       Unknown",
+      ],
+    });
+    const one = await failover("status", "web", "-n", namespace, "-o", "json");
+    expect(one.code).toBe(0);
+    expect(JSON.parse(one.stdout)).toMatchObject({ kind: "FailoverPolicyState", items: [{ name: "web", complete: "True", peer: "None" }] });
+    expect(await failover("status", "--all", "-n", "nowhere")).toMatchObject({ code: 0, stdout: "There is no FailoverPolicy\n" });
+  });
+});
