@@ -5,14 +5,14 @@ import { run as runTests } from "./test.ts";
 const SOAK = ["test/soak", "test/fuzz"];
 /** Applications that move between two sites under random faults. */
 const MOVES = ["test/failover/moves.test.ts"];
-const USAGE = "usage: npm run soak -- [--minutes N] [--moves N] [--seed N] [files...]";
+const USAGE = "usage: npm run soak -- [--minutes N] [--moves N [--no-faults]] [--seed N] [files...]";
 
 /**
  * `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES.
- * `npm run soak -- --moves N`: so many moves of applications between two sites.
+ * `npm run soak -- --moves N`: so many moves of applications between two sites, with faults unless told otherwise.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const options = { minutes: { type: "string" }, moves: { type: "string" }, seed: { type: "string" } } as const;
+  const options = { minutes: { type: "string" }, moves: { type: "string" }, seed: { type: "string" }, "no-faults": { type: "boolean" } } as const;
   let parsed;
   try {
     parsed = parseArgs({ args: [...args], options, allowPositionals: true });
@@ -28,6 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   process.env["PLUMBLINE_SOAK_MINUTES"] = minutes;
   if (moves !== undefined) process.env["PLUMBLINE_SOAK_MOVES"] = moves;
+  if (values["no-faults"]) process.env["PLUMBLINE_SOAK_FAULTS"] = "none";
   if (seed !== undefined) process.env["PLUMBLINE_SOAK_SEED"] = seed;
   return runTests(files.length > 0 ? files : moves === undefined ? SOAK : MOVES);
 }

@@ -9,7 +9,7 @@ import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Progress } from "../progress.ts";
-import { csiAddonsBinaries } from "./csi-addons/binaries.ts";
+import { csiAddonsController, type CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER } from "./external-attacher.ts";
 import { CSIAddonsNode, STORAGE_CLASS, VolumeReplicationClass } from "./kinds.ts";
 import type { ReplicatedStorage } from "./replicated-storage.ts";
@@ -31,6 +31,7 @@ const FAULTS: Readonly<Record<VolumeFault, { readonly rpc?: ReplicationCall; rea
 };
 
 interface CsiAddonsOptions {
+  version: CsiAddonsVersion;
   client: KubeClient;
   server: ApiServer;
   progress: Progress;
@@ -58,8 +59,8 @@ export class CsiAddons {
   }
 
   static async start(options: CsiAddonsOptions, signal: AbortSignal): Promise<CsiAddons> {
-    const { client, server, progress, site, storage, inspects } = options;
-    const { manager } = await csiAddonsBinaries(progress);
+    const { client, server, progress, site, storage, inspects, version } = options;
+    const manager = await csiAddonsController(version, progress);
     await createDriverObjects(options, signal);
     if (inspects) storage.inspect(site, (volume) => usersOf(client, volume, signal));
     const args = [

@@ -8,7 +8,7 @@ import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import { memoryDirectory } from "../kube/etcd.ts";
 import type { Progress } from "../progress.ts";
-import { csiAddonsBinaries } from "./csi-addons/binaries.ts";
+import { replicationDriver } from "./csi-addons/binaries.ts";
 import { DRIVER } from "./external-attacher.ts";
 import { controlSocket, StorageControl } from "./storage-control.ts";
 
@@ -44,7 +44,7 @@ export class ReplicatedStorage extends StorageControl {
   }
 
   static async start({ progress, sites, directory, transferMs = 50, intervalMs = 1_000 }: StorageOptions): Promise<ReplicatedStorage> {
-    const { driver } = await csiAddonsBinaries(progress);
+    const driver = await replicationDriver(progress);
     const ending = new AsyncDisposableStack();
     try {
       const memory = directory === undefined ? await memoryDirectory("storage") : undefined;

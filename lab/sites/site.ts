@@ -18,6 +18,7 @@ import { kwokStages, startControllers } from "../kube/control-plane.ts";
 import { applyCrds } from "../kube/install-crds.ts";
 import type { Progress } from "../progress.ts";
 import { CsiAddons } from "./csi-addons.ts";
+import type { CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
 import { Flux } from "./flux/flux.ts";
@@ -37,6 +38,8 @@ export interface SiteOptions {
   progress: Progress;
   /** Shared with the other site, if there is one. */
   storage?: ReplicatedStorage;
+  /** Of csi-addons; 0.14 unless told otherwise. */
+  csiAddonsVersion?: CsiAddonsVersion;
   /** How often csi-addons reads the last sync time of a primary, as `30s`; every hour unless told otherwise. */
   refresh?: string;
   /** Those of our kinds that it knows; the policy alone unless told otherwise. */
@@ -65,7 +68,18 @@ export interface Site {
 
 /** Makes a bare API server a site. */
 export async function startSite(options: SiteOptions): Promise<Site> {
-  const { name, binaries, server, progress, refresh, kinds = [FailoverPolicy], attaches = true, inspects = true, podsEndMs } = options;
+  const {
+    name,
+    binaries,
+    server,
+    progress,
+    refresh,
+    csiAddonsVersion: version = "0.14",
+    kinds = [FailoverPolicy],
+    attaches = true,
+    inspects = true,
+    podsEndMs,
+  } = options;
   const { signal } = new AbortController();
   const parts: Child[] = [];
   const client = new KubeClient(await accessFromKubeconfig({ path: await server.kubeconfig("admin") }), { userAgent: "lab" });
@@ -90,7 +104,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     const storage = options.storage ?? ownStorage;
     if (!storage) throw new TypeError("a site without storage");
     csiAddons = await CsiAddons.start(
-      { client, server, progress, site: name, storage, inspects, ...(refresh !== undefined && { refresh }) },
+      { version, client, server, progress, site: name, storage, inspects, ...(refresh !== undefined && { refresh }) },
       signal,
     );
     const attacher = new ExternalAttacher({ client, log });

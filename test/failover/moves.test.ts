@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import type { CsiAddonsVersion } from "../../lab/sites/csi-addons/binaries.ts";
 import { Random } from "../fuzz/random.ts";
 import { DyingController, type MoveResult, MovingApplication } from "../support/failover-moves.ts";
 import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
@@ -8,17 +9,13 @@ const MOVES = Number(process.env["PLUMBLINE_SOAK_MOVES"] ?? 20);
 const SEED = Number(process.env["PLUMBLINE_SOAK_SEED"] ?? Date.now() % 1_000_000);
 /** Without any, what is lost is lost by a planned move with nothing broken. */
 const WITH_FAULTS = process.env["PLUMBLINE_SOAK_FAULTS"] !== "none";
-const APPLICATIONS = Math.min(MOVES <= 20 ? 10 : 20, Math.ceil(MOVES / 2));
+/** Side by side, at least there and back each. */
+const APPLICATIONS = 20;
 
-let sites: readonly [FailoverSite, FailoverSite];
-
-beforeAll(async () => {
-  sites = await failoverSites("moves");
-});
-afterAll(() => Promise.all(sites.map((site) => site.stop())));
+const chance = (n: number) => new Random(SEED * 1_000 + n);
 
 /** csi-addons is killed now and then, and starts again. */
-async function killCsiAddons(random: Random, signal: AbortSignal): Promise<number> {
+async function killCsiAddons(sites: readonly FailoverSite[], random: Random, signal: AbortSignal): Promise<number> {
   for (let kills = 0; ; kills += 1) {
     await sleep(15_000 + random.int(45_000), undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return kills;
@@ -26,56 +23,67 @@ async function killCsiAddons(random: Random, signal: AbortSignal): Promise<numbe
   }
 }
 
+/** Moves each application so often, one after the other. What does not end is named in `stuck`. */
+async function moveAll(applications: readonly MovingApplication[], moves: number): Promise<{ results: MoveResult[]; stuck: string[] }> {
+  const results: MoveResult[] = [];
+  const stuck: string[] = [];
+  const moveOne = async (application: MovingApplication, n: number) => {
+    for (let move = n; move < moves; move += applications.length) {
+      const result = await application.move(WITH_FAULTS);
+      results.push(result);
+      // The old primary is in split brain then, and nothing heals that but a person.
+      if (result.missing !== undefined) return;
+    }
+  };
+  await Promise.all(
+    applications.map((application, n) => moveOne(application, n).catch((error: unknown) => void stuck.push(String(error)))),
+  );
+  return { results, stuck };
+}
+
 function median(numbers: readonly number[]): number {
   return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
-test(`planned moves there and back lose nothing and never have two primaries (seed ${SEED})`, { timeout: 4 * 3_600_000 }, async () => {
-  console.info(`${MOVES} moves of ${APPLICATIONS} applications; again: npm run soak -- --moves ${MOVES} --seed ${SEED}`);
-  const [east, west] = sites;
-  const { storage } = east.site;
-  const chance = (n: number) => new Random(SEED * 1_000 + n);
-  const controllers = sites.map((site, n) => new DyingController(site, chance(900 + n), WITH_FAULTS));
-  const names = Array.from({ length: APPLICATIONS }, (_, n) => `move-${n}`);
-  const applications = await Promise.all(names.map((name, n) => MovingApplication.start(name, { east, west }, chance(n))));
-  const ending = new AbortController();
-  const killing = WITH_FAULTS ? killCsiAddons(chance(950), ending.signal) : Promise.resolve(0);
+test.concurrent.for<[CsiAddonsVersion, number]>([
+  ["0.14", MOVES],
+  ["0.12", Math.ceil(MOVES * 0.4)],
+])(
+  `with csi-addons %s, %i planned moves there and back lose nothing and never have two primaries (seed ${SEED})`,
+  { timeout: 4 * 3_600_000 },
+  async ([csiAddonsVersion, moves], { onTestFinished }) => {
+    const sites = await failoverSites(`moves-${csiAddonsVersion}`, { csiAddonsVersion });
+    onTestFinished(async () => void (await Promise.all(sites.map((site) => site.stop()))));
+    const [east, west] = sites;
+    const controllers = sites.map((site, n) => new DyingController(site, chance(900 + n), WITH_FAULTS));
+    const names = Array.from({ length: Math.min(APPLICATIONS, Math.ceil(moves / 2)) }, (_, n) => `move-${n}`);
+    const applications = await Promise.all(names.map((name, n) => MovingApplication.start(name, { east, west }, chance(n))));
+    const ending = new AbortController();
+    const killing = WITH_FAULTS ? killCsiAddons(sites, chance(950), ending.signal) : Promise.resolve(0);
 
-  const results: MoveResult[] = [];
-  const stuck: string[] = [];
-  await Promise.all(
-    applications.map(async (application, n) => {
-      for (let move = n; move < MOVES; move += APPLICATIONS) {
-        try {
-          const result = await application.move(WITH_FAULTS);
-          results.push(result);
-          // The old primary is in split brain then, and nothing heals that but a person.
-          if (result.missing !== undefined) return;
-        } catch (error) {
-          stuck.push(String(error));
-          return;
-        }
-      }
-    }),
-  );
-  ending.abort();
-  const kills = await killing;
-  const damage = await storage.damage();
-  const seconds = results.map((result) => result.seconds);
-  console.table({
-    moves: results.length,
-    "seconds, median": Math.round(median(seconds)),
-    "seconds, most": Math.round(Math.max(...seconds)),
-    "deaths of the controller": controllers.reduce((sum, { deaths }) => sum + deaths, 0),
-    "deaths of csi-addons": kills,
-    "tails lost": damage.filter(({ kind }) => kind === "TailLost").length,
-    "two primaries": damage.filter(({ kind }) => kind === "SplitBrain").length,
-    "demoted in use": damage.filter(({ kind }) => kind === "DemotedInUse").length,
-    stuck: stuck.length,
-  });
-  await Promise.all(applications.map((application) => application.stop()));
-  await Promise.all(controllers.map((controller) => controller.stop()));
-  const lost = results.filter(({ missing }) => missing !== undefined);
-  expect({ lost, damage, stuck }).toEqual({ lost: [], damage: [], stuck: [] });
-  expect(results).toHaveLength(MOVES);
-});
+    const { results, stuck } = await moveAll(applications, moves);
+    ending.abort();
+    const kills = await killing;
+    const damage = await east.site.storage.damage();
+    const count = (kind: string) => damage.filter((one) => one.kind === kind).length;
+    const seconds = results.map((result) => result.seconds);
+    console.info(`csi-addons ${csiAddonsVersion}; again: npm run soak -- --moves ${MOVES} --seed ${SEED}`);
+    console.table({
+      moves: results.length,
+      applications: applications.length,
+      "seconds, median": Math.round(median(seconds)),
+      "seconds, most": Math.round(Math.max(...seconds)),
+      "deaths of the controller": controllers.reduce((sum, { deaths }) => sum + deaths, 0),
+      "deaths of csi-addons": kills,
+      "answers lost, links cut": results.reduce((sum, { faults }) => sum + faults.length, 0),
+      "tails lost": count("TailLost"),
+      "two primaries": count("SplitBrain"),
+      "demoted in use": count("DemotedInUse"),
+      stuck: stuck.length,
+    });
+    await Promise.all([...applications, ...controllers].map((one) => one.stop()));
+    const lost = results.filter(({ missing }) => missing !== undefined);
+    expect({ lost, damage, stuck }).toEqual({ lost: [], damage: [], stuck: [] });
+    expect(results).toHaveLength(moves);
+  },
+);

@@ -68,7 +68,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await pair.east.complete()).toMatchObject({ token: { epoch: 2, state: "Released" } });
     await pair.east.want({ desiredState: "primary" });
     expect(await pair.east.complete()).toMatchObject({ token: { epoch: 4, state: "Held" } });
-    expect((await pair.west.policy()).status?.token).toEqual({ epoch: 3, state: "Released" });
+    expect((await pair.west.policy()).status?.token).toEqual({ epoch: 3, state: "Released", copied: true });
     expect([await pair.damage(), await pair.overlaps()]).toEqual([[], []]);
   });
 
@@ -89,13 +89,13 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await east.complete()).toMatchObject({ token: { epoch: 2, state: "Released" } });
 
     await west.want({ desiredState: "primary" });
-    const away = /^The other site cannot be asked whether it has let go: .* set spec\.force with epoch 1$/;
+    const away = /^The other site cannot be asked whether it has let go: .* set spec\.force with epoch 1 and the uid of this policy/;
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);
     await west.want({ mode: "unsafe" });
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);
     expect(await west.pods()).toEqual([]);
 
-    await west.want({ mode: "safe", force: { reason: "the lines were dug up", epoch: 1 } });
+    await west.want({ mode: "safe", force: { reason: "the lines were dug up", epoch: 1, uid: await west.uid() } });
     const status = await west.complete();
     expect(status).toMatchObject({ currentState: "primary", token: { epoch: 3, state: "Held" } });
     expect(status.transition).toMatchObject({ to: "primary", forced: "the lines were dug up" });
@@ -109,7 +109,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     const { east, west } = pair;
     await east.stopControllers();
     pair.cut = true;
-    await west.want({ desiredState: "primary", mode: "unsafe", force: { reason: "the site is on fire", epoch: 1 } });
+    await west.want({ desiredState: "primary", mode: "unsafe", force: { reason: "the site is on fire", epoch: 1, uid: await west.uid() } });
     await west.complete();
     // This is what force risks, and what must be seen when it happens anywhere else.
     expect(await pair.overlaps()).not.toEqual([]);
@@ -123,7 +123,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
 
     // What it has read outlasts the line.
     pair.cut = true;
-    expect(waitsFor(await east.until(({ status }) => status && /cannot be asked/.test(waitsFor(status))))).toMatch(/epoch 2$/);
+    expect(waitsFor(await east.until(({ status }) => status && /cannot be asked/.test(waitsFor(status))))).toMatch(/epoch 2 and the uid of this policy$/);
     expect(await east.pods()).toEqual([]);
   });
 

@@ -29,6 +29,7 @@ type Sites = Readonly<Record<SiteName, FailoverSite>>;
 
 export interface MoveResult {
   readonly move: string;
+  readonly faults: readonly string[];
   readonly seconds: number;
   /** An acknowledged version that the new primary does not have. */
   readonly missing: number | undefined;
@@ -85,7 +86,8 @@ export class MovingApplication {
     const last = await acknowledged;
     const holds = last === 0 || (await this.#sites.east.site.storage.holds(to, this.#volume, last));
     return {
-      move: `${this.namespace} to ${to}, copy ${transfer} ms${faults.names.map((name) => `, ${name}`).join("")}`,
+      move: `${this.namespace} to ${to}, its copy takes ${transfer} ms`,
+      faults: faults.names,
       seconds: (performance.now() - begun) / 1000,
       missing: holds ? undefined : last,
     };

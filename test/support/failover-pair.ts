@@ -148,6 +148,10 @@ class PairedSite {
     return this.site.client.resource(FailoverPolicy).get("site", { namespace: this.namespace, signal });
   }
 
+  async uid(): Promise<string> {
+    return (await this.policy()).metadata.uid ?? "";
+  }
+
   async pods(): Promise<string[]> {
     const { items } = await this.site.client.resource(Pod).list({ namespace: this.namespace, signal });
     return items.map(({ metadata }) => metadata.uid ?? metadata.name);

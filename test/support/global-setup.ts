@@ -5,7 +5,7 @@ import { selectKernel } from "../../lab/kernel/select.ts";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { memoryDirectory, startEtcd } from "../../lab/kube/etcd.ts";
 import { progressOn } from "../../lab/progress.ts";
-import { csiAddonsBinaries } from "../../lab/sites/csi-addons/binaries.ts";
+import { csiAddonsController, replicationDriver } from "../../lab/sites/csi-addons/binaries.ts";
 import { fluxBinaries } from "../../lab/sites/flux/binaries.ts";
 
 declare module "vitest" {
@@ -20,7 +20,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await selectKernel({ needs: ["vrf", "nftables"], progress: progressOn(process.stderr) });
   const binaries = await kubeBinaries(progressOn(process.stderr));
   await helmBinary(progressOn(process.stderr));
-  await csiAddonsBinaries(progressOn(process.stderr));
+  await replicationDriver(progressOn(process.stderr));
+  await csiAddonsController("0.12", progressOn(process.stderr));
   await fluxBinaries(progressOn(process.stderr));
   await frr10(progressOn(process.stderr));
   const directory = await memoryDirectory("test");
