@@ -9,7 +9,15 @@ import type { StatefulSet } from "../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../api/core/volume-attachment.ts";
 import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../api/kind.ts";
-import type { Application, ApplicationSet, FluxObject, ScaledObject, VolumeReplication, VolumeReplicationClass } from "./external.ts";
+import type {
+  Application,
+  ApplicationSet,
+  FluxObject,
+  ScaledObject,
+  VolumeGroupReplication,
+  VolumeReplication,
+  VolumeReplicationClass,
+} from "./external.ts";
 import type { Revert } from "./switch-record.ts";
 import type { PeerView } from "./token/token.ts";
 
@@ -41,6 +49,7 @@ export interface ManagedObjects {
   readonly HelmRelease: FluxObject;
   readonly Kustomization: FluxObject;
   readonly Application: Application;
+  readonly VolumeGroupReplication: VolumeGroupReplication;
 }
 
 /** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
@@ -58,6 +67,8 @@ export interface Observed {
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
   applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
+  /** Those of groups are not named in the policy. */
+  replications(namespace: string): Look<readonly VolumeReplication[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
   replicationClasses(): Look<readonly VolumeReplicationClass[]>;
   drivers(): Look<readonly CSIDriver[]>;

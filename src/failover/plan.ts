@@ -21,12 +21,12 @@ import {
   arePromoted,
   driftedVolumes,
   failedVolumes,
-  groupVolumes,
   uncopiedVolumes,
   unpromotableVolumes,
   unsharedVolumes,
   volumeStates,
 } from "./volumes.ts";
+import { unusableGroups } from "./volume-groups.ts";
 import { deletingStatefulSets, workloadStates } from "./workloads.ts";
 
 const WAITING_MS = 5_000;
@@ -57,7 +57,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     ...problems,
     ...(to === "primary" ? removedPeer(policy) : []),
     ...contests(observed),
-    ...groupVolumes(observed),
+    ...unusableGroups(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
     ...(mayRefuse ? blockers : []),
   ];

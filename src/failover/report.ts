@@ -3,6 +3,7 @@ import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
 import type { PeerView } from "./token/token.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
 import { transitions } from "./telling/transition.ts";
 
 interface Outcome {
@@ -44,8 +45,8 @@ type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
 function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
   const { volumeReplicationStatuses = [], workloadStatuses = [] } = held ?? {};
-  const before = new Map([
-    ...volumeReplicationStatuses.map((status) => [keyOf("VolumeReplication", status), status] as const),
+  const before = new Map<string, { readonly state?: string; readonly lastUpdateTime?: string }>([
+    ...volumeReplicationStatuses.map((status) => [keyOf(status.kind ?? "VolumeReplication", status), status] as const),
     ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
   ]);
   const noted = Map.groupBy(notes, (note) => keyOf(note.kind, note));
@@ -64,13 +65,17 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map((state) => Object.assign(common(state), state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime })),
+    volumes.map((state) => ({
+      ...(state.resource.kind === "VolumeGroupReplication" && { kind: state.resource.kind }),
+      ...common(state),
+      ...(state.lastSyncTime !== undefined && { lastSyncTime: state.lastSyncTime }),
+    })),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
 }
 
 function isVolume({ resource }: ResourceState): boolean {
-  return resource.kind === "VolumeReplication";
+  return (VOLUME_KINDS as readonly string[]).includes(resource.kind);
 }
 
 function keyOf(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {

@@ -17,6 +17,7 @@ import {
   Kustomization,
   ScaledObject,
   VirtualService,
+  VolumeGroupReplication,
   VolumeReplication,
   type VolumeReplicationClass,
 } from "./external.ts";
@@ -25,7 +26,16 @@ import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject };
+const EXTERNAL = {
+  VolumeGroupReplication,
+  VolumeReplication,
+  HelmRelease,
+  Kustomization,
+  Application,
+  ApplicationSet,
+  VirtualService,
+  ScaledObject,
+};
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -120,6 +130,7 @@ export class SpecimenSite {
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       applicationSets: (namespace) => list("ApplicationSet", namespace),
+      replications: (namespace) => list("VolumeReplication", namespace),
       attachments: () => list("VolumeAttachment"),
       replicationClasses: () => list("VolumeReplicationClass"),
       drivers: () => list("CSIDriver"),

@@ -3,6 +3,7 @@ import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
 type SurroundingKind =
+  | "VolumeReplication"
   | "Pod"
   | "Job"
   | "PersistentVolumeClaim"
@@ -33,6 +34,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Kustomization: [],
   // What would put it back to its template.
   Application: ["ApplicationSet"],
+  // Its VolumeReplication has a name that csi-addons makes up.
+  VolumeGroupReplication: ["VolumeReplication", "Pod", "PersistentVolumeClaim", "VolumeAttachment", "VolumeReplicationClass", "CSIDriver"],
 };
 
 export function needsOf(managed: readonly Managed[]): Needs {
@@ -45,6 +48,9 @@ export function needsOf(managed: readonly Managed[]): Needs {
   for (const { kind, namespace, name } of managed) {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
+  }
+  // All of a kind includes those that are named.
+  for (const { kind, namespace } of managed) {
     for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
   }
   return needs;

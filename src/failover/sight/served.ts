@@ -9,6 +9,7 @@ import {
   Kustomization,
   ScaledObject,
   VirtualService,
+  VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
 } from "../external.ts";
@@ -16,6 +17,7 @@ import { lookError } from "./look-error.ts";
 import type { Look } from "../observed.ts";
 
 const EXTERNAL = {
+  VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
   VirtualService,

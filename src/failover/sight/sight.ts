@@ -51,6 +51,7 @@ export function observedThrough(
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     applicationSets: (namespace) => all("ApplicationSet", namespace),
+    replications: (namespace) => all("VolumeReplication", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
     drivers: () => all("CSIDriver", NO_NAMESPACE),
