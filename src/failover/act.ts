@@ -6,6 +6,7 @@ import type { Log } from "../kube/log.ts";
 import type { Written } from "./sight/cached-sight.ts";
 import type { NeededKind } from "./sight/needs.ts";
 import type { Plan, PolicyFailure, Step, Write } from "./step.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
 
 /** Held on a policy while a switch is under way, so that it cannot vanish half-way. */
 const finalizer = "plumbline.dev/failover";
@@ -61,7 +62,7 @@ export function isHeld({ metadata }: FailoverPolicy): boolean {
  */
 export function mayGo({ metadata }: FailoverPolicy, { complete, refusals, steps, resources, to }: Plan): boolean {
   if (complete || metadata.deletionTimestamp === undefined) return complete;
-  const volumes = resources.filter(({ resource }) => resource.kind === "VolumeReplication");
+  const volumes = resources.filter(({ resource }) => (VOLUME_KINDS as readonly string[]).includes(resource.kind));
   const needed = to === "primary" && volumes.length > 0 ? volumes : resources;
   return refusals.length > 0 || steps.every(({ state }) => state === "Done") || needed.every(({ state }) => state === "Not Found");
 }

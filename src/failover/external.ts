@@ -1,3 +1,4 @@
+import type { LabelSelector } from "../api/core/label-selector.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";
 
 /**
@@ -24,6 +25,19 @@ export interface VolumeReplication extends KubeObject {
     lastSyncTime?: string;
     conditions?: Condition[];
   };
+}
+
+/** csi-addons: the replication of several volumes as one. Its status is a copy that may be older than it says: see `volume-groups.ts`. */
+export interface VolumeGroupReplication extends KubeObject {
+  spec: {
+    volumeReplicationClassName?: string;
+    replicationState: "primary" | "secondary" | "resync";
+    source: { selector?: LabelSelector };
+    external?: boolean;
+    /** Written by csi-addons. */
+    volumeReplicationName?: string;
+  };
+  status?: { persistentVolumeClaimsRefList?: { name: string }[] };
 }
 
 /** Flux: a HelmRelease or a Kustomization. */
@@ -104,6 +118,14 @@ export const NetworkFence: ExternalKind<NetworkFence> = {
   kind: "NetworkFence",
   plural: "networkfences",
   scope: "Cluster",
+};
+
+export const VolumeGroupReplication: ExternalKind<VolumeGroupReplication> = {
+  group: "replication.storage.openshift.io",
+  versions: ["v1alpha1"],
+  kind: "VolumeGroupReplication",
+  plural: "volumegroupreplications",
+  scope: "Namespaced",
 };
 
 export const HelmRelease: ExternalKind<FluxObject> = {

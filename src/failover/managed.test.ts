@@ -61,7 +61,7 @@ describe("what a policy names", () => {
     [{ managedResources: [{ kind: "Deployment", name: "" }] }, "spec.managedResources[0].name: name is missing"],
     [
       { managedResources: named("Ingress web") },
-      'spec.managedResources[0].kind: kind "Ingress" cannot be switched; one of VolumeReplication, Deployment, StatefulSet, CronJob, VirtualService, HelmRelease, Kustomization, Application can',
+      'spec.managedResources[0].kind: kind "Ingress" cannot be switched; one of VolumeReplication, Deployment, StatefulSet, CronJob, VirtualService, HelmRelease, Kustomization, Application, VolumeGroupReplication can',
     ],
   ])("what is wrong with %j is said, with the field to change", (spec, problem) => {
     expect(problems(spec)).toEqual([problem]);

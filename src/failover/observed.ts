@@ -16,6 +16,7 @@ import type {
   FluxObject,
   NetworkFence,
   ScaledObject,
+  VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
 } from "./external.ts";
@@ -50,6 +51,7 @@ export interface ManagedObjects {
   readonly HelmRelease: FluxObject;
   readonly Kustomization: FluxObject;
   readonly Application: Application;
+  readonly VolumeGroupReplication: VolumeGroupReplication;
 }
 
 /** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
@@ -67,6 +69,8 @@ export interface Observed {
   autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
   applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
+  /** Those of groups are not named in the policy. */
+  replications(namespace: string): Look<readonly VolumeReplication[]>;
   attachments(): Look<readonly VolumeAttachment[]>;
   /** Those of other namespaces that the policy names, at least. */
   namespaces(): Look<readonly Namespace[]>;

@@ -5,8 +5,7 @@ import { found } from "./planning/looking.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { EXEMPT, isExempt, isNamed, type Owner, ownersOf, titleOf } from "./owners.ts";
 import type { PolicyFailure, Wait } from "./step.ts";
-
-const VOLUMES = ["VolumeReplication"] as const;
+import { foundVolumes } from "./volume-groups.ts";
 
 type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
 
@@ -62,7 +61,7 @@ function revertsPolicy(owner: Owner, managed: readonly Managed[]): string {
  * writes. A Kustomization of the policy that is suspended before the volume is written is no such thing: the volume is exempted with the write.
  */
 export function ownedVolumes(observed: Observed, to: Role): PolicyFailure[] {
-  return found(observed, VOLUMES).flatMap(({ resource, object }) =>
+  return foundVolumes(observed).flatMap(({ resource, object }) =>
     ownersOf(resource.kind, object, observed.managed)
       .filter((owner) => owner.kind !== "Helm" && !isSafeFrom(observed, owner, resource.kind, object, to))
       .map((owner): PolicyFailure => {

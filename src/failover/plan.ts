@@ -26,13 +26,13 @@ import {
   arePromoted,
   driftedVolumes,
   failedVolumes,
-  groupVolumes,
   promoteVolumes,
   uncopiedVolumes,
   unpromotableVolumes,
   unsharedVolumes,
   volumeStates,
 } from "./volumes.ts";
+import { unusableGroups } from "./volume-groups.ts";
 import { deletingStatefulSets, workloadStates } from "./workloads.ts";
 
 const WAITING_MS = 5_000;
@@ -122,7 +122,7 @@ function refusalsOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {
   return [
     ...(to === "primary" ? removedPeer(observed.policy) : []),
     ...contests(observed),
-    ...groupVolumes(observed),
+    ...unusableGroups(observed),
     ...(to === "secondary" ? deletingStatefulSets(observed) : []),
   ];
 }

@@ -7,6 +7,7 @@ import { AGE_STEPS } from "./readiness.ts";
 import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
 import { oldest } from "./token/peer-copy.ts";
 import type { PeerView } from "./token/token.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
 import { transitions } from "./telling/transition.ts";
 
 interface Outcome {
@@ -56,8 +57,8 @@ type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
 function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }: Plan, time: string): [VolumeStatus[], WorkloadStatus[]] {
   const { volumeReplicationStatuses = [], workloadStatuses = [] } = held ?? {};
-  const before = new Map([
-    ...volumeReplicationStatuses.map((status) => [keyOf("VolumeReplication", status), status] as const),
+  const before = new Map<string, { readonly state?: string; readonly lastUpdateTime?: string }>([
+    ...volumeReplicationStatuses.map((status) => [keyOf(status.kind ?? "VolumeReplication", status), status] as const),
     ...workloadStatuses.map((status) => [keyOf(status.kind, status), status] as const),
   ]);
   const noted = Map.groupBy(notes, (note) => keyOf(note.kind, note));
@@ -77,6 +78,7 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
     volumes.map(({ lastSyncTime, replicating, ...state }) => ({
+      ...(state.resource.kind === "VolumeGroupReplication" && { kind: state.resource.kind }),
       ...common(state),
       ...(lastSyncTime !== undefined && { lastSyncTime }),
       ...(replicating !== undefined && { replicating }),
@@ -86,7 +88,7 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
 }
 
 function isVolume({ resource }: ResourceState): boolean {
-  return resource.kind === "VolumeReplication";
+  return (VOLUME_KINDS as readonly string[]).includes(resource.kind);
 }
 
 function keyOf(kind: string, { namespace = "", name }: { namespace?: string; name: string }): string {

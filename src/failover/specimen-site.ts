@@ -19,6 +19,7 @@ import {
   NetworkFence,
   ScaledObject,
   VirtualService,
+  VolumeGroupReplication,
   VolumeReplication,
   type VolumeReplicationClass,
 } from "./external.ts";
@@ -27,7 +28,17 @@ import type { Look, ManagedObjects, Observed } from "./observed.ts";
 import { NOW } from "./specimen.ts";
 import type { Write } from "./step.ts";
 
-const EXTERNAL = { VolumeReplication, HelmRelease, Kustomization, Application, ApplicationSet, VirtualService, ScaledObject, NetworkFence };
+const EXTERNAL = {
+  VolumeGroupReplication,
+  VolumeReplication,
+  HelmRelease,
+  Kustomization,
+  Application,
+  ApplicationSet,
+  VirtualService,
+  ScaledObject,
+  NetworkFence,
+};
 const KINDS = { Deployment, StatefulSet, CronJob } as Record<string, Kind>;
 
 interface Objects extends ManagedObjects {
@@ -128,6 +139,7 @@ export class SpecimenSite {
       autoscalers: (namespace) => list("HorizontalPodAutoscaler", namespace),
       scaledObjects: (namespace) => list("ScaledObject", namespace),
       applicationSets: (namespace) => list("ApplicationSet", namespace),
+      replications: (namespace) => list("VolumeReplication", namespace),
       attachments: () => list("VolumeAttachment"),
       namespaces: () => list("Namespace"),
       replicationClasses: () => list("VolumeReplicationClass"),

@@ -6,7 +6,7 @@ import type { Pod } from "../api/core/pod.ts";
 import type { StatefulSet } from "../api/core/stateful-set.ts";
 import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
 import { apiVersionOf, type Condition, type ObjectMeta } from "../api/kind.ts";
-import type { Application, Automated, FluxObject, ScaledObject, VolumeReplication } from "./external.ts";
+import type { Application, Automated, FluxObject, ScaledObject, VolumeGroupReplication, VolumeReplication } from "./external.ts";
 
 /** For tests: objects as short as they can be said. */
 export const NOW = new Date("2026-11-16T12:00:00.000Z");
@@ -150,6 +150,31 @@ export const VOLUME_CONDITIONS = {
     condition("Resyncing", "False", "NotResyncing"),
   ],
 } as const satisfies Record<string, Condition[]>;
+
+/** A group of claims that is asked to be this, and its VolumeReplication: as the group says, unless it lags behind. */
+export function volumeGroup(
+  name: string,
+  replicationState: VolumeReplication["spec"]["replicationState"],
+  {
+    claims = [name],
+    spec = {},
+    of = replicationState,
+  }: { claims?: string[]; spec?: Partial<VolumeGroupReplication["spec"]>; of?: typeof replicationState } = {},
+): { group: VolumeGroupReplication; replication: VolumeReplication } {
+  const own = `vr-${name}`;
+  const annotations = { "replication.storage.openshift.io/volumegroupref": `shop/${name}` };
+  return {
+    group: {
+      metadata: meta(name, { generation: 3 }),
+      spec: { replicationState, source: { selector: { matchLabels: { group: name } } }, volumeReplicationName: own, ...spec },
+      status: { persistentVolumeClaimsRefList: claims.map((claim) => ({ name: claim })) },
+    },
+    replication: {
+      ...volume(own, of, { metadata: { annotations } }),
+      spec: { replicationState: of, dataSource: { kind: "VolumeGroupReplication", name } },
+    },
+  };
+}
 
 /** A volume in its state. */
 export function volume(

@@ -297,7 +297,7 @@ describe("before a volume is demoted", () => {
     group.spec.dataSource.kind = "VolumeGroupReplication";
     const result = plan(new SpecimenSite().put("VolumeReplication", group).observe(data("secondary")));
     expect(result.refusals.map(({ message }) => message)).toEqual([
-      "VolumeReplication data is of a VolumeGroupReplication; only one of a PersistentVolumeClaim can be switched",
+      "VolumeReplication data is of a VolumeGroupReplication; name VolumeGroupReplication data instead",
     ]);
     expect(words(result)).toEqual([]);
   });

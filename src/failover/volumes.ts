@@ -3,44 +3,30 @@ import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import type { VolumeReplication } from "./external.ts";
-import {
-  called,
-  change,
-  found,
-  grouped,
-  listed,
-  mark,
-  perObserved,
-  sightings,
-  unfoundState,
-  unseen,
-  waitFor,
-  waitOf,
-  type Finding,
-} from "./planning/looking.ts";
+import { called, change, grouped, listed, mark, perObserved, unfoundState, waitFor, waitOf, type Finding } from "./planning/looking.ts";
 import { exemption } from "./owned.ts";
 import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import { claimsOf, foundVolumes, unseenVolumes, VOLUME_KINDS, volumeSightings, type VolumeSighting } from "./volume-groups.ts";
 
-const KIND = ["VolumeReplication"] as const;
 const DEFAULT_SETTLE_TIME = "30s";
 
 export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
-  const kind = observed.kindOf("VolumeReplication");
-  const writes = found(observed, KIND).flatMap(({ object }) => {
-    const name = called("VolumeReplication", object);
+  const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
+    const kind = observed.kindOf(resource.kind);
+    const name = called(resource.kind, object);
     if (asked(object) === "secondary") return mark(kind, object, fence, name);
     // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
     const annotations = {
       ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
       ...stamp(fence),
-      ...exemption(observed, "VolumeReplication", object),
+      ...exemption(observed, resource.kind, object),
     };
     return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
   });
-  return { writes, waits: unseen(observed, KIND) };
+  return { writes, waits: unseenVolumes(observed) };
 }
 
 /**
@@ -48,24 +34,24 @@ export function demoteVolumes(observed: Observed, fence: string | undefined): Fi
  * nothing of the driver for a volume that still says Primary, so the driver could have demoted it, and no promotion would follow.
  */
 export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Finding {
-  const kind = observed.kindOf("VolumeReplication");
   const writes: Write[] = [];
-  const waits = unseen(observed, KIND);
-  for (const { resource, object } of found(observed, KIND)) {
-    const name = called("VolumeReplication", object);
+  const waits = unseenVolumes(observed);
+  for (const { resource, object } of foundVolumes(observed)) {
+    const kind = observed.kindOf(resource.kind);
+    const name = called(resource.kind, object);
     if (asked(object) !== "primary") {
       const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
-      const annotations = { ...forgotten, ...exemption(observed, "VolumeReplication", object) };
+      const annotations = { ...forgotten, ...exemption(observed, resource.kind, object) };
       writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
       const pending = unseenDemotion(object);
-      if (pending !== undefined) waits.push(waitFor(resource, `VolumeReplication ${resource.name} ${pending}`));
+      if (pending !== undefined) waits.push(waitFor(resource, `${resource.kind} ${resource.name} ${pending}`));
     } else if (isDoubtfulPrimary(object) && mode === "unsafe") {
       writes.push(change(kind, object, { [PRIOR]: null }, {}, `take ${name} for a primary`));
     } else if (isDoubtfulPrimary(object)) {
       writes.push(
         change(kind, object, {}, { replicationState: "secondary" }, `demote ${name}, whose last demotion was not seen, to promote it then`),
       );
-      waits.push(...usersOf(observed, object));
+      waits.push(...usersOf(observed, resource, object));
     }
   }
   return { writes, waits };
@@ -90,17 +76,19 @@ function isDoubtfulPrimary(volume: VolumeReplication): boolean {
 
 /** Who can still write to a volume: pods that mount its claim, whoever's they are, and nodes to which it is attached. */
 export function volumesInUse(observed: Observed): Wait[] {
-  return found(observed, KIND).flatMap(({ object }) => usersOf(observed, object));
+  return foundVolumes(observed).flatMap(({ resource, object }) => usersOf(observed, resource, object));
 }
 
-function usersOf(observed: Observed, volume: VolumeReplication): Wait[] {
-  return mountedBy(observed, volume).concat(attachedTo(observed, volume));
+function usersOf(observed: Observed, resource: VolumeSighting["resource"], volume: VolumeReplication): Wait[] {
+  return claimsOf(observed, resource, volume).flatMap((claim) => [
+    ...mountedBy(observed, resource, claim),
+    ...attachedTo(observed, resource, claim),
+  ]);
 }
 
-function mountedBy(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
-  const claim = spec.dataSource.name;
+function mountedBy(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
   const { items, waits } = writersOn(observed, namespace, claim);
-  return [...waits, ...items.map((pod) => podWait(pod, `mounts claim ${claim} of VolumeReplication ${name}`, observed.now))];
+  return [...waits, ...items.map((pod) => podWait(pod, `mounts claim ${claim} of ${kind} ${name}`, observed.now))];
 }
 
 const claims = perObserved((observed: Observed, namespace: string) => {
@@ -113,18 +101,17 @@ const attachments = perObserved((observed: Observed) => {
   return { ofVolume: grouped(items, ({ spec: { source } }) => [source.persistentVolumeName ?? ""]), waits };
 });
 
-function attachedTo(observed: Observed, { metadata: { namespace = "", name }, spec }: VolumeReplication): Wait[] {
+function attachedTo(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
   const { volumeOf, waits: unknown } = claims(observed, namespace);
   const { ofVolume, waits } = attachments(observed, "");
-  const claim = spec.dataSource.name;
   const volume = volumeOf.get(claim);
   if (volume === undefined) {
     const state = volumeOf.has(claim) ? "is not bound" : "does not exist";
-    const unbound = `Claim ${claim} of VolumeReplication ${name} ${state}, so it is not known where its volume is attached; restore the claim`;
+    const unbound = `Claim ${claim} of ${kind} ${name} ${state}, so it is not known where its volume is attached; restore the claim`;
     return unknown.length > 0 ? [...unknown] : [{ kind: "PersistentVolumeClaim", namespace, name: claim, message: unbound }];
   }
   const left = ofVolume.get(volume) ?? [];
-  const message = (node: string) => `Volume ${volume} of VolumeReplication ${namespace}/${name} is still attached to node ${node}`;
+  const message = (node: string) => `Volume ${volume} of ${kind} ${namespace}/${name} is still attached to node ${node}`;
   return [
     ...unknown,
     ...waits,
@@ -149,11 +136,11 @@ export function settlingVolumes(observed: Observed): Wait[] {
   const since = transition?.to === "secondary" && transition.completionTime === undefined ? transition.writesStoppedTime : undefined;
   const until = since === undefined ? undefined : new Date(Date.parse(since) + (seconds(length) ?? 0) * 1000);
   if (until !== undefined && until <= observed.now) return [];
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
     const driver = driverOf.get(object.spec.volumeReplicationClass ?? "") ?? "";
     if (asked(object) === "secondary" || !unattached.has(driver)) return [];
     const end = until === undefined ? "" : `, until ${metaTime(until)}`;
-    const message = `CSI driver ${driver} of VolumeReplication ${resource.name} has no VolumeAttachments; waiting ${length} after the last pod is gone${end} (spec.settleTime)`;
+    const message = `CSI driver ${driver} of ${resource.kind} ${resource.name} has no VolumeAttachments; waiting ${length} after the last pod is gone${end} (spec.settleTime)`;
     return [waitFor(resource, message)];
   });
 }
@@ -161,7 +148,7 @@ export function settlingVolumes(observed: Observed): Wait[] {
 /** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
 export function volumeKeys({ policy, managed }: Pick<Observed, "policy" | "managed">): { key: string; resource: Managed }[] {
   return managed.flatMap((resource) => {
-    if (!(KIND as readonly string[]).includes(resource.kind)) return [];
+    if (!(VOLUME_KINDS as readonly string[]).includes(resource.kind)) return [];
     const place = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
     return [{ key: `${resource.kind} ${place}${resource.name}`, resource }];
   });
@@ -197,10 +184,10 @@ export function unsharedVolumes(observed: Observed): PolicyFailure[] {
 
 /** Volumes of which nobody knows what they are, or that do not exist. */
 export function unknownVolumes(observed: Observed): Wait[] {
-  const missing = sightings(observed, KIND).filter(({ look }) => "absent" in look);
+  const missing = volumeSightings(observed).filter(({ look }) => "absent" in look);
   return [
-    ...unseen(observed, KIND),
-    ...missing.map(({ resource }) => waitFor(resource, `VolumeReplication ${resource.name} does not exist`)),
+    ...unseenVolumes(observed),
+    ...missing.map(({ resource }) => waitFor(resource, `${resource.kind} ${resource.name} does not exist`)),
   ];
 }
 
@@ -209,10 +196,10 @@ export function unknownVolumes(observed: Observed): Wait[] {
  * asked to be something else has drifted, and waiting does not help.
  */
 export function awaitVolumes(observed: Observed, role: Role, resting = false): Wait[] {
-  const unknown = role === "primary" ? unknownVolumes(observed) : unseen(observed, KIND);
-  const unsettled = found(observed, KIND).flatMap(({ resource, object }) => {
+  const unknown = role === "primary" ? unknownVolumes(observed) : unseenVolumes(observed);
+  const unsettled = foundVolumes(observed).flatMap(({ resource, object }) => {
     const lacking = resting && asked(object) !== role ? undefined : whatLacks(object, role);
-    return lacking === undefined ? [] : [waitFor(resource, `VolumeReplication ${resource.name} not in desired state: ${lacking}`)];
+    return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} not in desired state: ${lacking}`)];
   });
   return [...unknown, ...unsettled];
 }
@@ -224,39 +211,28 @@ export function troubledVolumes(observed: Observed, role: Role): Wait[] {
 
 /** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
 export function failedVolumes(observed: Observed, role: Role): PolicyFailure[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
     const trouble = asked(object) === role ? troubleOf(object) : undefined;
     if (trouble === undefined) return [];
     const { kind, namespace, name, field } = resource;
-    const message = `VolumeReplication ${name} not in desired state: ${trouble}`;
+    const message = `${kind} ${name} not in desired state: ${trouble}`;
     return [{ kind, namespace, name, field, reason: "VolumeError", message, class: "Transient" }];
   });
 }
 
 /** Volumes that somebody demoted while this site was at rest as the primary. To promote them again might undo a takeover by the other site. */
 export function driftedVolumes(observed: Observed): PolicyFailure[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (asked(object) === "primary") return [];
     const { kind, namespace, name, field } = resource;
-    const message = `VolumeReplication ${name} was made ${object.spec.replicationState} by somebody else; make it primary, or change the policy to have it promoted`;
+    const message = `${kind} ${name} was made ${object.spec.replicationState} by somebody else; make it primary, or change the policy to have it promoted`;
     return [{ kind, namespace, name, field, reason: "Drifted", message, class: "Permanent" }];
-  });
-}
-
-/** A group's claims are not known to its VolumeReplication, so nobody could tell when they are free. */
-export function groupVolumes(observed: Observed): PolicyFailure[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
-    const { dataSource } = object.spec;
-    if (dataSource.kind === "PersistentVolumeClaim") return [];
-    const { kind, namespace, name, field } = resource;
-    const message = `VolumeReplication ${name} is of a ${dataSource.kind}; only one of a PersistentVolumeClaim can be switched`;
-    return [{ kind, namespace, name, field, reason: "Refused", message, class: "Permanent" }];
   });
 }
 
 /** Whether every volume is known to be a secondary, at the epoch that is to be released. */
 export function areDemoted(observed: Observed, fence: string | undefined): boolean {
-  return sightings(observed, KIND).every(
+  return volumeSightings(observed).every(
     ({ look }) => "found" in look && whatLacks(look.found, "secondary") === undefined && isStamped(look.found, fence),
   );
 }
@@ -267,9 +243,9 @@ export function areDemoted(observed: Observed, fence: string | undefined): boole
  * promoted here. Of the target of a switch it is none: the other side may have been primary since.
  */
 export function uncopiedVolumes(observed: Observed): Wait[] {
-  return sightings(observed, KIND).flatMap(({ resource, look }) => {
+  return volumeSightings(observed).flatMap(({ resource, look }) => {
     const lacking = "found" in look ? (whatLacks(look.found, "secondary") ?? uncopied(look.found)) : "it is not known";
-    return lacking === undefined ? [] : [waitFor(resource, `VolumeReplication ${resource.name} is not copied yet: ${lacking}`)];
+    return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} is not copied yet: ${lacking}`)];
   });
 }
 
@@ -283,32 +259,32 @@ function uncopied(volume: VolumeReplication): string | undefined {
 
 /** Whether every volume is primary here, as far as csi-addons knows. */
 export function arePromoted(observed: Observed): boolean {
-  return sightings(observed, KIND).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
+  return volumeSightings(observed).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
 }
 
 /** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
 export function unpromotableVolumes(observed: Observed): Wait[] {
-  return sightings(observed, KIND).flatMap(({ resource, look }) => {
-    const { name } = resource;
+  return volumeSightings(observed).flatMap(({ resource, look }) => {
+    const { kind, name } = resource;
     if (!("found" in look))
-      return [waitFor(resource, `VolumeReplication ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
+      return [waitFor(resource, `${kind} ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
     const lacking = whatLacks(look.found, "secondary");
     if (lacking === undefined || whatLacks(look.found, "primary") === undefined) return [];
-    return [waitFor(resource, `VolumeReplication ${name} is no settled secondary: ${lacking}`)];
+    return [waitFor(resource, `${kind} ${name} is no settled secondary: ${lacking}`)];
   });
 }
 
 /** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
 export function receivingVolumes(observed: Observed): Wait[] {
-  return found(observed, KIND).flatMap(({ resource, object }) => {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
-    const message = `VolumeReplication ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more`;
+    const message = `${resource.kind} ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more`;
     return [waitFor(resource, message)];
   });
 }
 
 export function volumeStates(observed: Observed, role: Role): ResourceState[] {
-  return sightings(observed, KIND).flatMap((sighting) => {
+  return volumeSightings(observed).flatMap((sighting) => {
     const { resource, look } = sighting;
     return unfoundState(sighting) ?? ("found" in look ? stateOf(resource, look.found, role) : []);
   });
@@ -324,7 +300,7 @@ function stateOf(resource: Managed, volume: VolumeReplication, role: Role): Reso
     resource,
     state: volume.status?.state ?? "Unknown",
     ...(replicating !== undefined && { replicating }),
-    ...(lacking !== undefined && { error: `VolumeReplication ${resource.name} not in desired state`, message: lacking }),
+    ...(lacking !== undefined && { error: `${resource.kind} ${resource.name} not in desired state`, message: lacking }),
     ...(lastSyncTime !== undefined && { lastSyncTime }),
   };
 }

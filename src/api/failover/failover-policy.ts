@@ -12,6 +12,7 @@ export const MANAGED_KINDS = [
   "HelmRelease",
   "Kustomization",
   "Application",
+  "VolumeGroupReplication",
 ] as const;
 export type ManagedKind = (typeof MANAGED_KINDS)[number];
 
@@ -238,6 +239,9 @@ export const FailoverPolicy = defineKind({
           // On a primary it moves with every copy: no reason of its own to write.
           s.object(
             {
+              kind: s.optional(
+                s.enum(["VolumeReplication", "VolumeGroupReplication"], { doc: "What it is; VolumeReplication where it is not said." }),
+              ),
               ...resource,
               lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })),
               replicating: s.optional(

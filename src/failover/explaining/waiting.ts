@@ -33,11 +33,17 @@ export function waiting({ metadata, status = {} }: FailoverPolicy): Trouble[] {
 const REMEDIES: Readonly<Record<string, string>> = {
   Pod: "see why it does not end, on its node; where that node is known to be off, taint it node.kubernetes.io/out-of-service",
   VolumeReplication: "see whether the storage driver works at the volume, in the status and Events of the VolumeReplication",
+  VolumeGroupReplication: "see whether the storage driver works at the group, in the status and Events of its VolumeReplication",
   VolumeAttachment: "see why the volume is not detached: whether its node answers",
 };
 
 /** What only takes its time is no trouble: a pod within its grace period, the other site on its way. One that nobody has told to end is. */
 function isStuck({ kind, message }: { kind: string; message: string }): boolean {
   if (kind === "Pod") return !/ is terminating[^;]*, by \S+ at the latest/.test(message);
-  return kind === "VolumeReplication" || kind === "VolumeAttachment" || / cannot be (read|listed): /.test(message);
+  return (
+    kind === "VolumeReplication" ||
+    kind === "VolumeGroupReplication" ||
+    kind === "VolumeAttachment" ||
+    / cannot be (read|listed): /.test(message)
+  );
 }

@@ -3,6 +3,7 @@ import { found, unseen } from "./looking.ts";
 import { PRIOR } from "./memory.ts";
 import type { Observed } from "../observed.ts";
 import type { Plan } from "../step.ts";
+import { foundVolumes, unseenVolumes } from "../volume-groups.ts";
 import { isRunning } from "../workloads.ts";
 
 /**
@@ -10,7 +11,7 @@ import { isRunning } from "../workloads.ts";
  * a primary site it is as much at home as on a secondary one.
  */
 export function currentState(observed: Observed): Plan["currentState"] {
-  if (unseen(observed, ["VolumeReplication", "Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
+  if (unseenVolumes(observed).length > 0 || unseen(observed, ["Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";
   const signs = [...volumeSigns(observed), ...workloadSigns(observed), ...cronJobSigns(observed)];
   const telling = signs.filter((sign) => sign !== "idle");
   if (telling.length > 0) return together(telling);
@@ -29,7 +30,7 @@ function together(signs: readonly Sign[]): Plan["currentState"] {
 }
 
 function volumeSigns(observed: Observed): Sign[] {
-  return found(observed, ["VolumeReplication"]).map(({ object }) => {
+  return foundVolumes(observed).map(({ object }) => {
     const state = object.status?.state?.toLowerCase();
     return state === "primary" || state === "secondary" ? state : "unknown";
   });

@@ -10,6 +10,7 @@ import { stepOf } from "./stepping.ts";
 import type { Step, Wait } from "../step.ts";
 import { fenceOf, hasToken, type TokenDecision } from "../token/token.ts";
 import { awaitVolumes, demoteVolumes, settlingVolumes, troubledVolumes, uncopiedVolumes, volumesInUse } from "../volumes.ts";
+import { unseenVolumes } from "../volume-groups.ts";
 import { scaleDown, unterminated } from "../workloads.ts";
 
 /** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
@@ -61,7 +62,7 @@ export function writesStopped(observed: Observed): boolean {
     scaleDown(observed, "safe", fence),
   ];
   const left = [...findings.flatMap(({ waits }) => waits), ...writersLeft(observed), ...volumesInUse(observed)];
-  return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unseen(observed, ["VolumeReplication"]).length === 0;
+  return findings.every(({ writes }) => writes.length === 0) && left.length === 0 && unseenVolumes(observed).length === 0;
 }
 
 function writersLeft(observed: Observed): Wait[] {

@@ -3,6 +3,7 @@ import type { Managed } from "../observed.ts";
 
 /** A kind of which all objects of a namespace are looked at, beside those that a policy names. */
 type SurroundingKind =
+  | "VolumeReplication"
   | "Pod"
   | "Job"
   | "PersistentVolumeClaim"
@@ -34,6 +35,8 @@ const AROUND: Record<ManagedKind, readonly SurroundingKind[]> = {
   Kustomization: [],
   // What would put it back to its template.
   Application: ["ApplicationSet"],
+  // Its VolumeReplication has a name that csi-addons makes up.
+  VolumeGroupReplication: ["VolumeReplication", "Pod", "PersistentVolumeClaim", "VolumeAttachment", "VolumeReplicationClass", "CSIDriver"],
 };
 
 /** What is needed for these resources of the policy. Whether it may act in other namespaces, those say themselves. */
@@ -48,6 +51,9 @@ export function needsOf(managed: readonly Managed[], policy?: FailoverPolicy): N
   for (const { kind, namespace, name } of managed) {
     const places = placesOf(kind);
     places.set(namespace, (places.get(namespace) ?? new Set()).add(name));
+  }
+  // All of a kind includes those that are named.
+  for (const { kind, namespace } of managed) {
     for (const other of AROUND[kind]) placesOf(other).set(CLUSTER_SCOPED.has(other) ? NO_NAMESPACE : namespace, new Set());
     if (own !== undefined && namespace !== own) {
       const namespaces = placesOf("Namespace");

@@ -10,6 +10,7 @@ import {
   NetworkFence,
   ScaledObject,
   VirtualService,
+  VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
 } from "../external.ts";
@@ -17,6 +18,7 @@ import { lookError } from "./look-error.ts";
 import type { Look } from "../observed.ts";
 
 const EXTERNAL = {
+  VolumeGroupReplication,
   VolumeReplication,
   VolumeReplicationClass,
   VirtualService,

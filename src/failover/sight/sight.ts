@@ -53,6 +53,7 @@ export function observedThrough(
     autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
     scaledObjects: (namespace) => all("ScaledObject", namespace),
     applicationSets: (namespace) => all("ApplicationSet", namespace),
+    replications: (namespace) => all("VolumeReplication", namespace),
     attachments: () => all("VolumeAttachment", NO_NAMESPACE),
     namespaces: () => (rest.actsEverywhere ? { found: [] } : all("Namespace", NO_NAMESPACE)),
     replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),

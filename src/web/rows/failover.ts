@@ -86,13 +86,13 @@ export function policyThing(key: string, scene: Scene): PolicyThing | undefined 
     row,
     conditions: conditionsOf(conditions),
     resources: [
-      ...volumeReplicationStatuses.map((volume) => resourceOf("VolumeReplication", volume)),
+      ...volumeReplicationStatuses.map((volume) => resourceOf(volume.kind ?? "VolumeReplication", volume)),
       ...workloadStatuses.map((workload) => resourceOf(workload.kind, workload)),
     ],
   };
 }
 
-type Resource = NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number];
+type Resource = Omit<NonNullable<FailoverStatus["volumeReplicationStatuses"]>[number], "kind">;
 
 function resourceOf(kind: string, resource: Resource): PolicyThing["resources"][number] {
   const { namespace, name, state, error, message, lastUpdateTime: since, lastSyncTime: lastSync } = resource;
