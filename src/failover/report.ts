@@ -71,11 +71,13 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources }: Plan,
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map(({ lastSyncTime, replicating, ...state }) => ({
-      ...common(state),
-      ...(lastSyncTime !== undefined && { lastSyncTime }),
-      ...(replicating !== undefined && { replicating }),
-    })),
+    volumes.map((state) =>
+      Object.assign(
+        common(state),
+        state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime },
+        state.replicating === undefined ? {} : { replicating: state.replicating },
+      ),
+    ),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
 }
