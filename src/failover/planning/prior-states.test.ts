@@ -95,6 +95,12 @@ describe("an annotation that is gone", () => {
     });
   });
 
+  test("is told with its value also where it is there and cannot be read", () => {
+    const result = primary([web], stopped({ annotations: { [PRIOR]: "{" } }));
+    expect(result.failures).toMatchObject([{ reason: "Invalid", message: expect.stringContaining("before the switch replicas was 3") }]);
+    expect(result.priorStates).toEqual([web]);
+  });
+
   test("does not keep others from being restored", () => {
     const run = shop();
     run.settle();
