@@ -10,12 +10,12 @@ import type { TokenDecision } from "./token/token.ts";
 
 const NAME = "failover-uid-1-7";
 const cidrs = ["192.0.2.0/28"];
-const spec: Partial<FailoverPolicy["spec"]> = {
+const unfenced: Partial<FailoverPolicy["spec"]> = {
   desiredState: "primary",
   peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } },
   managedResources: named("VolumeReplication data"),
-  fence: { networkFenceClassName: "rbd", cidrs },
 };
+const spec = { ...unfenced, fence: { networkFenceClassName: "rbd", cidrs } };
 const forcedToken = { epoch: 7, state: "Held" as const, forced: "Site A burns" };
 const held: TokenDecision = { mayWrite: true, mustDemote: false, waits: [] };
 const peer = { reachable: false as const, message: "no route" };
@@ -142,8 +142,7 @@ describe("nothing is fenced", () => {
 
   test("by a planned switch, and without spec.fence", () => {
     expect(steps(taken(site(), { token: { epoch: 8, state: "Held" } }))[1]).toBe("PromoteVolumes Act");
-    const { fence: _, ...bare } = spec;
-    const wanted = policy(bare, { uid: "uid-1", status: { token: forcedToken } });
+    const wanted = policy(unfenced, { uid: "uid-1", status: { token: forcedToken } });
     expect(steps(plan(site().observe(wanted, { peer }), held))[1]).toBe("PromoteVolumes Act");
   });
 });

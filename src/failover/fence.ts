@@ -45,10 +45,9 @@ export function fencing(observed: Observed, token: TokenDecision | undefined, is
 }
 
 /** Whether a forced takeover could not be fenced here, for the condition Ready. */
-export function fenceProblems({ policy, networkFences }: Observed): PolicyFailure[] {
-  if (!policy.spec.fence) return [];
-  const look = networkFences();
-  return "absent" in look ? [notInstalled(policy)] : [];
+export function fenceProblems(observed: Observed): PolicyFailure[] {
+  if (!observed.policy.spec.fence) return [];
+  return "absent" in observed.networkFences() ? [notInstalled(observed.policy)] : [];
 }
 
 function judged(policy: FailoverPolicy, object: NetworkFence): Fencing {
@@ -83,8 +82,8 @@ function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefine
   return status?.token?.state === "Held" && status.token.forced !== undefined ? status.token.epoch : undefined;
 }
 
-function lookFor({ networkFences }: Observed, name: string): Look<NetworkFence> {
-  const look = networkFences();
+function lookFor(observed: Observed, name: string): Look<NetworkFence> {
+  const look = observed.networkFences();
   if (!("found" in look)) return look;
   const object = look.found.find(({ metadata }) => metadata.name === name);
   return object ? { found: object } : { absent: "object" };

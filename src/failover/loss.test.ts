@@ -40,10 +40,13 @@ test.each([
   expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(words) });
 });
 
+const volumes = (...times: (string | undefined)[]) => ({
+  volumeReplicationStatuses: times.map((lastSyncTime, at) =>
+    Object.assign({ name: `v${at}` }, lastSyncTime === undefined ? {} : { lastSyncTime }),
+  ),
+});
+
 test("a copy is as old as the oldest volume, and not known unless every volume says when", () => {
-  const volumes = (...times: (string | undefined)[]) => ({
-    volumeReplicationStatuses: times.map((lastSyncTime, at) => ({ name: `v${at}`, ...(lastSyncTime !== undefined && { lastSyncTime }) })),
-  });
   expect(copyOf(volumes("2026-11-16T11:58:00Z", COPIED))).toEqual({ copy: { lastSyncTime: COPIED } });
   expect(copyOf(volumes(COPIED, undefined))).toEqual({});
   expect(copyOf({ ...volumes(COPIED), lastSyncTime: "2026-11-16T11:59:00Z" })).toEqual({ copy: { lastSyncTime: "2026-11-16T11:59:00Z" } });
@@ -57,20 +60,21 @@ test.each([
   [["True", undefined], undefined],
   [[undefined, "False"], "False"],
 ] as const)("volumes that replicate as %j replicate as %s together", (states, expected) => {
-  const volumeReplicationStatuses = states.map((replicating, at) => ({ name: `v${at}`, ...(replicating && { replicating }) }));
+  const volumeReplicationStatuses = states.map((replicating, at) => Object.assign({ name: `v${at}` }, replicating && { replicating }));
   expect(copyOf({ volumeReplicationStatuses }).copy?.replicating).toBe(expected);
 });
 
+const publishes = (held: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
+  const given = policy({
+    desiredState: "primary",
+    managedResources: spec.managedResources,
+    ...(maxCopyAge !== undefined && { maxCopyAge }),
+  });
+  const observed = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
+  return report(held === undefined ? undefined : { lastSyncTime: held }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
+};
+
 test("a primary with maxCopyAge publishes the age of its copy in steps of a quarter of it, and without it not at all", () => {
-  const publishes = (held: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
-    const given = policy({
-      desiredState: "primary",
-      managedResources: spec.managedResources,
-      ...(maxCopyAge !== undefined && { maxCopyAge }),
-    });
-    const observed = new SpecimenSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
-    return report(held === undefined ? undefined : { lastSyncTime: held }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
-  };
   expect(publishes(undefined, COPIED, "20m")).toBe(COPIED);
   expect(publishes(COPIED, "2026-11-16T11:54:59Z", "20m")).toBe(COPIED);
   expect(publishes(COPIED, "2026-11-16T11:55:00Z", "20m")).toBe("2026-11-16T11:55:00Z");

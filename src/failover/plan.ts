@@ -243,7 +243,11 @@ function unreadable(observed: Observed): PolicyFailure[] {
     .filter(({ memory }) => memory.is === "unreadable")
     .map(({ kind, object }) => {
       const { namespace = "", name } = object.metadata;
-      const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read; restore the ${kind} by hand and remove the annotation`;
+      const known = observed.policy.status?.priorStates?.find(
+        (state) => state.kind === kind && state.name === name && (state.namespace ?? "") === namespace,
+      );
+      const was = known ? `; before the switch ${known.field} was ${known.value}` : "";
+      const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read${was}; restore the ${kind} by hand and remove the annotation`;
       return { kind, namespace, name, reason: "Invalid", message, class: "Permanent" };
     });
 }

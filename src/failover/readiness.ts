@@ -3,11 +3,12 @@ import { keyOf, type Condition } from "../api/kind.ts";
 import type { VolumeReplication } from "./external.ts";
 import { atRest } from "./managed.ts";
 import type { Managed, Observed } from "./observed.ts";
-import { found } from "./planning/looking.ts";
+
 import type { Plan, PolicyFailure } from "./step.ts";
+import { foundVolumes } from "./volume-groups.ts";
 
 /** Something that stands against a switch, or that has not been observed. */
-export interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
+interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
   readonly status: "False" | "Unknown";
   readonly reason: string;
 }
@@ -41,11 +42,7 @@ export function readiness(
   const isWrong = refusals.length > 0 || (failures.length > 0 && (isDone || atRest(observed.policy, to)));
   if (!isDone && !isWrong) return { status: "Unknown", reason: "InProgress", findings: [] };
   const volumes = refusals.length > 0 ? { findings: [], expiries: [] } : volumeFindings(observed, to);
-  const findings = [
-    ...[...refusals, ...failures, ...obstacles].map(({ class: _, ...failure }): ReadyFinding => ({ ...failure, status: "False" })),
-    ...peerFindings(observed),
-    ...volumes.findings,
-  ];
+  const findings = [...[...refusals, ...failures, ...obstacles].map(asFinding), ...peerFindings(observed), ...volumes.findings];
   const sorted = once([...findings.filter(({ status }) => status === "False"), ...findings.filter(({ status }) => status === "Unknown")]);
   const next = Math.min(...volumes.expiries);
   return {
@@ -55,6 +52,11 @@ export function readiness(
     // One beyond, as it is too old only when it is older.
     ...(Number.isFinite(next) && { recheckAfterMs: Math.max(0, next - observed.now.getTime()) + 1 }),
   };
+}
+
+function asFinding({ kind, namespace, name, reason, field, message }: PolicyFailure): ReadyFinding {
+  const object = { kind, ...(namespace !== undefined && { namespace }), name, ...(field !== undefined && { field }) };
+  return { ...object, status: "False", reason, message };
 }
 
 function peerFindings({ policy, peer }: Observed): ReadyFinding[] {
@@ -75,7 +77,7 @@ function peerFindings({ policy, peer }: Observed): ReadyFinding[] {
 }
 
 function volumeFindings(observed: Observed, to: Plan["to"]): Volumes {
-  const volumes = found(observed, ["VolumeReplication"]);
+  const volumes = foundVolumes(observed);
   if (volumes.length === 0) return { findings: [], expiries: [] };
   return to === "primary" ? copiedFromHere(observed, volumes) : copiedToHere(observed, volumes);
 }

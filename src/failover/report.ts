@@ -77,12 +77,14 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map(({ lastSyncTime, replicating, ...state }) => ({
-      ...(state.resource.kind === "VolumeGroupReplication" && { kind: state.resource.kind }),
-      ...common(state),
-      ...(lastSyncTime !== undefined && { lastSyncTime }),
-      ...(replicating !== undefined && { replicating }),
-    })),
+    volumes.map((state) =>
+      Object.assign(
+        state.resource.kind === "VolumeGroupReplication" ? { kind: state.resource.kind } : {},
+        common(state),
+        state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime },
+        state.replicating === undefined ? {} : { replicating: state.replicating },
+      ),
+    ),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
 }

@@ -107,7 +107,7 @@ export class SpecimenSite {
   write({ kind, object, patch, create }: Write): void {
     const name = kind.kind as Name;
     if (create) {
-      this.put(name, { ...object, metadata: { ...object.metadata, generation: 1, resourceVersion: "1" } } as never);
+      this.put(name, { ...object, metadata: { ...object.metadata, generation: 1, resourceVersion: "1" } });
       return;
     }
     const current = this.get(name, object.metadata.name, object.metadata.namespace);

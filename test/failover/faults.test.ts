@@ -9,6 +9,7 @@ import { silent } from "../../lab/progress.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Pod } from "../../src/api/core/pod.ts";
+import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { crdOf } from "../../src/api/crd.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -218,6 +219,24 @@ test.concurrent("of two policies about one Deployment the younger writes nothing
   await resource.delete({ name: "site", namespace }, { signal });
   await policies.until(namespace, ({ status }) => condition(status, "Complete") === "True Complete", undefined, "other");
   expect(controller.changes).toEqual(["Deployment web"]);
+  await controller.stop();
+});
+
+test.concurrent("an annotation that is lost is an error with the value that the status knows, until a person restores it", async () => {
+  const { namespace, controller, before, state } = await atRest();
+  const down = await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  expect(down.priorStates).toContainEqual(expect.objectContaining({ kind: "StatefulSet", name: "db", field: "replicas", value: "1" }));
+  const sets = site.client.resource(StatefulSet);
+  const annotations = { "plumbline.dev/failover-prior": null };
+  await sets.patch({ name: "db", namespace }, { metadata: { annotations } }, { signal });
+
+  const generation = await want(site.client, namespace, { desiredState: "primary" });
+  const lost = await policies.until(namespace, ({ status }) => condition(status, "Error") === "True PriorStateLost");
+  expect(lost.status?.conditions?.find(({ type }) => type === "Error")?.message).toContain("before the switch replicas was 1");
+  await sets.patch({ name: "db", namespace }, { spec: { replicas: 1 } }, { signal });
+  const up = await policies.complete(namespace, generation);
+  expect(up.priorStates).toBeUndefined();
+  expect(await state()).toEqual(before);
   await controller.stop();
 });
 

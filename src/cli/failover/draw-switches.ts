@@ -30,9 +30,14 @@ export function drawSwitches(switches: readonly PlacedSwitch[], now: number, pai
   ]);
   const head = [
     ...(placed ? ["NAMESPACE", "POLICY"] : []),
-    ...["TO", "MODE", "STARTED"],
+    "TO",
+    "MODE",
+    "STARTED",
     ...(writable ? ["VOLUMES"] : []),
-    ...["TOOK", "RPO", "OUTCOME", "LONGEST STEP"],
+    "TOOK",
+    "RPO",
+    "OUTCOME",
+    "LONGEST STEP",
     ...(forced ? ["FORCED BECAUSE"] : []),
   ];
   return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);

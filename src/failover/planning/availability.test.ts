@@ -96,17 +96,18 @@ test("a StatefulSet is available by availableReplicas, and by readyReplicas wher
   expect(completeWith({ observedGeneration: 1, readyReplicas: 2, availableReplicas: 2, updatedReplicas: 0 })).toBe(true);
 });
 
-describe("a Flux object on the way to primary", () => {
-  const withConditions = (conditions: Condition[], rest: Partial<FluxObject> = {}): FluxObject => ({
-    ...flux("api"),
-    ...rest,
-    status: { observedGeneration: 1, conditions },
-  });
-  const planWith = (object: FluxObject) => {
-    const wanted = policy({ desiredState: "primary", managedResources: named("HelmRelease api") }, { status: onTheWay(minutesAgo(1)) });
-    return plan(new SpecimenSite().put("HelmRelease", object).observe(wanted));
-  };
+const withConditions = (conditions: Condition[], rest: Partial<FluxObject> = {}): FluxObject => ({
+  ...flux("api"),
+  ...rest,
+  status: { observedGeneration: 1, conditions },
+});
 
+const planWith = (object: FluxObject) => {
+  const wanted = policy({ desiredState: "primary", managedResources: named("HelmRelease api") }, { status: onTheWay(minutesAgo(1)) });
+  return plan(new SpecimenSite().put("HelmRelease", object).observe(wanted));
+};
+
+describe("a Flux object on the way to primary", () => {
   test.each([
     ["is not Ready", [condition("Ready", "False", "InstallFailed", 1, "timed out")], "HelmRelease is not Ready (InstallFailed): timed out"],
     ["has said nothing", [], "HelmRelease has not reported Ready for generation 1"],

@@ -47,7 +47,7 @@ export function notAvailable(observed: Observed): PolicyFailure[] {
 export function withAvailability(observed: Observed, states: readonly ResourceState[]): ResourceState[] {
   const lacks = new Set(lacking(observed).map(({ resource }) => resource));
   return states.map((state) => {
-    if (!lacks.has(state.resource) || state.message !== undefined) return state;
+    if (!lacks.has(state.resource) || state.state !== "Active" || state.message !== undefined) return state;
     const { kind } = state.resource;
     return { ...state, message: kind === "Deployment" || kind === "StatefulSet" ? "Not all of its replicas are available" : "Not Ready" };
   });
@@ -71,7 +71,7 @@ function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, stat
   const available = status.availableReplicas ?? (kind === "StatefulSet" ? status.readyReplicas : undefined) ?? 0;
   if (available < wanted) return `${available} of ${wanted} replicas are available`;
   // A StatefulSet may keep old pods on purpose (partition, OnDelete), and so may a paused Deployment.
-  const isRolling = kind === "Deployment" && !("paused" in spec && spec.paused === true);
+  const isRolling = kind === "Deployment" && !("paused" in spec && spec.paused);
   const updated = status.updatedReplicas ?? 0;
   return isRolling && updated < wanted ? `${updated} of ${wanted} replicas are updated` : undefined;
 }

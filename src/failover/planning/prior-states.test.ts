@@ -66,9 +66,16 @@ describe("the second record", () => {
   });
 });
 
-describe("an annotation that is gone", () => {
-  const stopped = (metadata = {}) => new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, metadata));
+const stopped = (metadata = {}) => new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, metadata));
 
+const failuresWith = (state: PriorStates[number]) => {
+  const wanted = policy({ desiredState: "primary", managedResources: named("CronJob nightly") }, { status: { priorStates: [state] } });
+  return plan(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(
+    ({ message }) => message,
+  );
+};
+
+describe("an annotation that is gone", () => {
   test("is a failure on the way to primary, with the value and how to restore it, and not a zero", () => {
     const result = primary([web], stopped());
     expect(result.complete).toBe(false);
@@ -86,6 +93,12 @@ describe("an annotation that is gone", () => {
       reason: "PriorStateLost",
       message: expect.stringContaining(`It was created again, without annotation ${PRIOR}`),
     });
+  });
+
+  test("is told with its value also where it is there and cannot be read", () => {
+    const result = primary([web], stopped({ annotations: { [PRIOR]: "{" } }));
+    expect(result.failures).toMatchObject([{ reason: "Invalid", message: expect.stringContaining("before the switch replicas was 3") }]);
+    expect(result.priorStates).toEqual([web]);
   });
 
   test("does not keep others from being restored", () => {
@@ -131,12 +144,6 @@ describe("an annotation that is gone", () => {
 
   test("counts for what was suspended too, with a value that was not set, and a value that nobody can read", () => {
     const nightly = { kind: "CronJob", namespace: "shop", name: "nightly", uid: "nightly", field: "suspend", value: "null" };
-    const failuresWith = (state: PriorStates[number]) => {
-      const wanted = policy({ desiredState: "primary", managedResources: named("CronJob nightly") }, { status: { priorStates: [state] } });
-      return plan(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(
-        ({ message }) => message,
-      );
-    };
     expect(failuresWith(nightly)[0]).toContain("before the switch suspend was not set");
     expect(failuresWith({ ...nightly, value: "{" })[0]).toContain("before the switch suspend was {");
   });

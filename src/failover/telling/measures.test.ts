@@ -37,18 +37,19 @@ test("a policy that is gone is not counted", async () => {
   expect(await values()).toEqual([undefined, undefined]);
 });
 
+const gauges = async () => ({
+  ready: (await failoverReady.get()).values.filter(({ value }) => value === 1).map(({ labels }) => labels.status),
+  peer: (await failoverPeerReachable.get()).values.map(({ value }) => value),
+  copied: (await failoverLastSync.get()).values.map(({ value }) => value),
+});
+const ready = (status: "True" | "False" | "Unknown"): FailoverStatus => ({
+  conditions: [{ type: "Ready", status, reason: "Ready", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }],
+});
+const towards = (to: "primary" | "secondary") => ({
+  transition: { to, mode: "safe" as const, generation: 1, startTime: "2026-11-16T12:00:00Z", steps: [] },
+});
+
 test("readiness, the other site and the age of the copy are counted, and only where they are known", async () => {
-  const gauges = async () => ({
-    ready: (await failoverReady.get()).values.filter(({ value }) => value === 1).map(({ labels }) => labels.status),
-    peer: (await failoverPeerReachable.get()).values.map(({ value }) => value),
-    copied: (await failoverLastSync.get()).values.map(({ value }) => value),
-  });
-  const ready = (status: "True" | "False" | "Unknown"): FailoverStatus => ({
-    conditions: [{ type: "Ready", status, reason: "Ready", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }],
-  });
-  const towards = (to: "primary" | "secondary") => ({
-    transition: { to, mode: "safe" as const, generation: 1, startTime: "2026-11-16T12:00:00Z", steps: [] },
-  });
   const volumes = [
     { name: "a", lastSyncTime: "2026-11-16T11:58:00Z" },
     { name: "b", lastSyncTime: "2026-11-16T11:59:00Z" },
