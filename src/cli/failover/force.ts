@@ -86,8 +86,8 @@ function tokenText(token: Said["token"]): string {
 
 function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: Said): PolicyFailure {
   const { name, namespace } = policy.metadata;
-  const there = policy.spec.peer ?? {};
-  const command = `plumbline failover switch ${("name" in there && there.name) || name} -n ${("namespace" in there && there.namespace) || namespace} --to secondary --context OTHER`;
+  const { name: named = name, namespace: placed = namespace } = policy.spec.peer ?? {};
+  const command = `plumbline failover switch ${named} -n ${placed} --to secondary --context OTHER`;
   const remedy = secondHand
     ? "If it is gone, the controller notices within 20s: try again then"
     : desiredState === "secondary"
