@@ -8,7 +8,8 @@ import { createPart, type Ground, nameOf, onSite, startOurs, until } from "./fai
 import { inParallel } from "./in-parallel.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
-const NAMESPACE = "site";
+/** An application has its own namespace: what changes in one concerns no policy of another. */
+const namespaceOf = (n: number) => `app-${n}`;
 const LAUNCHER = join(import.meta.dirname, "../plumbline");
 const { signal } = new AbortController();
 
@@ -28,7 +29,6 @@ export const bench = defineBench<Counts>({
   tiny: { runs: 1, policies: 4, waves: 2, podsEndMs: 250 },
   run: ({ runs, policies, waves, podsEndMs }, say) =>
     onSite(async (ground) => {
-      await createNamespace(ground.client, NAMESPACE, signal);
       await inParallel(8, policies, (n) => createApplication(ground, n, n < waves));
       await until(() => isRunning(ground));
       const stop = startOurs(ground);
@@ -48,7 +48,9 @@ export const bench = defineBench<Counts>({
         peer: () => stopped("one of them alone", "-l", "first=yes"),
       });
       const all = ground.client.resource(FailoverPolicy);
-      await inParallel(8, policies, (n) => all.patch({ name: nameOf(n), namespace: NAMESPACE }, { spec: { wave: n % waves } }, { signal }));
+      await inParallel(8, policies, (n) =>
+        all.patch({ name: nameOf(n), namespace: namespaceOf(n) }, { spec: { wave: n % waves } }, { signal }),
+      );
       const inWaves = await interleaved(runs, {
         ours: () => stopped(`${policies} policies in ${waves} waves`, "--all"),
         peer: () => stopped(`one policy of each of ${waves} waves`, "-l", "chain=yes"),
@@ -71,26 +73,28 @@ export const bench = defineBench<Counts>({
 });
 
 async function createApplication(ground: Ground, n: number, isChain: boolean): Promise<void> {
-  const name = nameOf(n);
-  await createPart(ground, NAMESPACE, n, { role: "primary", replicas: 1 });
+  const [name, namespace] = [nameOf(n), namespaceOf(n)];
+  await createNamespace(ground.client, namespace, signal);
+  await createPart(ground, namespace, n, { role: "primary", replicas: 1 });
   const labels = { ...(isChain && { chain: "yes" }), ...(n === 0 && { first: "yes" }) };
   const managedResources = [
     { kind: "VolumeReplication" as const, name },
     { kind: "StatefulSet" as const, name },
   ];
   const spec = { desiredState: "primary" as const, managedResources } as FailoverPolicy["spec"];
-  await ground.client.resource(FailoverPolicy).create({ metadata: { name, namespace: NAMESPACE, labels }, spec }, { signal });
+  await ground.client.resource(FailoverPolicy).create({ metadata: { name, namespace, labels }, spec }, { signal });
 }
 
 /** As a person does it: the checks before, and the start of the command, are part of it. */
 async function switched({ kubeconfig }: Ground, to: Role, ...chosen: string[]): Promise<number> {
   const startedAt = performance.now();
-  const where = ["--kubeconfig", kubeconfig, "-n", NAMESPACE];
-  await promisify(execFile)(LAUNCHER, ["failover", "switch", ...chosen, "--to", to, "--wait", ...where], { maxBuffer: 1 << 26 });
+  await promisify(execFile)(LAUNCHER, ["failover", "switch", ...chosen, "--to", to, "--wait", "--kubeconfig", kubeconfig], {
+    maxBuffer: 1 << 26,
+  });
   return performance.now() - startedAt;
 }
 
 async function isRunning({ client }: Ground): Promise<boolean> {
-  const { items } = await client.resource(StatefulSet).list({ namespace: NAMESPACE, signal });
+  const { items } = await client.resource(StatefulSet).list({ signal });
   return items.every(({ status }) => status?.availableReplicas === 1);
 }

@@ -130,9 +130,11 @@ test("identities of parts that are off are not bound", async () => {
   expect(names).not.toContain("plumbline-router-agent");
 });
 
+function controllerOf(objects: Awaited<ReturnType<typeof rendered>>): readonly string[] | undefined {
+  return containersOf(objects).get("plumbline-controller/controller")?.args;
+}
+
 test("without failover the controller has no right to switch anything, and is told to leave policies alone", async () => {
-  const controllerOf = (objects: Awaited<ReturnType<typeof rendered>>) =>
-    containersOf(objects).get("plumbline-controller/controller")?.args;
   const on = await rendered({ "failover.namespaces": ["platform", "dr"] });
   expect(on.filter(({ metadata }) => metadata.name === "plumbline-failover-controller").map(({ kind }) => kind)).toEqual([
     "ClusterRole",

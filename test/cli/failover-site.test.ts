@@ -235,7 +235,9 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const refused = await failover(...force);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("FailoverPolicy forced/alive: Refused: spec.force: The other site could not be asked from here: ");
-    expect(refused.stderr).toContain("Stop it there first: plumbline failover switch alive -n forced --to secondary --context OTHER");
+    expect(refused.stderr).toContain(
+      "If it is gone, the controller notices within 20s: try again then. To force all the same: --even-though-it-answers",
+    );
     expect(await desired(namespace)).toEqual({ silent: "secondary", alive: "secondary", alone: "secondary" });
 
     const insisted = await failover(...force, "--even-though-it-answers");

@@ -41,7 +41,7 @@ test("who may not read the Secret believes what the controller read last, and sa
   const read = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: ago(12) };
   const { refusals } = await decided(silent, { peer: read });
   expect(refusals[0]?.message).toContain(
-    "The other site could not be asked from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write.",
+    "The other site could not be asked from here: connection refused. The controller read it, 12s ago: token Held, epoch 5. It may still write. If it is gone, the controller notices within 20s: try again then.",
   );
   expect((await decided(silent, { peer: { ...read, reachable: false } })).refusals).toEqual([]);
 });

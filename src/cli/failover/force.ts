@@ -62,6 +62,8 @@ interface Said {
   readonly text: string;
   readonly token?: { readonly epoch: number; readonly state: string } | undefined;
   readonly desiredState?: string | undefined;
+  /** It did not answer us, but the controller a moment ago. */
+  readonly secondHand?: true;
 }
 
 /** What the other site says now, or what the controller last read of it. */
@@ -72,23 +74,24 @@ function lastSaid(policy: FailoverPolicy, view: PeerView, now: Date): Said {
     return { text: `The other site answers: ${tokenText(token)}, desiredState ${desiredState}`, token, desiredState };
   }
   const { peer } = policy.status ?? {};
-  const unheard = `The other site could not be asked from here: ${view.message}`;
+  const unheard = `The other site could not be asked from here: ${view.message.replace(/[.?]$/, "")}`;
   if (!peer?.reachable) return { text: unheard };
   const { token, desiredState, lastAnswerTime } = peer;
   const age = lastAnswerTime === undefined ? "" : `, ${ageText(lastAnswerTime, now)}`;
-  return { text: `${unheard}. The controller read it${age}: ${tokenText(token)}`, token, desiredState };
+  return { text: `${unheard}. The controller read it${age}: ${tokenText(token)}`, token, desiredState, secondHand: true };
 }
 
 function tokenText(token: Said["token"]): string {
   return token ? `token ${token.state}, epoch ${token.epoch}` : "no token";
 }
 
-function stillHolds(policy: FailoverPolicy, { desiredState, text }: Said): PolicyFailure {
+function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: Said): PolicyFailure {
   const { name, namespace } = policy.metadata;
-  const there = policy.spec.peer ?? {};
-  const command = `plumbline failover switch ${("name" in there && there.name) || name} -n ${("namespace" in there && there.namespace) || namespace} --to secondary --context OTHER`;
-  const remedy =
-    desiredState === "secondary"
+  const { name: named = name, namespace: placed = namespace } = policy.spec.peer ?? {};
+  const command = `plumbline failover switch ${named} -n ${placed} --to secondary --context OTHER`;
+  const remedy = secondHand
+    ? "If it is gone, the controller notices within 20s: try again then"
+    : desiredState === "secondary"
       ? "It is on its way to secondary: leave out --force and wait for its release"
       : `Stop it there first: ${command}; then repeat this without --force`;
   return {

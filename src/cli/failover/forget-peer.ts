@@ -77,7 +77,9 @@ export function whyNot(
   if (theirs?.desiredState === "primary")
     return "the other site is asked to be primary, and may take the token at any moment. Switch it to secondary there first";
   if (view?.reachable || otherSiteIsGone) return undefined;
-  const unheard = view ? `the other site does not answer: ${view.message}` : "spec.peer is gone, so the other site cannot be asked";
+  const unheard = view
+    ? `the other site does not answer: ${view.message.replace(/[.?]$/, "")}`
+    : "spec.peer is gone, so the other site cannot be asked";
   return `its token is ${own ? "Released" : "not there yet"}, and ${unheard}. If it is known never to write again, add --other-site-is-gone`;
 }
 

@@ -24,6 +24,7 @@ export interface LivePlanOptions {
   among?: readonly FailoverPolicy[];
   /** Shared where many policies are planned. */
   peers?: Peers;
+  served?: ServedKinds;
   signal: AbortSignal;
 }
 
@@ -44,7 +45,7 @@ export async function livePlan(client: KubeClient, policy: FailoverPolicy, optio
   const { dnsAnnotation, revert, signal } = options;
   const { managed } = managedBy(policy);
   const now = new Date();
-  const served = new ServedKinds(client);
+  const served = options.served ?? new ServedKinds(client);
   const book = new ClaimBook();
   for (const other of options.among ?? (await policiesInSight(client, policy, signal))) book.enter(other, managedBy(other).managed, now);
   const sight = await lookLive(client, served, needsOf(managed, policy), signal);

@@ -1,4 +1,5 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { ServedKinds } from "../../failover/sight/served.ts";
 import type { Plan, PolicyFailure } from "../../failover/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -12,6 +13,7 @@ export interface PreflightOptions {
   readonly evenThoughItAnswers?: boolean | undefined;
   readonly among?: readonly FailoverPolicy[];
   readonly peers: Peers;
+  readonly served?: ServedKinds;
   readonly signal: AbortSignal;
 }
 
@@ -30,12 +32,17 @@ export interface Preflight {
 }
 
 export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
-  const { to, reason, evenThoughItAnswers, among, peers, signal } = options;
+  const { to, reason, evenThoughItAnswers, among, peers, served, signal } = options;
   const forced =
     reason === undefined || !policy.spec.peer
       ? undefined
       : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
-  const plan = await livePlan(client, asked(policy, to, forced?.force), { peers, signal, ...(among && { among }) });
+  const plan = await livePlan(client, asked(policy, to, forced?.force), {
+    peers,
+    signal,
+    ...(among && { among }),
+    ...(served && { served }),
+  });
   return {
     policy,
     force: forced?.force,

@@ -1,4 +1,5 @@
 import type { FailoverPolicy, Role } from "../../../api/failover/failover-policy.ts";
+import { ServedKinds } from "../../../failover/sight/served.ts";
 import { Peers } from "../../../failover/token/peers.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { print, printError } from "../../../kube/printable.ts";
@@ -64,7 +65,7 @@ export async function switchSite(client: KubeClient, options: SwitchOptions, tim
     namespace: options.namespace,
     ...times,
     wait: options.wait === true,
-    view: output === "json" ? noView : process.stdout.isTTY && options.wait ? tableView(to) : lineView(),
+    view: output === "json" ? noView : process.stdout.isTTY && options.wait ? tableView(to) : lineView,
     stopped: untilStopped(),
   });
   tellEnding(members, refused, ending, options);
@@ -77,7 +78,7 @@ async function preflightAll(
   signal: AbortSignal,
 ): Promise<Preflight[]> {
   const peers = new Peers(client);
-  const options = { to, reason, evenThoughItAnswers, among, peers, signal };
+  const options = { to, reason, evenThoughItAnswers, among, peers, served: new ServedKinds(client), signal };
   try {
     return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, options));
   } finally {

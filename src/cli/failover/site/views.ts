@@ -47,18 +47,18 @@ export function tableView(to: Role): SiteView {
 }
 
 /** A line for each change, for logs and pipes. */
-export function lineView(): SiteView {
-  const tell = (line: string) => print(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
-  return {
-    show(_members, changed) {
-      if (!changed?.member.asked) return;
-      const { member, before } = changed;
-      const asked = member.asked;
-      if (asked) for (const line of news(before, member.policy, asked, Date.now())) tell(`${titleOf(member.policy)}: ${line}`);
-    },
-    tell,
-    close: () => undefined,
-  };
+export const lineView: SiteView = {
+  show(_members, changed) {
+    if (!changed?.member.asked) return;
+    const { member, before } = changed;
+    for (const line of news(before, member.policy, changed.member.asked, Date.now())) tell(`${titleOf(member.policy)}: ${line}`);
+  },
+  tell,
+  close: () => undefined,
+};
+
+function tell(line: string): void {
+  print(`${new Date().toLocaleTimeString("en-GB")} ${line}\n`);
 }
 
 /** For `-o json`, which prints the result alone. */
