@@ -52,6 +52,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Refused: "change what the words above name",
   VolumeError: "see what the storage driver says of the volume, and mend that",
   Drifted: "make it primary again, or change the policy",
+  OwnedByGitOps: "exempt the volume from what applies it, as the words above say",
   WriteFailed: "see why it cannot be written, in the words above",
 };
 
