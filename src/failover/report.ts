@@ -65,13 +65,18 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map((state) => ({
-      ...(state.resource.kind === "VolumeGroupReplication" && { kind: state.resource.kind }),
-      ...common(state),
-      ...(state.lastSyncTime !== undefined && { lastSyncTime: state.lastSyncTime }),
-    })),
+    volumes.map((state) => Object.assign(groupKind(state), common(state), copyTime(state))),
+
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
+}
+
+function groupKind({ resource: { kind } }: ResourceState): Pick<VolumeStatus, "kind"> {
+  return kind === "VolumeGroupReplication" ? { kind } : {};
+}
+
+function copyTime({ lastSyncTime }: ResourceState): Pick<VolumeStatus, "lastSyncTime"> {
+  return lastSyncTime === undefined ? {} : { lastSyncTime };
 }
 
 function isVolume({ resource }: ResourceState): boolean {
