@@ -145,7 +145,7 @@ test("the controller's rights to an Application end at what it is about", async 
     [Application, "shop", { operation: { sync: { syncOptions: ["Replace=true"] } } }],
     [Application, "shop", { spec: { source: { repoURL: "https://example.org" } } }],
     [Application, "shop", { spec: { syncPolicy: { syncOptions: ["Replace=true"] } } }],
-    [Application, "shop", { status: { operationState: { phase: "Succeeded" } } }],
+    [Application, "shop", { status: { operationState: { phase: "Failed" } } }],
     [Application, "shop", annotated("kustomize.toolkit.fluxcd.io/reconcile", "disabled")],
     [Deployment, "web", annotated("kustomize.toolkit.fluxcd.io/reconcile", "disabled")],
     [Deployment, "web", annotated("argocd.argoproj.io/refresh", "normal")],
