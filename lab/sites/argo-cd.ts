@@ -20,6 +20,8 @@ const TRACKING = "argocd.argoproj.io/tracking-id";
 /** Annotations that an ApplicationSet leaves on its Applications without being told. */
 const KEPT = [REFRESH];
 
+type Declared = KubeObject & { spec?: { replicas?: number } };
+
 interface ArgoCdOptions {
   client: KubeClient;
   log: Log;
@@ -103,11 +105,11 @@ export class ArgoCd implements StandIn {
 
   async #hasDrifted(application: Application, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options;
-    const declared = (this.#declared.get(keyOf(application)) ?? []) as (KubeObject & { spec?: { replicas?: number } })[];
+    const declared = (this.#declared.get(keyOf(application)) ?? []) as Declared[];
     const live = await Promise.all(
       declared.map((object) => {
         const { name, namespace = "" } = object.metadata;
-        return client.resource(kindOf(object)).get(name, { namespace, signal }) as Promise<(typeof declared)[number]>;
+        return client.resource(kindOf(object) as Kind<Declared>).get(name, { namespace, signal });
       }),
     );
     return declared.some(({ spec }, at) => spec?.replicas !== undefined && spec.replicas !== live[at]?.spec?.replicas);

@@ -25,6 +25,15 @@ const KIND = ["Application"] as const;
 const REFRESH = "argocd.argoproj.io/refresh";
 const SKIP = "argocd.argoproj.io/skip-reconcile";
 const REFRESHING = { [REFRESH]: "normal" };
+/** JSON pointers and jq paths that cover automated sync. */
+const AUTOMATED = new Set([
+  "/spec",
+  "/spec/syncPolicy",
+  "/spec/syncPolicy/automated",
+  ".spec",
+  ".spec.syncPolicy",
+  ".spec.syncPolicy.automated",
+]);
 
 /**
  * `enabled: false` keeps the other values, and Argo CD before 3.1 drops it without a word. Where it did not stay, `automated` is removed: what it was is
@@ -141,11 +150,9 @@ export function templatedApplications(observed: Observed): PolicyFailure[] {
 
 function leaves({ spec }: ApplicationSet, application: string, annotations: readonly string[]): boolean {
   if (["create-only", "create-delete"].includes(spec.syncPolicy?.applicationsSync ?? "")) return true;
-  const pointers = ["/spec", "/spec/syncPolicy", "/spec/syncPolicy/automated"];
-  const paths = [".spec", ".spec.syncPolicy", ".spec.syncPolicy.automated"];
   const isIgnored = (spec.ignoreApplicationDifferences ?? []).some(
     ({ name = application, jsonPointers = [], jqPathExpressions = [] }) =>
-      name === application && (jsonPointers.some((one) => pointers.includes(one)) || jqPathExpressions.some((one) => paths.includes(one))),
+      name === application && (jsonPointers.some((one) => AUTOMATED.has(one)) || jqPathExpressions.some((one) => AUTOMATED.has(one))),
   );
   const { annotations: preserved = [] } = spec.preservedFields ?? {};
   return isIgnored && annotations.every((one) => preserved.includes(one));

@@ -12,6 +12,8 @@ function wanting(to: Role, ...resources: string[]): FailoverPolicy {
   return policy({ desiredState: to, managedResources: named("VolumeReplication data", ...resources) });
 }
 
+const own = (wanted: FailoverPolicy) => ({ ...wanted, metadata: { ...wanted.metadata, ...inFlux("kustomize", "apps") } });
+
 const refused = (site: SpecimenSite, wanted: FailoverPolicy) => {
   const { refusals, steps } = plan(site.observe(wanted));
   if (refusals.length > 0) expect(steps.every(({ state }) => state !== "Act")).toBe(true);
@@ -131,7 +133,6 @@ describe("other objects that GitOps applies", () => {
 
   test("the policy is noted too, and differently when it names its own owner", () => {
     const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary")).put("Kustomization", flux("apps"));
-    const own = (wanted: FailoverPolicy) => ({ ...wanted, metadata: { ...wanted.metadata, ...inFlux("kustomize", "apps") } });
     expect(plan(site.observe(own(wanting("primary")))).notes.map(({ message }) => message)).toEqual([
       expect.stringContaining("it writes spec.desiredState back after a switch"),
     ]);

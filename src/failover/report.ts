@@ -77,16 +77,17 @@ function resourceStatuses(held: FailoverStatus | undefined, { resources, notes }
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
   return [
-    volumes.map((state) =>
-      Object.assign(
-        state.resource.kind === "VolumeGroupReplication" ? { kind: state.resource.kind } : {},
-        common(state),
-        state.lastSyncTime === undefined ? {} : { lastSyncTime: state.lastSyncTime },
-        state.replicating === undefined ? {} : { replicating: state.replicating },
-      ),
-    ),
+    volumes.map((state) => Object.assign(groupKind(state), common(state), copyOf(state))),
     workloads.map((state) => Object.assign({ kind: state.resource.kind }, common(state))),
   ];
+}
+
+function groupKind({ resource: { kind } }: ResourceState): Pick<VolumeStatus, "kind"> {
+  return kind === "VolumeGroupReplication" ? { kind } : {};
+}
+
+function copyOf({ lastSyncTime, replicating }: ResourceState): Pick<VolumeStatus, "lastSyncTime" | "replicating"> {
+  return { ...(lastSyncTime !== undefined && { lastSyncTime }), ...(replicating !== undefined && { replicating }) };
 }
 
 function isVolume({ resource }: ResourceState): boolean {

@@ -74,9 +74,6 @@ export function claimsOf(observed: Observed, resource: VolumeSighting["resource"
 
 /** Groups that cannot be switched, and the VolumeReplication of a group, which csi-addons puts back to what the group says. */
 export function unusableGroups(observed: Observed): PolicyFailure[] {
-  const refused = ({ kind, namespace, name, field }: Managed, message: string): PolicyFailure => {
-    return { kind, namespace, name, field, reason: "Refused", message, class: "Permanent" };
-  };
   const members = sightings(observed, ["VolumeReplication"]).flatMap(({ resource, look }) => {
     const source = "found" in look ? look.found.spec.dataSource : undefined;
     if (!source || source.kind === "PersistentVolumeClaim") return [];
@@ -97,4 +94,8 @@ export function unusableGroups(observed: Observed): PolicyFailure[] {
     return [refused(resource, `${title} has no claims: label the PersistentVolumeClaims that spec.source.selector is to match`)];
   });
   return [...members, ...groups];
+}
+
+function refused({ kind, namespace, name, field }: Managed, message: string): PolicyFailure {
+  return { kind, namespace, name, field, reason: "Refused", message, class: "Permanent" };
 }

@@ -80,10 +80,9 @@ export function volumesInUse(observed: Observed): Wait[] {
 }
 
 function usersOf(observed: Observed, resource: VolumeSighting["resource"], volume: VolumeReplication): Wait[] {
-  return claimsOf(observed, resource, volume).flatMap((claim) => [
-    ...mountedBy(observed, resource, claim),
-    ...attachedTo(observed, resource, claim),
-  ]);
+  return claimsOf(observed, resource, volume).flatMap((claim) =>
+    mountedBy(observed, resource, claim).concat(attachedTo(observed, resource, claim)),
+  );
 }
 
 function mountedBy(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {

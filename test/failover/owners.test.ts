@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessAs } from "../../lab/kube/identities.ts";
 import { applyCrds } from "../../lab/kube/install-crds.ts";
 import { Application, ApplicationSet, ArgoCd, argoCdCrds } from "../../lab/sites/argo-cd.ts";
 import { Kustomization } from "../../lab/sites/kinds.ts";
@@ -8,8 +9,9 @@ import { createNamespace } from "../../lab/sites/site.ts";
 import { runStandIns } from "../../lab/sites/stand-in.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { FailoverPolicy, type Role } from "../../src/api/failover/failover-policy.ts";
-import { apiVersionOf } from "../../src/api/kind.ts";
+import { apiVersionOf, type Kind } from "../../src/api/kind.ts";
 import type { Automated } from "../../src/failover/external.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { plumbline } from "../support/command-line.ts";
 import { PolicyWatch, TestController, want } from "../support/failover-controller.ts";
@@ -126,6 +128,33 @@ test("an Application of an ApplicationSet is refused with what to set there, and
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
   expect((await shop(namespace)).spec).toEqual({ syncPolicy: { automated: { selfHeal: true } } });
   await controller.stop();
+});
+
+function annotated(key: string, value: string): object {
+  return { metadata: { annotations: { [key]: value } } };
+}
+
+test("the controller's rights to an Application end at what it is about", async () => {
+  const { namespace, controller } = await argoApplication({ selfHeal: true });
+  await policies.complete(namespace, 1);
+  await controller.stop();
+  const client = new KubeClient(accessAs("controller", site.access));
+  const tries: [typeof Application | typeof Deployment, string, object][] = [
+    [Application, "shop", { operation: { sync: { manifests: ["{}"] } } }],
+    [Application, "shop", { operation: { sync: { source: { repoURL: "https://example.org" } } } }],
+    [Application, "shop", { operation: { sync: { syncOptions: ["Replace=true"] } } }],
+    [Application, "shop", { spec: { source: { repoURL: "https://example.org" } } }],
+    [Application, "shop", { spec: { syncPolicy: { syncOptions: ["Replace=true"] } } }],
+    [Application, "shop", { status: { operationState: { phase: "Failed" } } }],
+    [Application, "shop", annotated("kustomize.toolkit.fluxcd.io/reconcile", "disabled")],
+    [Deployment, "web", annotated("kustomize.toolkit.fluxcd.io/reconcile", "disabled")],
+    [Deployment, "web", annotated("argocd.argoproj.io/refresh", "normal")],
+  ];
+  for (const [kind, name, patch] of tries) {
+    const attempt = client.resource(kind as Kind).patch({ name, namespace }, patch, { signal });
+    await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^(Forbidden|Invalid)$/) });
+  }
+  client.close();
 });
 
 test("an Argo CD that does not know enabled loses automated, and has it back with a sync that it would have skipped", async () => {

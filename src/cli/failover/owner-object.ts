@@ -93,15 +93,15 @@ export async function suspendOwner(
     return done;
   }
   const automated = (object as Application).spec.syncPolicy?.automated ?? {};
-  const patch = (value: object | null) => ({
-    metadata: { annotations: { [REFRESH]: "normal" } },
-    spec: { syncPolicy: { automated: value } },
-  });
-  const off = await objects.patch({ namespace, name }, patch({ enabled: false }), { resourceVersion, signal });
+  const off = await objects.patch({ namespace, name }, automatedPatch({ enabled: false }), { resourceVersion, signal });
   // Argo CD before 3.1 does not know the field.
-  if (!isSuspended({ owner, object: off })) await objects.patch({ namespace, name }, patch(null), { signal });
+  if (!isSuspended({ owner, object: off })) await objects.patch({ namespace, name }, automatedPatch(null), { signal });
   await untilQuiet(client, kind, done, signal);
   return { ...done, automated };
+}
+
+function automatedPatch(automated: object | null): object {
+  return { metadata: { annotations: { [REFRESH]: "normal" } }, spec: { syncPolicy: { automated } } };
 }
 
 async function untilQuiet(client: KubeClient, kind: Kind, { namespace, name }: SuspendedOwner, signal: AbortSignal): Promise<void> {

@@ -86,6 +86,7 @@ function itemOf({ metadata: { name, namespace } }: FailoverPolicy, plan: Plan): 
     blocked: isBlocked(plan),
     refusals: plan.refusals.map(failureItem),
     failures: plan.failures.map(failureItem),
+    notes: plan.notes,
     steps: plan.steps.map(({ name: step, state, token, writes, waits }) => ({
       name: step,
       state,

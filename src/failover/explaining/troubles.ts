@@ -57,6 +57,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   FenceFailed: "fix what the storage driver reports; csi-addons tries again",
   NotReplicating: "check the storage's replication to the other site",
   CopyTooOld: "check the storage's replication to the other site",
+  OwnedByGitOps: "exempt the volume from what applies it, as the words above say",
+  PeerRemoved: "set spec.peer again, or give up the token with `plumbline failover forget-peer`",
+  VolumeMismatch: "name the same volumes in the policies of both sites",
+  NotPermitted: "set the annotation that the message names on the namespace",
   WriteFailed: "see why it cannot be written, in the words above",
 };
 

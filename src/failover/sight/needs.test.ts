@@ -40,3 +40,20 @@ test("a change concerns whoever names the object, or looks at all of its kind th
   expect(concerns(needs, "Job", "elsewhere", "any")).toBe(false);
   expect(concerns(needs, "Deployment", "shop", "report")).toBe(false);
 });
+
+test("a group is looked at with all VolumeReplications of its namespace, also where one of them is named", () => {
+  for (const kinds of [
+    ["VolumeReplication", "VolumeGroupReplication"],
+    ["VolumeGroupReplication", "VolumeReplication"],
+  ] as const) {
+    expect(plain(kinds.map((kind) => managed(kind, "shop", "db")))).toMatchObject({
+      VolumeGroupReplication: { shop: ["db"] },
+      VolumeReplication: { shop: [] },
+      PersistentVolumeClaim: { shop: [] },
+    });
+  }
+});
+
+test("an Application is looked at with what could put it back to a template", () => {
+  expect(plain([managed("Application", "argocd", "shop")])).toEqual({ Application: { argocd: ["shop"] }, ApplicationSet: { argocd: [] } });
+});

@@ -67,6 +67,15 @@ test("it says what the policy of the same name in the same namespace wants and h
   ]);
 });
 
+test("a role that Git wrote back after a person's switch there does not count", async () => {
+  const annotations = { "plumbline.dev/failover-switched": JSON.stringify({ to: "secondary", at: "2026-11-16T11:00:00Z" }) };
+  const managedFields = [{ manager: "kustomize-controller", fieldsV1: { "f:spec": { "f:desiredState": {} } } }];
+  const metadata = { name: "shop", namespace: "web", uid: "there", annotations, managedFields };
+  const other = await server(answer(200, { metadata, spec: { peer: pairedBack, desiredState: "primary" } }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary" });
+});
+
 test("another name, namespace and key count", async () => {
   const other = await server(theirs({ desiredState: "primary", peer: { ...pairedBack, name: "shop", namespace: "web" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));

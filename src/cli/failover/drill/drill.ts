@@ -22,7 +22,7 @@ import { paintFor } from "../../printing/paint.ts";
 import { warn } from "../../printing/warn.ts";
 import { untilStopped } from "../../signals.ts";
 import { HoldUps } from "./hold-ups.ts";
-import { type Staged, staged } from "./staged.ts";
+import { type Staged, isCopied, staged } from "./staged.ts";
 import { stage } from "./stage.ts";
 import { follow } from "../follow.ts";
 import { heldUpBy } from "../progress.ts";
@@ -64,8 +64,12 @@ export async function drill(name: string, options: DrillOptions): Promise<void> 
   const timeout = seconds(options.timeout) ?? 0;
   if (timeout <= 0) throw new CliError(`--timeout ${options.timeout} is no length of time; write 90s, 30m or 2h`, EXIT.misuse);
   const original = options.filename ? await fromManifests(name, options.filename, options) : await fromCluster(name, options);
-  const { policy, objects, missing } = original;
+  const { policy, missing } = original;
+  const objects = original.objects.filter(({ resource }) => isCopied(resource));
   for (const { kind, namespace, name: called } of missing) warn(`${kind} ${namespace}/${called} is not there, and left out`);
+  for (const { resource } of original.objects.filter((one) => !isCopied(one.resource))) {
+    warn(`${resource.kind} ${resource.namespace}/${resource.name} cannot be copied into the lab, and is left out`);
+  }
   if (objects.length === 0) throw new CliError(`Nothing of what FailoverPolicy ${titleOf(policy)} manages is there`, EXIT.no);
 
   const { namespace = "" } = policy.metadata;

@@ -74,3 +74,10 @@ test("what Flux owns is declared by the Flux object that is managed with it, and
   expect(both.namespaces).toEqual(["shop", "flux-system"]);
   expect(staged([web]).objects).toHaveLength(1);
 });
+
+test("a volume has no owner in the copy, so that its Kustomization is not in the way", () => {
+  const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
+  const dataSource = { kind: "PersistentVolumeClaim", name: "data" };
+  const { replications } = staged([original("VolumeReplication", "data", { dataSource }, { labels })]);
+  expect(replications.map(({ metadata }) => metadata.labels ?? {})).toEqual([{}]);
+});

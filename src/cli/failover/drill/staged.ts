@@ -48,6 +48,11 @@ interface Original extends KubeObject {
   };
 }
 
+/** The lab has no Argo CD, and its storage has no groups. */
+export function isCopied({ kind }: Managed): boolean {
+  return kind !== "Application" && kind !== "VolumeGroupReplication";
+}
+
 /** Copies what is there; pods keep their labels, claims and grace, and lose what a lab has no use for: images, nodes, resources, secrets. */
 export function staged(originals: readonly { readonly resource: Managed; readonly object: KubeObject }[]): Staged {
   const flux = new Map<string, { object: KubeObject; declares: KubeObject[] }>();
@@ -96,7 +101,8 @@ function copyOf(resource: Managed, object: KubeObject): KubeObject | undefined {
   if (resource.kind !== "VolumeReplication") return undefined;
   const { kind = "PersistentVolumeClaim", name = resource.name } = spec.dataSource ?? {};
   const rest = { volumeReplicationClass: "replicated", autoResync: false, replicationHandle: "" };
-  return named(VolumeReplication, resource, labels, { ...rest, dataSource: { kind, name } });
+  // In the lab no owner applies it, whatever does here.
+  return named(VolumeReplication, resource, {}, { ...rest, dataSource: { kind, name } });
 }
 
 function statefulSpec({ name }: Managed, object: KubeObject): object {
