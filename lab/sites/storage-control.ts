@@ -27,8 +27,7 @@ export interface StoredVolume {
   readonly underway: boolean;
 }
 
-export type ReplicationCall =
-  "EnableVolumeReplication" | "PromoteVolume" | "DemoteVolume" | "ResyncVolume" | "GetVolumeReplicationInfo";
+export type ReplicationCall = "EnableVolumeReplication" | "PromoteVolume" | "DemoteVolume" | "ResyncVolume" | "GetVolumeReplicationInfo";
 
 /** Which calls a fault is about: those for one volume, or one of them, or all. */
 export interface FaultyCalls {

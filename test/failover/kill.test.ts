@@ -97,7 +97,12 @@ test("killed after any single write, in either mode and direction, the next cont
       const damage = await ground.damage();
       const harmed = async () => mode === "safe" && (await ground.damage()) > damage;
       await ground.switchTo("secondary", mode, point);
-      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: secondary.safe });
+      expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({
+        mode,
+        point,
+        harmed: false,
+        state: secondary.safe,
+      });
       await ground.switchTo("primary", mode, point);
       expect({ mode, point, harmed: await harmed(), state: await ground.state() }).toEqual({ mode, point, harmed: false, state: primary });
     }

@@ -55,9 +55,7 @@ test("a forced promotion before the last writes have arrived loses them, and the
   await storage.setLink("cut", one.name);
   await one.demote("east");
   await one.promote("west", true);
-  expect(await one.damage()).toEqual([
-    { kind: "TailLost", site: "west", volume: one.name, detail: "has version 0, 2 was acknowledged" },
-  ]);
+  expect(await one.damage()).toEqual([{ kind: "TailLost", site: "west", volume: one.name, detail: "has version 0, 2 was acknowledged" }]);
   expect(await storage.holds("west", one.name, 1)).toBe(false);
   await storage.setLink("up", one.name);
   expect(await one.resync("east")).toMatchObject(REFUSED);
