@@ -123,7 +123,10 @@ async function createDriverObjects({ client, site, storage, refresh }: CsiAddons
   await client.resource(Pod).patchStatus(metadata, { status: { podIP, podIPs: [{ ip: podIP }] } }, { signal });
   const driver = { name: DRIVER, endpoint: `pod://${POD}.${CSI_ADDONS_NAMESPACE}:${port}`, nodeID: "node1" };
   await Promise.all([
-    create(Lease, { metadata: { name: `${DRIVER.replaceAll(".", "-")}-csi-addons`, namespace: CSI_ADDONS_NAMESPACE }, spec: { holderIdentity: POD } }),
+    create(Lease, {
+      metadata: { name: `${DRIVER.replaceAll(".", "-")}-csi-addons`, namespace: CSI_ADDONS_NAMESPACE },
+      spec: { holderIdentity: POD },
+    }),
     create(CSIAddonsNode, { metadata, spec: { driver } }),
     create(VolumeReplicationClass, {
       metadata: { name: STORAGE_CLASS },

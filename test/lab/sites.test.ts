@@ -52,6 +52,7 @@ const podsOf = async (namespace: string, app: string) =>
   (await east.client.resource(Pod).list({ namespace, labelSelector: `app=${app}`, signal })).items;
 const attachmentsOf = async (volume: string) =>
   (await east.client.resource(VolumeAttachment).list({ signal })).items.filter(({ spec }) => spec.source.persistentVolumeName === volume);
+const create = (kind: Kind, object: object) => east.client.resource(kind).create(object as KubeObject, { signal });
 const setRole = (site: FailoverSite, namespace: string, name: string, replicationState: string) =>
   site.client.resource(VolumeReplication).patch({ name, namespace }, { spec: { replicationState } }, { signal });
 
@@ -195,7 +196,6 @@ test.concurrent("a primary that is asked for something else has conditions of th
 test.concurrent("a volume group is promoted and demoted as one, through its own VolumeReplication", async () => {
   const namespace = `group-${Date.now()}`;
   await createNamespace(east.client, namespace, signal);
-  const create = (kind: Kind, object: object) => east.client.resource(kind).create(object as KubeObject, { signal });
   for (const name of ["one", "two"]) {
     await create(PersistentVolume, persistentVolume(namespace, name));
     await create(PersistentVolumeClaim, { metadata: { name, namespace, labels: { group: "all" } }, spec: claimSpec() });
@@ -227,7 +227,6 @@ test.concurrent("a volume group is promoted and demoted as one, through its own 
 });
 
 test.concurrent("a NetworkFence bars addresses from the storage of the site that it is made at, and lets them in again", async () => {
-  const create = (kind: Kind, object: object) => east.client.resource(kind).create(object as KubeObject, { signal });
   await create(NetworkFenceClass, { metadata: { name: "fences" }, spec: { provisioner: DRIVER, parameters: {} } });
   const fence = async (name: string, fenceState: string) => {
     const spec = { networkFenceClassName: "fences", fenceState, cidrs: ["192.0.2.7/32"] };
