@@ -11,7 +11,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { Progress } from "../progress.ts";
 import { csiAddonsController, type CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER } from "./external-attacher.ts";
-import { CSIAddonsNode, STORAGE_CLASS, VolumeReplicationClass } from "./kinds.ts";
+import { CSIAddonsNode, STORAGE_CLASS, StorageClass, VolumeReplicationClass } from "./kinds.ts";
 import type { ReplicatedStorage } from "./replicated-storage.ts";
 import type { ReplicationCall, StorageControl, StorageFault } from "./storage-control.ts";
 
@@ -70,6 +70,7 @@ export class CsiAddons {
       "--enable-auth=false",
       "--metrics-bind-address=0",
       "--health-probe-bind-address=0",
+      "--zap-stacktrace-level=panic",
     ];
     const logFile = join(server.directory, "csi-addons.log");
     return new CsiAddons(site, storage, () => new Child("csi-addons", manager, args, { logFile }));
@@ -128,6 +129,8 @@ async function createDriverObjects({ client, site, storage, refresh }: CsiAddons
       spec: { holderIdentity: POD },
     }),
     create(CSIAddonsNode, { metadata, spec: { driver } }),
+    // Without it csi-addons tries in vain to read it, for each claim and again and again.
+    create(StorageClass, { metadata: { name: STORAGE_CLASS }, provisioner: DRIVER }),
     create(VolumeReplicationClass, {
       metadata: { name: STORAGE_CLASS },
       spec: { provisioner: DRIVER, parameters: refresh === undefined ? {} : { schedulingInterval: refresh } },
