@@ -12,7 +12,12 @@ const USAGE = "usage: npm run soak -- [--minutes N] [--moves N [--no-faults]] [-
  * `npm run soak -- --moves N`: so many moves of applications between two sites, with faults unless told otherwise.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const options = { minutes: { type: "string" }, moves: { type: "string" }, seed: { type: "string" }, "no-faults": { type: "boolean" } } as const;
+  const options = {
+    minutes: { type: "string" },
+    moves: { type: "string" },
+    seed: { type: "string" },
+    "no-faults": { type: "boolean" },
+  } as const;
   let parsed;
   try {
     parsed = parseArgs({ args: [...args], options, allowPositionals: true });

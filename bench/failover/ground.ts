@@ -74,7 +74,8 @@ export async function createPolicy(
     { kind: "VolumeReplication" as const, name: nameOf(n) },
     { kind: "StatefulSet" as const, name: nameOf(n) },
   ]);
-  const spec = { desiredState: role, managedResources } as FailoverPolicy["spec"];
+  // The peer waits for no node either.
+  const spec: FailoverPolicy["spec"] = { desiredState: role, managedResources, settleTime: "0s" };
   await client.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 }
 

@@ -11,12 +11,12 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { Progress } from "../progress.ts";
 import { csiAddonsController, type CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER } from "./external-attacher.ts";
-import { CSIAddonsNode, STORAGE_CLASS, VolumeReplicationClass } from "./kinds.ts";
+import { CSIAddonsNode, STORAGE_CLASS, StorageClass, VolumeReplicationClass } from "./kinds.ts";
 import type { ReplicatedStorage } from "./replicated-storage.ts";
-import { createNamespace, until } from "./site.ts";
 import type { ReplicationCall, StorageControl, StorageFault } from "./storage-control.ts";
 
-const NAMESPACE = "csi-addons-system";
+/** Has to be there before. */
+export const CSI_ADDONS_NAMESPACE = "csi-addons-system";
 /** The pod that a driver's sidecar would run in. Nothing runs in it: the driver is a process of the lab. */
 const POD = "replicated-controller";
 const INTERNAL = 13;
@@ -65,21 +65,15 @@ export class CsiAddons {
     if (inspects) storage.inspect(site, (volume) => usersOf(client, volume, signal));
     const args = [
       `--kubeconfig=${await server.kubeconfig("admin")}`,
-      `--namespace=${NAMESPACE}`,
+      `--namespace=${CSI_ADDONS_NAMESPACE}`,
       "--leader-elect=false",
       "--enable-auth=false",
       "--metrics-bind-address=0",
       "--health-probe-bind-address=0",
+      "--zap-stacktrace-level=panic",
     ];
     const logFile = join(server.directory, "csi-addons.log");
-    const csiAddons = new CsiAddons(site, storage, () => new Child("csi-addons", manager, args, { logFile }));
-    try {
-      await until("csi-addons is connected to the driver", () => csiAddons.#isConnected(client, signal), signal);
-    } catch (error) {
-      await csiAddons.stop();
-      throw error;
-    }
-    return csiAddons;
+    return new CsiAddons(site, storage, () => new Child("csi-addons", manager, args, { logFile }));
   }
 
   /** From now on the driver does this with the volume of the claim `namespace/name`. */
@@ -101,9 +95,10 @@ export class CsiAddons {
     await this.#manager.kill();
   }
 
-  async #isConnected(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  /** Whether it speaks to the driver. */
+  async isConnected(client: KubeClient, signal: AbortSignal): Promise<boolean> {
     if (!this.#manager.running) throw new LabError("NotStarted", `csi-addons ended while starting:\n${this.#manager.logTail(15)}`);
-    const { status } = await client.resource(CSIAddonsNode).get(POD, { namespace: NAMESPACE, signal });
+    const { status } = await client.resource(CSIAddonsNode).get(POD, { namespace: CSI_ADDONS_NAMESPACE, signal });
     return status?.state === "Connected";
   }
 }
@@ -119,8 +114,7 @@ async function createDriverObjects({ client, site, storage, refresh }: CsiAddons
   const create = (kind: Kind, object: object) => client.resource(kind).create(object as KubeObject, { signal });
   const port = (await storage.ports())[site];
   if (port === undefined) throw new LabError("NotStarted", `The storage has no site ${site}`);
-  await createNamespace(client, NAMESPACE, signal);
-  const metadata = { name: POD, namespace: NAMESPACE };
+  const metadata = { name: POD, namespace: CSI_ADDONS_NAMESPACE };
   await create(Pod, {
     metadata,
     // Never scheduled, so that no kubelet gives it another address.
@@ -128,10 +122,15 @@ async function createDriverObjects({ client, site, storage, refresh }: CsiAddons
   });
   const podIP = "127.0.0.1";
   await client.resource(Pod).patchStatus(metadata, { status: { podIP, podIPs: [{ ip: podIP }] } }, { signal });
-  const driver = { name: DRIVER, endpoint: `pod://${POD}.${NAMESPACE}:${port}`, nodeID: "node1" };
+  const driver = { name: DRIVER, endpoint: `pod://${POD}.${CSI_ADDONS_NAMESPACE}:${port}`, nodeID: "node1" };
   await Promise.all([
-    create(Lease, { metadata: { name: `${DRIVER.replaceAll(".", "-")}-csi-addons`, namespace: NAMESPACE }, spec: { holderIdentity: POD } }),
+    create(Lease, {
+      metadata: { name: `${DRIVER.replaceAll(".", "-")}-csi-addons`, namespace: CSI_ADDONS_NAMESPACE },
+      spec: { holderIdentity: POD },
+    }),
     create(CSIAddonsNode, { metadata, spec: { driver } }),
+    // Without it csi-addons tries in vain to read it, for each claim and again and again.
+    create(StorageClass, { metadata: { name: STORAGE_CLASS }, provisioner: DRIVER }),
     create(VolumeReplicationClass, {
       metadata: { name: STORAGE_CLASS },
       spec: { provisioner: DRIVER, parameters: refresh === undefined ? {} : { schedulingInterval: refresh } },

@@ -47,6 +47,14 @@ export const CSIAddonsNode = builtinKind<DriverConnection>({
   scope: "Namespaced",
 });
 
+export const StorageClass = builtinKind({
+  group: "storage.k8s.io",
+  version: "v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  scope: "Cluster",
+});
+
 export const CSIDriver = builtinKind({ group: "storage.k8s.io", version: "v1", kind: "CSIDriver", plural: "csidrivers", scope: "Cluster" });
 
 const APPLIED: readonly Kind[] = [

@@ -17,7 +17,7 @@ import type { KubeBinaries } from "../kube/binary.ts";
 import { kwokStages, startControllers } from "../kube/control-plane.ts";
 import { applyCrds } from "../kube/install-crds.ts";
 import type { Progress } from "../progress.ts";
-import { CsiAddons } from "./csi-addons.ts";
+import { CSI_ADDONS_NAMESPACE, CsiAddons } from "./csi-addons.ts";
 import type { CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
@@ -87,31 +87,32 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   const flux = new Flux({ client, server, progress });
   let end: (() => Promise<void>) | undefined;
   let csiAddons: CsiAddons | undefined;
-  const ownStorage = options.storage ? undefined : await ReplicatedStorage.start({ progress, sites: [name] });
+  const storage = options.storage ?? (await ReplicatedStorage.start({ progress, sites: [name] }));
   const stop = async () => {
     await flux.stop();
     await end?.();
     await csiAddons?.stop();
     await Promise.all(parts.map((part) => part.kill()));
     client.close();
-    await ownStorage?.stop();
+    if (!options.storage) await storage.stop();
   };
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
     parts.push(...(await startControllers(binaries, server, { nodeLifecycle: false, stages: await sitesStages(binaries, podsEndMs) })));
     await createGround(client, attaches, signal);
-    const storage = options.storage ?? ownStorage;
-    if (!storage) throw new TypeError("a site without storage");
-    csiAddons = await CsiAddons.start(
+    await createNamespace(client, CSI_ADDONS_NAMESPACE, signal);
+    const controller = await CsiAddons.start(
       { version, client, server, progress, site: name, storage, inspects, ...(refresh !== undefined && { refresh }) },
       signal,
     );
+    csiAddons = controller;
     const attacher = new ExternalAttacher({ client, log });
     end = await runStandIns([attacher]);
+    await until("csi-addons is connected to the driver", () => controller.isConnected(client, signal), signal);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
-    return { name, server, client, storage, csiAddons, attacher, flux, stop };
+    return { name, server, client, storage, csiAddons: controller, attacher, flux, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -21,7 +21,7 @@ const create = (kind: Kind, name: string, spec: object) =>
   cluster.client.resource(kind).create({ metadata: { name, namespace }, spec } as KubeObject, { signal });
 const template = (app: string) => ({
   metadata: { labels: { app } },
-  spec: { terminationGracePeriodSeconds: 1, restartPolicy: "Never", containers: [{ name: "main", image: "registry.example/main" }] },
+  spec: { terminationGracePeriodSeconds: 5, restartPolicy: "Never", containers: [{ name: "main", image: "registry.example/main" }] },
 });
 const versions = async () => {
   const lists = await Promise.all(

@@ -123,7 +123,9 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
 
     // What it has read outlasts the line.
     pair.cut = true;
-    expect(waitsFor(await east.until(({ status }) => status && /cannot be asked/.test(waitsFor(status))))).toMatch(/epoch 2 and the uid of this policy$/);
+    expect(waitsFor(await east.until(({ status }) => status && /cannot be asked/.test(waitsFor(status))))).toMatch(
+      /epoch 2 and the uid of this policy$/,
+    );
     expect(await east.pods()).toEqual([]);
   });
 

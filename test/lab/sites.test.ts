@@ -1,13 +1,37 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { declareVolume } from "../../lab/sites/application.ts";
-import { HelmRelease, Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
+import { claimSpec, declareVolume, persistentVolume } from "../../lab/sites/application.ts";
+import { DRIVER } from "../../lab/sites/external-attacher.ts";
+import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { REFUSES_TO_DIE } from "../../lab/sites/names.ts";
+import { createNamespace } from "../../lab/sites/site.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Job } from "../../src/api/core/job.ts";
+import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
+import { builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
 import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
+
+interface WithStatus extends KubeObject {
+  status?: Record<string, unknown>;
+}
+const replication = { group: "replication.storage.openshift.io", version: "v1alpha1" };
+const csiAddons = { group: "csiaddons.openshift.io", version: "v1alpha1", scope: "Cluster" } as const;
+const VolumeGroupReplication = builtinKind<WithStatus>({
+  ...replication,
+  kind: "VolumeGroupReplication",
+  plural: "volumegroupreplications",
+  scope: "Namespaced",
+});
+const VolumeGroupReplicationClass = builtinKind({
+  ...replication,
+  kind: "VolumeGroupReplicationClass",
+  plural: "volumegroupreplicationclasses",
+  scope: "Cluster",
+});
+const NetworkFence = builtinKind<WithStatus>({ ...csiAddons, kind: "NetworkFence", plural: "networkfences" });
+const NetworkFenceClass = builtinKind({ ...csiAddons, kind: "NetworkFenceClass", plural: "networkfenceclasses" });
 
 const { signal } = new AbortController();
 /** csi-addons looks at a demoted volume after 15 s, and at one that follows every 30 s. */
@@ -28,6 +52,7 @@ const podsOf = async (namespace: string, app: string) =>
   (await east.client.resource(Pod).list({ namespace, labelSelector: `app=${app}`, signal })).items;
 const attachmentsOf = async (volume: string) =>
   (await east.client.resource(VolumeAttachment).list({ signal })).items.filter(({ spec }) => spec.source.persistentVolumeName === volume);
+const create = (kind: Kind, object: object) => east.client.resource(kind).create(object as KubeObject, { signal });
 const setRole = (site: FailoverSite, namespace: string, name: string, replicationState: string) =>
   site.client.resource(VolumeReplication).patch({ name, namespace }, { spec: { replicationState } }, { signal });
 
@@ -166,6 +191,54 @@ test.concurrent("a primary that is asked for something else has conditions of th
   const { metadata, status } = await east.client.resource(VolumeReplication).get("files", { namespace, signal });
   expect([metadata.generation, status?.observedGeneration]).toEqual([2, 2]);
   expect(status?.conditions?.find(({ type }) => type === "Completed")?.observedGeneration).toBe(2);
+});
+
+test.concurrent("a volume group is promoted and demoted as one, through its own VolumeReplication", async () => {
+  const namespace = `group-${Date.now()}`;
+  await createNamespace(east.client, namespace, signal);
+  for (const name of ["one", "two"]) {
+    await create(PersistentVolume, persistentVolume(namespace, name));
+    await create(PersistentVolumeClaim, { metadata: { name, namespace, labels: { group: "all" } }, spec: claimSpec() });
+  }
+  await vi.waitFor(async () => {
+    const { items } = await east.client.resource(PersistentVolumeClaim).list({ namespace, signal });
+    expect(items.map(({ status }) => status?.phase)).toEqual(["Bound", "Bound"]);
+  }, PATIENCE);
+  await create(VolumeGroupReplicationClass, { metadata: { name: "groups" }, spec: { provisioner: DRIVER, parameters: {} } });
+  await create(VolumeGroupReplication, {
+    metadata: { name: "all", namespace },
+    spec: {
+      volumeGroupReplicationClassName: "groups",
+      volumeReplicationClassName: STORAGE_CLASS,
+      replicationState: "primary",
+      source: { selector: { matchLabels: { group: "all" } } },
+    },
+  });
+  const primaries = () => Promise.all(["one", "two"].map((name) => east.site.storage.primaries(`${namespace}/${name}`)));
+  await vi.waitFor(async () => expect(await primaries()).toEqual([["east"], ["east"]]), PATIENCE);
+  const groups = east.client.resource(VolumeGroupReplication);
+  await vi.waitFor(async () => {
+    const { status } = await groups.get("all", { namespace, signal });
+    expect(status?.["state"]).toBe("Primary");
+    expect(new Set(status?.["persistentVolumeClaimsRefList"] as object[])).toEqual(new Set([{ name: "one" }, { name: "two" }]));
+  }, PATIENCE);
+  await groups.patch({ name: "all", namespace }, { spec: { replicationState: "secondary" } }, { signal });
+  await vi.waitFor(async () => expect(await primaries()).toEqual([[], []]), PATIENCE);
+});
+
+test.concurrent("a NetworkFence bars addresses from the storage of the site that it is made at, and lets them in again", async () => {
+  await create(NetworkFenceClass, { metadata: { name: "fences" }, spec: { provisioner: DRIVER, parameters: {} } });
+  const fence = async (name: string, fenceState: string) => {
+    const spec = { networkFenceClassName: "fences", fenceState, cidrs: ["192.0.2.7/32"] };
+    await create(NetworkFence, { metadata: { name }, spec });
+    await vi.waitFor(async () => {
+      const { status } = await east.client.resource(NetworkFence).get(name, { signal });
+      expect(status?.["result"]).toBe("Succeeded");
+    }, PATIENCE);
+    return east.site.storage.fences();
+  };
+  expect(await fence("out", "Fenced")).toEqual({ east: ["192.0.2.7/32"] });
+  expect(await fence("in", "Unfenced")).toEqual({ east: [] });
 });
 
 test.concurrent("a Kustomization puts back what it declares as soon as it is asked, and not while it is suspended", async () => {

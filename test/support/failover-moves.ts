@@ -61,8 +61,7 @@ export class MovingApplication {
 
   /** East is primary, west follows, and both policies are there. */
   static async start(namespace: string, sites: Sites, random: Random): Promise<MovingApplication> {
-    const line = async ({ site }: FailoverSite) => Object.assign(await CuttingProxy.before(site.server.port, 1), { calm: true });
-    const lines = { east: await line(sites.east), west: await line(sites.west) };
+    const lines = { east: await lineTo(sites.east), west: await lineTo(sites.west) };
     const application = new MovingApplication(namespace, sites, lines, random);
     await Promise.all([application.#create("east", "primary"), application.#create("west", "secondary")]);
     await Promise.all([application.#introduce("east"), application.#introduce("west")]);
@@ -238,6 +237,12 @@ export class MovingApplication {
       await sleep(WRITE_EVERY_MS);
     }
   }
+}
+
+async function lineTo({ site }: FailoverSite): Promise<CuttingProxy> {
+  const line = await CuttingProxy.before(site.server.port, 1);
+  line.calm = true;
+  return line;
 }
 
 /** A site's failover controller that dies between two writes, again and again, and is replaced at once. */

@@ -92,7 +92,8 @@ func (f *fences) list() map[string][]string {
 	defer f.mu.Unlock()
 	found := map[string][]string{}
 	for site, blocked := range f.blocked {
-		found[site] = slices.Sorted(maps.Keys(blocked))
+		found[site] = slices.AppendSeq([]string{}, maps.Keys(blocked))
+		slices.Sort(found[site])
 	}
 	return found
 }
