@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { HelmRelease } from "../../lab/sites/kinds.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import type { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
-import type { KubeObject } from "../../src/api/kind.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
 
@@ -88,7 +88,8 @@ test("a HelmRelease without a source keeps a site neither from becoming secondar
   await release(namespace, {});
   await becomes(namespace, "Reconciling True Progressing", "Ready False ArtifactFailed");
   const controller = new TestController({ access: site.access, namespace });
-  await site.client.resource(Deployment).create(deployment(namespace, "store", { replicas: 1 }) as Deployment, { signal });
+  const kind: Kind = Deployment;
+  await site.client.resource(kind).create(deployment(namespace, "store", { replicas: 1 }), { signal });
   await app.policy({ desiredState: "secondary", managedResources });
   await policies.complete(namespace, 1);
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));

@@ -15,7 +15,10 @@ const FLAGS = [
   "--metrics-addr=0",
   "--health-addr=0",
   "--watch-all-namespaces",
-  "--concurrent=4",
+  // One that has written a HelmRelease sleeps for a second if its cache is behind.
+  "--concurrent=16",
+  "--kube-api-qps=500",
+  "--kube-api-burst=1000",
   // 30 s and 750 ms otherwise; a new object is put off by the latter, once it has its finalizer.
   "--requeue-dependency=1s",
   "--min-retry-delay=50ms",
@@ -88,7 +91,7 @@ export class Flux {
     const { server, progress } = this.#options;
     const binaries = await fluxBinaries(progress);
     await this.#artifacts.start();
-    const env = { KUBECONFIG: await server.kubeconfig("admin"), TMPDIR: server.directory };
+    const env = { KUBECONFIG: await server.kubeconfig("admin"), TMPDIR: server.directory, GOGC: "400" };
     for (const [name, path] of Object.entries(binaries)) {
       this.#controllers.push(new Child(name, path, FLAGS, { logFile: join(server.directory, `${name}.log`), env }));
     }
