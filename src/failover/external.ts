@@ -60,7 +60,7 @@ export interface Application extends KubeObject {
     }[];
   };
   operation?: { sync?: { prune?: boolean; syncOptions?: string[] } };
-  status?: { operationState?: { phase?: string; message?: string } };
+  status?: { operationState?: { phase?: string; message?: string }; health?: { status?: string; message?: string } };
 }
 
 /** Absent is not the same as empty: `{}` syncs by itself, and so does everything without `enabled: false`. */

@@ -66,7 +66,7 @@ describe("the status on the way to secondary", () => {
       "Complete True Complete",
       "InProgress False Complete",
       "Error False NoFailure",
-      "Ready True Ready",
+      "Ready Unknown NotObserved",
     ]);
     expect(status).toMatchObject({
       observedGeneration: 2,
@@ -332,7 +332,12 @@ test("of what Failover-Operator had written nothing is left that is not ours to 
     workloadStatuses: [{ kind: "Deployment", name: "web", state: "Scaled Down" }],
   };
   const status = report(theirs, given, result, { failures: [] }, NOW);
-  expect(conditions(status)).toEqual(["Complete True Complete", "InProgress False Complete", "Error False NoFailure", "Ready True Ready"]);
+  expect(conditions(status)).toEqual([
+    "Complete True Complete",
+    "InProgress False Complete",
+    "Error False NoFailure",
+    "Ready Unknown NotObserved",
+  ]);
   expect(status).toMatchObject({ currentState: "secondary", volumeReplicationStatuses: [{ name: "data", state: "Secondary" }] });
   expect(status.workloadStatuses).toBeUndefined();
 });

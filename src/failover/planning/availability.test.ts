@@ -4,7 +4,7 @@ import type { FluxObject } from "../external.ts";
 import { plan } from "../plan.ts";
 import { shop, steps } from "../specimen-run.ts";
 import { SpecimenSite } from "../specimen-site.ts";
-import { condition, deployment, flux, named, NOW, policy, statefulSet, volume } from "../specimen.ts";
+import { application, condition, deployment, flux, named, NOW, policy, statefulSet, volume } from "../specimen.ts";
 
 const PRIOR = "plumbline.dev/failover-prior";
 const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000).toISOString();
@@ -29,6 +29,22 @@ function web(status: object, spec: object = {}, rest: { mode?: string; writable?
   const site = new SpecimenSite().put("Deployment", { ...object, status: { ...object.status, ...status } });
   return plan(site.observe(wanted));
 }
+
+describe("an Application on the way to primary", () => {
+  const planWith = (health: object | undefined) => {
+    const object = application("shop", { prune: true });
+    const site = new SpecimenSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
+    const wanted = policy({ desiredState: "primary", managedResources: named("Application shop") }, { status: onTheWay() });
+    return plan(site.observe(wanted));
+  };
+
+  test("is waited for until Argo CD calls it Healthy", () => {
+    expect(planWith({ status: "Progressing", message: "Waiting for rollout" }).steps.at(-1)?.waits).toMatchObject([
+      { kind: "Application", name: "shop", message: "Application is Progressing: Waiting for rollout" },
+    ]);
+    for (const health of [{ status: "Healthy" }, { status: "Suspended" }, undefined]) expect(planWith(health).complete).toBe(true);
+  });
+});
 
 describe("a Deployment on the way to primary", () => {
   test.each([

@@ -2,7 +2,7 @@ import type { Deployment } from "../../api/core/deployment.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import { seconds } from "../../api/duration.ts";
 import type { Condition } from "../../api/kind.ts";
-import type { FluxObject } from "../external.ts";
+import type { Application, FluxObject } from "../external.ts";
 import { found, unseen, waitFor } from "./looking.ts";
 import { PRIOR } from "./memory.ts";
 import type { Managed, Observed } from "../observed.ts";
@@ -10,6 +10,7 @@ import type { PolicyFailure, ResourceState, Wait } from "../step.ts";
 
 const WORKLOADS = ["Deployment", "StatefulSet"] as const;
 const FLUX = ["Kustomization", "HelmRelease"] as const;
+const ARGO = ["Application"] as const;
 const WITHIN_SECONDS = 600;
 
 /** A resource that does not run as it should, and whether waiting can help. */
@@ -22,7 +23,7 @@ interface Lack {
 /** What is not available yet: workloads below the number they want, Flux objects that are not Ready. */
 export function awaitWorkloads(observed: Observed): Wait[] {
   const lacks = lacking(observed).map(({ resource, message }) => waitFor(resource, message));
-  return [...unseen(observed, [...WORKLOADS, ...FLUX]), ...lacks];
+  return [...unseen(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
 }
 
 /** A Flux object that has given up, at once; everything else that is not available, after `spec.availableWithin`. */
@@ -62,7 +63,11 @@ function lacking(observed: Observed): Lack[] {
     const lack = fluxLack(resource.kind, object);
     return lack === undefined ? [] : [{ resource, ...lack }];
   });
-  return [...workloads, ...flux];
+  const applications = found(observed, ARGO).flatMap(({ resource, object }): Lack[] => {
+    const message = applicationLack(object);
+    return message === undefined ? [] : [{ resource, message, stalled: false }];
+  });
+  return [...workloads, ...flux, ...applications];
 }
 
 function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, status = {} }: Deployment | StatefulSet): string | undefined {
@@ -74,6 +79,12 @@ function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, stat
   const isRolling = kind === "Deployment" && !("paused" in spec && spec.paused);
   const updated = status.updatedReplicas ?? 0;
   return isRolling && updated < wanted ? `${updated} of ${wanted} replicas are updated` : undefined;
+}
+
+/** Argo CD reports no generation; whether it has seen our change is waited for in ResumeFlux. Without a health it assesses none. */
+function applicationLack({ status }: Application): string | undefined {
+  const { status: health = "Healthy", message = "" } = status?.health ?? {};
+  return health === "Healthy" || health === "Suspended" ? undefined : `Application is ${health}${message === "" ? "" : `: ${message}`}`;
 }
 
 /** One that a person suspended is left to them. An acknowledged request alone proves nothing: a suspended object acknowledges too. */

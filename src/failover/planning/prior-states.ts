@@ -7,7 +7,7 @@ import { PRIOR, recall } from "./memory.ts";
 import type { Observed } from "../observed.ts";
 import type { PolicyFailure, PriorState, Step } from "../step.ts";
 
-type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas";
+type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas" | "automated";
 
 /** An object that a switch stops, and what it is at this moment. */
 interface Stoppable {
@@ -55,10 +55,15 @@ function stoppables(observed: Observed): Stoppable[] {
   const suspended = found(observed, ["CronJob", "HelmRelease", "Kustomization"]).map(({ resource: { kind }, object }) =>
     suspendable(kind, object),
   );
+  const applications = found(observed, ["Application"]).map(({ object }): Stoppable => {
+    const value = object.spec.syncPolicy?.automated ?? null;
+    return { kind: "Application", object, field: "automated", value, isStopped: value === null || value.enabled === false };
+  });
   const { autoscalers, scaledObjects } = autoscalersOf(observed);
   return [
     ...workloads,
     ...suspended,
+    ...applications,
     ...jobsOf(observed).items.map((job) => suspendable("Job", job)),
     ...autoscalers.map((object): Stoppable => {
       const value = object.spec.behavior?.scaleUp?.selectPolicy ?? null;

@@ -75,7 +75,12 @@ const LEAN = {
     metadata,
     spec: only(spec, "syncPolicy", "ignoreDifferences"),
     ...(operation && { operation: {} }),
-    ...(status?.operationState && { status: { operationState: only(status.operationState, "phase", "message") } }),
+    ...(status && {
+      status: {
+        ...(status.operationState && { operationState: only(status.operationState, "phase", "message") }),
+        ...(status.health && { health: only(status.health, "status", "message") }),
+      },
+    }),
   }),
 };
 

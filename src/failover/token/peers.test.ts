@@ -242,7 +242,6 @@ test("it tells which volumes the policy there names, whether they are copied, an
     volumeReplicationStatuses: [
       { name: "data", lastSyncTime: "2026-11-16T11:58:00Z" },
       { name: "logs", lastSyncTime: "2026-11-16T11:50:00Z" },
-      { name: "tmp" },
     ],
   };
   const managedResources = [
@@ -259,7 +258,7 @@ test("it tells which volumes the policy there names, whether they are copied, an
     desiredState: "secondary",
     token: { epoch: 3, state: "Released", copied: true },
     volumes: ["VolumeReplication data", "VolumeReplication shared/logs"],
-    lastSyncTime: "2026-11-16T11:50:00Z",
+    copy: { lastSyncTime: "2026-11-16T11:50:00Z" },
   });
 });
 
