@@ -109,7 +109,7 @@ export class ArgoCd implements StandIn {
     const live = await Promise.all(
       declared.map((object) => {
         const { name, namespace = "" } = object.metadata;
-        return client.resource(kindOf(object) as Kind<Declared>).get(name, { namespace, signal });
+        return client.resource<Declared>(kindOf(object)).get(name, { namespace, signal });
       }),
     );
     return declared.some(({ spec }, at) => spec?.replicas !== undefined && spec.replicas !== live[at]?.spec?.replicas);

@@ -92,7 +92,9 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     steps,
     resources: withNotes(to === "primary" ? withAvailability(observed, statesOf(observed, to)) : statesOf(observed, to), [
       ...prior.lost,
-      ...(refusals.length > 0 ? [] : foreign.map((failure) => ({ ...failure, message: `The next switch is refused: ${failure.message}` }))),
+      ...(refusals.length > 0
+        ? []
+        : foreign.map(({ message, ...failure }) => Object.assign(failure, { message: `The next switch is refused: ${message}` }))),
     ]),
     foreignNamespaces: foreignNamespaces(observed),
     currentState: currentState(observed),

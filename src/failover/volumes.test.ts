@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { Role } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import { plan, tokenFacts } from "./plan.ts";
-import { decideToken } from "./token/token.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import { steps, words } from "./specimen-run.ts";
 import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
@@ -26,6 +25,22 @@ const waits = (site: SpecimenSite) => {
 const rested = (to: Role, generation = 1) => ({
   transition: { to, mode: "safe", generation, startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:01:00Z", steps: [] },
 });
+
+const withDriver = (attachRequired?: boolean) => {
+  const object = volume("data", "primary");
+  return new SpecimenSite()
+    .put("VolumeReplication", { ...object, spec: { ...object.spec, volumeReplicationClass: "mirrored" } })
+    .put("VolumeReplicationClass", { metadata: { name: "mirrored" }, spec: { provisioner: "nfs.example.com" } })
+    .put("CSIDriver", {
+      metadata: { name: "nfs.example.com" },
+      spec: attachRequired === undefined ? {} : { attachRequired },
+    });
+};
+const onTheWay = (writesStoppedTime?: string, spec: object = {}) => {
+  const started = { to: "secondary", mode: "safe", generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] };
+  const status = { transition: { ...started, ...(writesStoppedTime !== undefined && { writesStoppedTime }) } };
+  return policy({ managedResources: named("VolumeReplication data"), ...spec }, { status: status as never });
+};
 
 describe("whether a volume is in its state", () => {
   const { promoted, promoteFailed, justDemoted, syncing, inSync, demoteFailed, resyncFailed, degradedPrimary } = VOLUME_CONDITIONS;
@@ -200,50 +215,34 @@ describe("before a volume is demoted", () => {
   });
 
   describe("whose driver has no VolumeAttachments", () => {
-    const withDriver = (attachRequired?: boolean) => {
-      const object = volume("data", "primary");
-      return new SpecimenSite()
-        .put("VolumeReplication", { ...object, spec: { ...object.spec, volumeReplicationClass: "mirrored" } })
-        .put("VolumeReplicationClass", { metadata: { name: "mirrored" }, spec: { provisioner: "nfs.example.com" } })
-        .put("CSIDriver", {
-          metadata: { name: "nfs.example.com" },
-          spec: attachRequired === undefined ? {} : { attachRequired },
-        });
-    };
-    const asked = (writesStoppedTime?: string, spec: object = {}) => {
-      const { transition } = rested("secondary");
-      const { completionTime: _, ...running } = transition;
-      const status = { transition: { ...running, ...(writesStoppedTime !== undefined && { writesStoppedTime }) } };
-      return policy({ managedResources: named("VolumeReplication data"), ...spec }, { status: status as never });
-    };
     const demotion = ["demote VolumeReplication shop/data"];
 
     test("nodes get time to flush, counted from when the last writer was gone", () => {
       const site = withDriver(false);
       const driver = "CSI driver nfs.example.com of VolumeReplication data has no VolumeAttachments";
-      const messages = (given: ReturnType<typeof asked>) =>
+      const messages = (given: ReturnType<typeof onTheWay>) =>
         plan(site.observe(given)).steps.flatMap(({ state, waits: found }) => (state === "Wait" ? found.map(({ message }) => message) : []));
-      expect(messages(asked())).toEqual([`${driver}; waiting 30s after the last pod is gone (spec.settleTime)`]);
-      expect(messages(asked("2026-11-16T11:59:45Z"))).toEqual([
+      expect(messages(onTheWay())).toEqual([`${driver}; waiting 30s after the last pod is gone (spec.settleTime)`]);
+      expect(messages(onTheWay("2026-11-16T11:59:45Z"))).toEqual([
         `${driver}; waiting 30s after the last pod is gone, until 2026-11-16T12:00:15Z (spec.settleTime)`,
       ]);
-      expect(words(plan(site.observe(asked("2026-11-16T11:59:45Z"))))).toEqual([]);
-      expect(words(plan(site.observe(asked("2026-11-16T11:59:30Z"))))).toEqual(demotion);
-      expect(words(plan(site.observe(asked("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:45Z"))))).toEqual([]);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z"))))).toEqual(demotion);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
     });
 
     test("other drivers wait for their attachments alone", () => {
-      for (const attachRequired of [true, undefined]) expect(words(plan(withDriver(attachRequired).observe(asked())))).toEqual(demotion);
+      for (const attachRequired of [true, undefined]) expect(words(plan(withDriver(attachRequired).observe(onTheWay())))).toEqual(demotion);
     });
 
     test.each(["VolumeReplicationClass", "CSIDriver"])("%s has to be readable", (kind) => {
       const site = withDriver(true);
       site.errors.add(kind);
-      expect(words(plan(site.observe(asked())))).toEqual([]);
+      expect(words(plan(site.observe(onTheWay())))).toEqual([]);
     });
 
     test("unsafe mode waits for none of it", () => {
-      expect(words(plan(withDriver(false).observe(asked(undefined, { mode: "off" }))))).toEqual(demotion);
+      expect(words(plan(withDriver(false).observe(onTheWay(undefined, { mode: "off" }))))).toEqual(demotion);
     });
   });
 
@@ -410,122 +409,4 @@ test("a wait does not change from one look to the next", () => {
   const first = plan(site.observe(data("secondary")));
   site.now = new Date(NOW.getTime() + 5_000);
   expect(plan(site.observe(data("secondary"))).steps).toEqual(first.steps);
-});
-
-describe("a volume that is being copied to", () => {
-  const standby = () =>
-    new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] }));
-  const wanted = (spec: object = {}) =>
-    policy({ desiredState: "primary", managedResources: named("VolumeReplication data"), ...spec }, { uid: "here" });
-  const promotion = ["promote VolumeReplication shop/data"];
-
-  test("is not promoted in safe mode without a peer: the other site is primary", () => {
-    const result = plan(standby().observe(wanted()));
-    expect(words(result)).toEqual([]);
-    expect(result.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
-      "VolumeReplication data is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more",
-    ]);
-  });
-
-  test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
-    expect(words(plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } }))))).toEqual(promotion);
-    expect(words(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
-    const stale = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "of an earlier object" } })));
-    expect(words(stale)).toEqual([]);
-    expect(stale.failures.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["Invalid spec.force.uid"]);
-  });
-});
-
-describe("the volumes that the two policies name", () => {
-  const peer = (volumes: string[]) => ({
-    peer: {
-      reachable: true,
-      exists: true,
-      desiredState: "secondary",
-      volumes,
-      token: { epoch: 2, state: "Released", copied: true },
-    } as const,
-  });
-  const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
-  const holder = (status: object = {}, uid = "here") =>
-    policy(
-      { desiredState: "primary", peer: secret, managedResources: named("VolumeReplication data", "VolumeReplication logs") },
-      { uid, status: { token: { epoch: 3, state: "Held", ...status } } },
-    );
-  const site = () => new SpecimenSite().put("VolumeReplication", volume("data", "secondary"), volume("logs", "secondary"));
-  const mayWrite = { mayWrite: true, mustDemote: false, waits: [] };
-  const both = ["VolumeReplication data", "VolumeReplication logs"];
-
-  test("are promoted when both name the same", () => {
-    expect(words(plan(site().observe(holder(), peer(both)), mayWrite))).toHaveLength(2);
-  });
-
-  test.each([
-    ["here alone", ["VolumeReplication data"], "The policy at the other site does not name VolumeReplication logs; name it there first"],
-    [
-      "there alone",
-      [...both, "VolumeReplication extra"],
-      "The policy at the other site names VolumeReplication extra, and this one does not; name it here too",
-    ],
-  ])("are not promoted when one is named %s", (_, volumes, message) => {
-    const observed = site().observe(holder(), peer(volumes));
-    const result = plan(observed, mayWrite);
-    expect(words(result)).toEqual([]);
-    expect(result.failures.map(({ reason, message: text }) => `${reason}: ${text}`)).toEqual([`VolumeMismatch: ${message}`]);
-    expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
-  });
-
-  test("may differ where a person forced the takeover", () => {
-    const forced = holder({ forced: "the other site burns" });
-    expect(words(plan(site().observe(forced, peer(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
-  });
-});
-
-describe("a policy whose spec.peer is gone", () => {
-  const orphan = (desiredState: Role, token: object, annotations: Record<string, string> = {}) =>
-    policy(
-      { desiredState, managedResources: named("VolumeReplication data") },
-      { uid: "here", annotations, status: { token: { epoch: 6, ...token } as never } },
-    );
-  const forget = (uid: string, epoch: number) => ({
-    "plumbline.dev/failover-forget-peer": JSON.stringify({ uid, epoch, reason: "the other site was sold" }),
-  });
-  const gone = { peer: { reachable: false, message: "spec.peer is gone" } } as const;
-  const planOf = (given: ReturnType<typeof orphan>, spec: "primary" | "secondary" = "secondary") => {
-    const observed = new SpecimenSite().put("VolumeReplication", volume("data", spec)).observe(given, gone);
-    return plan(observed, decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }));
-  };
-
-  test("does not promote after it has released: the other site may hold", () => {
-    const result = planOf(orphan("primary", { state: "Released", copied: true }));
-    expect(result.refusals.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
-    expect(words(result)).toEqual([]);
-  });
-
-  test("goes on as the primary that it is, and still releases on the way down", () => {
-    expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ refusals: [], complete: true });
-    const marked = new SpecimenSite().put(
-      "VolumeReplication",
-      volume("data", "secondary", { metadata: { annotations: { "plumbline.dev/failover-epoch": "6/1" } } }),
-    );
-    const given = orphan("secondary", { state: "Held" });
-    const observed = marked.observe(given, gone);
-    expect(decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }).release).toEqual({
-      epoch: 6,
-      state: "Released",
-      copied: true,
-    });
-  });
-
-  test.each([
-    ["a holder", "primary", "Held", forget("here", 6), true],
-    ["a secondary", "secondary", "Released", forget("here", 6), true],
-    ["one that has released and wants to be primary", "primary", "Released", forget("here", 6), false],
-    ["an order for an earlier object", "secondary", "Released", forget("elsewhere", 6), false],
-    ["an order for an earlier epoch", "secondary", "Released", forget("here", 5), false],
-    ["an order that cannot be read", "secondary", "Released", { "plumbline.dev/failover-forget-peer": "yes" }, false],
-  ] as const)("gives up its token when it is told to: %s", (_, role, state, annotations, isForgotten) => {
-    const result = planOf(orphan(role, { state }, annotations), role);
-    expect(result.steps.some(({ name, token }) => name === "ForgetToken" && token === null)).toBe(isForgotten);
-  });
 });

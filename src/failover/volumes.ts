@@ -160,24 +160,19 @@ export function unsharedVolumes(observed: Observed): PolicyFailure[] {
   const theirs = new Set(peer.volumes);
   const own = volumeKeys(observed);
   const ours = new Set(own.map(({ key }) => key));
+  const mismatch = { reason: "VolumeMismatch", class: "Permanent" } as const;
   const { name, namespace } = policy.metadata;
-  const foreign = peer.volumes.filter((key) => !ours.has(key));
+  const here = { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, field: "spec.managedResources" };
   return [
-    ...own
-      .filter(({ key }) => !theirs.has(key))
-      .map(({ key, resource: { kind, namespace: place, name: volume, field } }) => {
-        const message = `The policy at the other site does not name ${key}; name it there first`;
-        return { kind, namespace: place, name: volume, field, reason: "VolumeMismatch" as const, message, class: "Permanent" as const };
-      }),
-    ...foreign.map((key) => ({
-      kind: "FailoverPolicy",
-      ...(namespace === undefined ? {} : { namespace }),
-      name,
-      field: "spec.managedResources",
-      reason: "VolumeMismatch" as const,
-      message: `The policy at the other site names ${key}, and this one does not; name it here too`,
-      class: "Permanent" as const,
-    })),
+    ...own.flatMap(({ key, resource }) => {
+      const { kind, namespace: place, name: volume, field } = resource;
+      const message = `The policy at the other site does not name ${key}; name it there first`;
+      return theirs.has(key) ? [] : [{ kind, namespace: place, name: volume, field, message, ...mismatch }];
+    }),
+    ...peer.volumes.flatMap((key) => {
+      const message = `The policy at the other site names ${key}, and this one does not; name it here too`;
+      return ours.has(key) ? [] : [{ ...here, message, ...mismatch }];
+    }),
   ];
 }
 

@@ -139,7 +139,7 @@ test("the controller's rights to an Application end at what it is about", async 
   await policies.complete(namespace, 1);
   await controller.stop();
   const client = new KubeClient(accessAs("controller", site.access));
-  const tries: [typeof Application | typeof Deployment, string, object][] = [
+  const tries: [Kind, string, object][] = [
     [Application, "shop", { operation: { sync: { manifests: ["{}"] } } }],
     [Application, "shop", { operation: { sync: { source: { repoURL: "https://example.org" } } } }],
     [Application, "shop", { operation: { sync: { syncOptions: ["Replace=true"] } } }],
@@ -151,7 +151,7 @@ test("the controller's rights to an Application end at what it is about", async 
     [Deployment, "web", annotated("argocd.argoproj.io/refresh", "normal")],
   ];
   for (const [kind, name, patch] of tries) {
-    const attempt = client.resource(kind as Kind).patch({ name, namespace }, patch, { signal });
+    const attempt = client.resource(kind).patch({ name, namespace }, patch, { signal });
     await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^(Forbidden|Invalid)$/) });
   }
   client.close();

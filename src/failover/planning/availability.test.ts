@@ -30,19 +30,19 @@ function web(status: object, spec: object = {}, rest: { mode?: string; writable?
   return plan(site.observe(wanted));
 }
 
-describe("an Application on the way to primary", () => {
-  const planWith = (health: object | undefined) => {
-    const object = application("shop", { prune: true });
-    const site = new SpecimenSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
-    const wanted = policy({ desiredState: "primary", managedResources: named("Application shop") }, { status: onTheWay() });
-    return plan(site.observe(wanted));
-  };
+const planApplication = (health: object | undefined) => {
+  const object = application("shop", { prune: true });
+  const site = new SpecimenSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
+  const wanted = policy({ desiredState: "primary", managedResources: named("Application shop") }, { status: onTheWay() });
+  return plan(site.observe(wanted));
+};
 
+describe("an Application on the way to primary", () => {
   test("is waited for until Argo CD calls it Healthy", () => {
-    expect(planWith({ status: "Progressing", message: "Waiting for rollout" }).steps.at(-1)?.waits).toMatchObject([
+    expect(planApplication({ status: "Progressing", message: "Waiting for rollout" }).steps.at(-1)?.waits).toMatchObject([
       { kind: "Application", name: "shop", message: "Application is Progressing: Waiting for rollout" },
     ]);
-    for (const health of [{ status: "Healthy" }, { status: "Suspended" }, undefined]) expect(planWith(health).complete).toBe(true);
+    for (const health of [{ status: "Healthy" }, { status: "Suspended" }, undefined]) expect(planApplication(health).complete).toBe(true);
   });
 });
 

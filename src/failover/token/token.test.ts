@@ -318,17 +318,18 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
   expect(violation).toMatch(/^(Two sites write|The volumes of two sites are primary):\n/);
 });
 
+// As it was before: the source releases when it is demoted, and the target takes when its own volumes say that they are in sync.
+const asBefore = (sight: TokenSight) => {
+  const other: PeerView =
+    sight.peer.reachable && sight.peer.exists && sight.peer.token
+      ? { ...sight.peer, token: { ...sight.peer.token, copied: true } }
+      : sight.peer;
+  const behind = sight.copied || sight.promoted ? [] : [{ kind: "VolumeReplication", name: "data", message: "not in sync" }];
+  const isSource = sight.policy.spec.desiredState === "secondary";
+  return decideToken({ ...sight, peer: other, copied: isSource || sight.copied, blockers: behind });
+};
+
 test("a protocol that trusts the target's own verdict loses the last writes of a move back", { timeout: PATIENCE_MS }, () => {
-  // As it was before: the source releases when it is demoted, and the target takes when its own volumes say that they are in sync.
-  const decide = (sight: TokenSight) => {
-    const other: PeerView =
-      sight.peer.reachable && sight.peer.exists && sight.peer.token
-        ? { ...sight.peer, token: { ...sight.peer.token, copied: true } }
-        : sight.peer;
-    const behind = sight.copied || sight.promoted ? [] : [{ kind: "VolumeReplication", name: "data", message: "not in sync" }];
-    const isSource = sight.policy.spec.desiredState === "secondary";
-    return decideToken({ ...sight, peer: other, copied: isSource || sight.copied, blockers: behind });
-  };
-  const { violation } = explore(SAFE, { flips: 4, crashes: 0, partitions: 0, forces: 0, cut: false }, { decide });
+  const { violation } = explore(SAFE, { flips: 4, crashes: 0, partitions: 0, forces: 0, cut: false }, { decide: asBefore });
   expect(violation).toMatch(/^The last writes are lost:\n/);
 });

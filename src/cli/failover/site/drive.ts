@@ -3,6 +3,7 @@ import { keyOf } from "../../../api/kind.ts";
 import { Cache } from "../../../kube/cache/cache.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
+import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
 import { ask, askedText } from "../ask.ts";
 import { CliError } from "../../exit.ts";
 import { each } from "./each.ts";
@@ -48,7 +49,7 @@ export async function drive(client: KubeClient, members: readonly Member[], opti
     const waves = wavesOf(members, to);
     for (const [at, { number, members: wave }] of waves.entries()) {
       if (waves.length > 1) view.tell(`Wave ${number}: ${wave.length} ${wave.length === 1 ? "policy" : "policies"}`);
-      await each(wave, AT_ONCE, (member) => begin(client, member, to, view));
+      await each(wave, AT_ONCE, (member) => begin(client, member, members, options));
       view.show(members);
       if (!wait) continue;
       const isLast = at === waves.length - 1;
@@ -65,18 +66,25 @@ export async function drive(client: KubeClient, members: readonly Member[], opti
   }
 }
 
-async function begin(client: KubeClient, member: Member, to: Role, view: SiteView): Promise<void> {
+async function begin(client: KubeClient, member: Member, members: readonly Member[], { to, view }: DriveOptions): Promise<void> {
   const { policy, force, annotations } = member;
   try {
     const answer = await ask(client, policy, { to, force, annotations }, new AbortController().signal);
-    member.policy = answer.policy;
+    const seen = member.policy;
+    if (isNewer(answer.policy, seen)) member.policy = answer.policy;
     member.asked = { to, generation: answer.policy.metadata.generation ?? 0 };
     if (answer.changed) view.tell(askedText(answer, to, force));
+    // The watch may have been faster with what came of it.
+    if (isNewer(seen, answer.policy)) view.show(members, { member, before: answer.policy });
   } catch (error) {
     if (!(error instanceof CliError) && !isKubeError(error)) throw error;
     member.lost = { is: "failed", message: error.message };
     view.tell(`FailoverPolicy ${keyOf(policy)}: ${error.message}`);
   }
+}
+
+function isNewer(one: FailoverPolicy, other: FailoverPolicy): boolean {
+  return compareResourceVersions(one.metadata.resourceVersion ?? "0", other.metadata.resourceVersion ?? "0") > 0;
 }
 
 /** Keeps the members as the cluster has them. */

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import type { Role } from "../api/failover/failover-policy.ts";
+import { plan, tokenFacts } from "./plan.ts";
+import { SpecimenSite } from "./specimen-site.ts";
+import { words } from "./specimen-run.ts";
+import { named, policy, volume, VOLUME_CONDITIONS } from "./specimen.ts";
+import { decideToken } from "./token/token.ts";
+
+const standby = () =>
+  new SpecimenSite().put("VolumeReplication", volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] }));
+const wanted = (spec: object = {}) =>
+  policy({ desiredState: "primary", managedResources: named("VolumeReplication data"), ...spec }, { uid: "here" });
+const peerWith = (volumes: string[]) => ({
+  peer: {
+    reachable: true,
+    exists: true,
+    desiredState: "secondary",
+    volumes,
+    token: { epoch: 2, state: "Released", copied: true },
+  } as const,
+});
+const twoVolumes = () => new SpecimenSite().put("VolumeReplication", volume("data", "secondary"), volume("logs", "secondary"));
+const orphan = (desiredState: Role, token: object, annotations: Record<string, string> = {}) =>
+  policy(
+    { desiredState, managedResources: named("VolumeReplication data") },
+    { uid: "here", annotations, status: { token: { epoch: 6, ...token } as never } },
+  );
+const forget = (uid: string, epoch: number) => ({
+  "plumbline.dev/failover-forget-peer": JSON.stringify({ uid, epoch, reason: "the other site was sold" }),
+});
+
+describe("a volume that is being copied to", () => {
+  const promotion = ["promote VolumeReplication shop/data"];
+
+  test("is not promoted in safe mode without a peer: the other site is primary", () => {
+    const result = plan(standby().observe(wanted()));
+    expect(words(result)).toEqual([]);
+    expect(result.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
+      "VolumeReplication data is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more",
+    ]);
+  });
+
+  test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
+    expect(words(plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } }))))).toEqual(promotion);
+    expect(words(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
+    const stale = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "of an earlier object" } })));
+    expect(words(stale)).toEqual([]);
+    expect(stale.failures.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["Invalid spec.force.uid"]);
+  });
+});
+
+describe("the volumes that the two policies name", () => {
+  const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
+  const holder = (status: object = {}, uid = "here") =>
+    policy(
+      { desiredState: "primary", peer: secret, managedResources: named("VolumeReplication data", "VolumeReplication logs") },
+      { uid, status: { token: { epoch: 3, state: "Held", ...status } } },
+    );
+  const mayWrite = { mayWrite: true, mustDemote: false, waits: [] };
+  const both = ["VolumeReplication data", "VolumeReplication logs"];
+
+  test("are promoted when both name the same", () => {
+    expect(words(plan(twoVolumes().observe(holder(), peerWith(both)), mayWrite))).toHaveLength(2);
+  });
+
+  test.each([
+    ["here alone", ["VolumeReplication data"], "The policy at the other site does not name VolumeReplication logs; name it there first"],
+    [
+      "there alone",
+      [...both, "VolumeReplication extra"],
+      "The policy at the other site names VolumeReplication extra, and this one does not; name it here too",
+    ],
+  ])("are not promoted when one is named %s", (_, volumes, message) => {
+    const observed = twoVolumes().observe(holder(), peerWith(volumes));
+    const result = plan(observed, mayWrite);
+    expect(words(result)).toEqual([]);
+    expect(result.failures.map(({ reason, message: text }) => `${reason}: ${text}`)).toEqual([`VolumeMismatch: ${message}`]);
+    expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
+  });
+
+  test("may differ where a person forced the takeover", () => {
+    const forced = holder({ forced: "the other site burns" });
+    expect(words(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
+  });
+});
+
+describe("a policy whose spec.peer is gone", () => {
+  const gone = { peer: { reachable: false, message: "spec.peer is gone" } } as const;
+  const planOf = (given: ReturnType<typeof orphan>, spec: "primary" | "secondary" = "secondary") => {
+    const observed = new SpecimenSite().put("VolumeReplication", volume("data", spec)).observe(given, gone);
+    return plan(observed, decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }));
+  };
+
+  test("does not promote after it has released: the other site may hold", () => {
+    const result = planOf(orphan("primary", { state: "Released", copied: true }));
+    expect(result.refusals.map(({ reason, field }) => `${reason} ${field}`)).toEqual(["PeerRemoved spec.peer"]);
+    expect(words(result)).toEqual([]);
+  });
+
+  test("goes on as the primary that it is, and still releases on the way down", () => {
+    expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ refusals: [], complete: true });
+    const marked = new SpecimenSite().put(
+      "VolumeReplication",
+      volume("data", "secondary", { metadata: { annotations: { "plumbline.dev/failover-epoch": "6/1" } } }),
+    );
+    const given = orphan("secondary", { state: "Held" });
+    const observed = marked.observe(given, gone);
+    expect(decideToken({ policy: given, mode: "safe", ...tokenFacts(observed), ...gone }).release).toEqual({
+      epoch: 6,
+      state: "Released",
+      copied: true,
+    });
+  });
+
+  test.each([
+    ["a holder", "primary", "Held", forget("here", 6), true],
+    ["a secondary", "secondary", "Released", forget("here", 6), true],
+    ["one that has released and wants to be primary", "primary", "Released", forget("here", 6), false],
+    ["an order for an earlier object", "secondary", "Released", forget("elsewhere", 6), false],
+    ["an order for an earlier epoch", "secondary", "Released", forget("here", 5), false],
+    ["an order that cannot be read", "secondary", "Released", { "plumbline.dev/failover-forget-peer": "yes" }, false],
+  ] as const)("gives up its token when it is told to: %s", (_, role, state, annotations, isForgotten) => {
+    const result = planOf(orphan(role, { state }, annotations), role);
+    expect(result.steps.some(({ name, token }) => name === "ForgetToken" && token === null)).toBe(isForgotten);
+  });
+});
