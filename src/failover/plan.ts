@@ -20,13 +20,14 @@ import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
 import { revertFailure } from "./switch-record.ts";
 import { toPrimary, unsharedPromotions } from "./planning/to-primary.ts";
 import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
-import { fenceOf, forgetsToken, type TokenDecision, type TokenSight } from "./token/token.ts";
+import { fenceOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenSight } from "./token/token.ts";
 import {
   areDemoted,
   arePromoted,
   driftedVolumes,
   failedVolumes,
   promoteVolumes,
+  receivingVolumes,
   uncopiedVolumes,
   unpromotableVolumes,
   unsharedVolumes,
@@ -80,6 +81,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && refusals.length === 0 && failures.length === 0;
+  const forced = token?.forced ?? (to === "primary" ? forcedAlone(observed) : undefined);
   const ready = readiness(observed, { to, steps, refusals, failures }, [...obstacles(observed, to), ...prior.lost]);
   const requeueAfterMs = sooner(requeue({ to, refusals, isDone, complete }), ready.recheckAfterMs);
 
@@ -103,7 +105,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     priorStates: problems.length > 0 ? (policy.status?.priorStates ?? []) : prior.states,
     ...(fence && { fence: fence.status }),
     ready,
-    ...(token?.forced !== undefined && { forced: token.forced }),
+    ...(forced !== undefined && { forced }),
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
 }
@@ -210,6 +212,13 @@ function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
   if (!force || force.uid === metadata.uid || force.epoch !== (status?.token?.epoch ?? 0) || status?.token?.state === "Held") return [];
   const message = `spec.force is ignored: it has ${force.uid === undefined ? "no uid" : `uid ${force.uid}`}, and this policy has uid ${metadata.uid}; set it only if the other site is known not to write any more`;
   return [policyFailure(policy, "Invalid", message, { field: "spec.force.uid", class: "Permanent" })];
+}
+
+/** Without a token: the reason why volumes are promoted that another site still sends to. */
+function forcedAlone(observed: Observed): string | undefined {
+  const { policy } = observed;
+  if (hasToken(policy) || !isForced(policy) || atRest(policy)) return undefined;
+  return receivingVolumes(observed).length > 0 ? policy.spec.force?.reason : undefined;
 }
 
 function failuresOf(observed: Observed, to: Plan["to"]): PolicyFailure[] {

@@ -41,7 +41,9 @@ describe("a volume that is being copied to", () => {
   });
 
   test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
-    expect(words(plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } }))))).toEqual(promotion);
+    const forced = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } })));
+    expect(words(forced)).toEqual(promotion);
+    expect(forced.forced).toBe("fire");
     expect(words(plan(standby().observe(wanted({ mode: "off" }))))).toEqual(promotion);
     const stale = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "of an earlier object" } })));
     expect(words(stale)).toEqual([]);

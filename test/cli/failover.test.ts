@@ -180,10 +180,16 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     expect(await failover("switch", "told", "--to", "primary", "--timeout", "long")).toMatchObject({ code: 2 });
     expect(await failover("switch", "told", "--to", "secondary", "--force")).toMatchObject({ code: 2 });
     expect(await failover("switch", "told", "--to", "primary", "--reason", "x")).toMatchObject({ code: 2 });
-    expect(await failover("switch", "told", "--to", "primary", "--force", "--reason", "x")).toMatchObject({
-      code: 2,
-      stderr: "plumbline: There is nothing to force: the policy has no spec.peer, so it does not wait for another site\n",
+  });
+
+  test("force without a peer names the policy object, since only the volumes can tell that another site writes", async () => {
+    await policy("alone", {});
+    expect(await failover("switch", "alone", "--to", "primary", "--force", "--reason", "it burns")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("the policy has no spec.peer"),
     });
+    const { metadata, spec } = await server.client.resource(FailoverPolicy).get("alone", { namespace, signal });
+    expect(spec.force).toEqual({ reason: "it burns", epoch: 0, uid: metadata.uid });
   });
 
   test("describe tells a policy by its steps and resources", async () => {

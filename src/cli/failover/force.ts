@@ -18,6 +18,8 @@ export interface ForceDecision {
   readonly refusals: readonly PolicyFailure[];
 }
 
+const NO_PEER: PeerView = { reachable: false, message: "the policy has no spec.peer" };
+
 interface ForceOptions {
   readonly reason: string;
   readonly evenThoughItAnswers?: boolean | undefined;
@@ -30,7 +32,7 @@ interface ForceOptions {
 export async function decideForce(policy: FailoverPolicy, options: ForceOptions): Promise<ForceDecision> {
   const { reason, now, signal } = options;
   const { uid } = policy.metadata;
-  const view = await options.peers.ask(policy, signal);
+  const view = policy.spec.peer ? await options.peers.ask(policy, signal) : NO_PEER;
   const said = lastSaid(policy, view, now);
   const holds = said.token?.state === "Held";
   return {

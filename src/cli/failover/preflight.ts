@@ -8,7 +8,7 @@ import { asked, type Force, livePlan } from "./live-plan.ts";
 
 export interface PreflightOptions {
   readonly to: Role;
-  /** With --force: why. Policies without a peer are switched as without it. */
+  /** With --force: why. */
   readonly reason?: string | undefined;
   readonly evenThoughItAnswers?: boolean | undefined;
   readonly among?: readonly FailoverPolicy[];
@@ -34,9 +34,7 @@ export interface Preflight {
 export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
   const { to, reason, evenThoughItAnswers, among, peers, served, signal } = options;
   const forced =
-    reason === undefined || !policy.spec.peer
-      ? undefined
-      : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
+    reason === undefined ? undefined : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
   const plan = await livePlan(client, asked(policy, to, forced?.force), {
     peers,
     signal,

@@ -94,8 +94,6 @@ async function switchOne(client: KubeClient, name: string, options: SwitchOption
   const { to } = options;
   const { signal } = new AbortController();
   const policy = await readPolicy(client, name, options, signal);
-  if (options.force && !policy.spec.peer)
-    throw new CliError("There is nothing to force: the policy has no spec.peer, so it does not wait for another site", EXIT.misuse);
   const reason = options.force ? await reasonFor(options) : undefined;
   const found = await checked(client, policy, { ...options, ...(reason !== undefined && { reason }) }, signal);
   if (!mayBegin(found)) return;
