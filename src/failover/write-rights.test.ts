@@ -77,3 +77,24 @@ test.for([says(404, "NotFound"), says(403, "Forbidden", "you may not ask"), says
     await end();
   },
 );
+
+test("a NetworkFence is created and never patched, so only that right is asked for", async () => {
+  const { asked, rights, end } = await serverThatDenies("networkfences");
+  const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+  const spec = {
+    desiredState: "primary" as const,
+    peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } },
+    fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
+    managedResources: named("VolumeReplication data"),
+  };
+  const taking = { take: { epoch: 2, state: "Held" as const }, forced: "Site A burns", mayWrite: false, mustDemote: false, waits: [] };
+  const missing = await rights.missing(plan(site.observe(policy(spec, { uid: "uid-1" })), taking), signal);
+  expect(asked.toSorted()).toEqual([
+    "create networkfences.csiaddons.openshift.io in ",
+    "patch volumereplications.replication.storage.openshift.io in shop",
+  ]);
+  expect(missing.map(({ message }) => message)).toEqual([
+    "The controller may not create networkfences.csiaddons.openshift.io, so it could not fence 192.0.2.0/28 by NetworkFence failover-uid-1-2. Give its ClusterRole plumbline-failover-controller the verb create on networkfences.csiaddons.openshift.io",
+  ]);
+  await end();
+});
