@@ -21,8 +21,12 @@ export class WriteRights {
     this.#client = client;
   }
 
-  /** One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. */
-  async missing({ steps }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
+  /**
+   * One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. None for a site that was
+   * outranked: it stops what it can, because the other site writes.
+   */
+  async missing({ steps, failures: problems }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
+    if (problems.some(({ reason }) => reason === "Split")) return [];
     const writes = steps.filter(({ state }) => state !== "Done").flatMap((step) => step.writes);
     const byPlace = Map.groupBy(writes, (write) => {
       const { kind, object } = write;
