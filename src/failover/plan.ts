@@ -58,7 +58,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
   // What has begun is not left half-way, and a site that was outranked must stop.
-  const mayRefuse = !token?.mustDemote && !hasBegun(policy);
+  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
   const blockers = ownerRefusals(observed, to);
   const foreign = unpermitted(observed);
   const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
