@@ -80,6 +80,12 @@ describe("the volumes that the two policies name", () => {
     expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
   });
 
+  test("are not promoted when the policy at the other site names none", () => {
+    const observed = twoVolumes().observe(holder(), peerWith([]));
+    expect(words(plan(observed, mayWrite))).toEqual([]);
+    expect(tokenFacts(observed).blockers).toHaveLength(2);
+  });
+
   test("may differ where a person forced the takeover", () => {
     const forced = holder({ forced: "the other site burns" });
     expect(words(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
