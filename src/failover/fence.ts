@@ -5,6 +5,7 @@ import type { NetworkFence } from "./external.ts";
 import type { Look, Observed } from "./observed.ts";
 import type { PolicyFailure, Step, Wait } from "./step.ts";
 import type { TokenDecision } from "./token/token.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
 
 /** The NetworkFence of a policy says whose it is. */
 const POLICY = "plumbline.dev/failover-policy";
@@ -31,7 +32,7 @@ export function fencing(observed: Observed, token: TokenDecision | undefined, is
   const recorded = policy.status?.fence?.name === name ? policy.status.fence : undefined;
   if (recorded?.result === "Succeeded" && recorded.message === FENCED) return outcome("Done", recorded);
   // Where every volume is primary already, a fence comes too late to protect anything.
-  if (!isPromoting) return undefined;
+  if (!isPromoting && !startsWritersAlone(observed)) return undefined;
   const look = lookFor(observed, name);
   if ("error" in look) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${look.error}`)]);
   if ("absent" in look) {
@@ -80,6 +81,13 @@ function failed(status: Fencing["status"], message: string): Fencing {
 function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefined): number | undefined {
   if (token?.take && token.forced !== undefined) return token.take.epoch;
   return status?.token?.state === "Held" && status.token.forced !== undefined ? status.token.epoch : undefined;
+}
+
+/** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
+function startsWritersAlone({ policy, managed }: Observed): boolean {
+  const { transition } = policy.status ?? {};
+  const isStarted = transition?.to === "primary" && transition.completionTime !== undefined;
+  return !isStarted && !managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
 }
 
 function lookFor(observed: Observed, name: string): Look<NetworkFence> {
