@@ -80,6 +80,16 @@ describe("a forced takeover with spec.fence", () => {
     expect(steps(edited)).not.toContainEqual(expect.stringContaining("FenceOtherSite"));
   });
 
+  test("is over when the site was primary once: a volume that is added later fences nobody", () => {
+    const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+    const past = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
+    const under = { to: "primary" as const, mode: "safe" as const, generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] };
+    for (const status of [{ transition: past }, { transition: under, history: [{ ...past, outcome: "Completed" as const }] }]) {
+      const result = taken(site(), { token: forcedToken, ...status });
+      expect(steps(result).slice(0, 2)).toEqual(["TakeToken Done", "PromoteVolumes Act"]);
+    }
+  });
+
   test.each<[string, NetworkFence["status"] | undefined]>([
     ["nothing is reported", undefined],
     ["the result has no message", { result: "Succeeded" }],

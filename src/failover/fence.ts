@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import type { NetworkFence } from "./external.ts";
+import { wasPrimary } from "./managed.ts";
 import type { Look, Observed } from "./observed.ts";
 import type { PolicyFailure, Step, Wait } from "./step.ts";
 import type { TokenDecision } from "./token/token.ts";
@@ -31,8 +32,10 @@ export function fencing(observed: Observed, token: TokenDecision | undefined, is
   const name = `failover-${policy.metadata.uid ?? keyOf(policy).replace("/", "-")}-${epoch}`;
   const recorded = policy.status?.fence?.name === name ? policy.status.fence : undefined;
   if (recorded?.result === "Succeeded" && recorded.message === FENCED) return outcome("Done", recorded);
+  // A token keeps its reason after the takeover: what is promoted later, as a volume that is added, is no takeover, and the other site may be back.
+  if (wasPrimary(policy)) return undefined;
   // Where every volume is primary already, a fence comes too late to protect anything.
-  if (!isPromoting && !startsWritersAlone(observed)) return undefined;
+  if (!isPromoting && hasVolumes(observed)) return undefined;
   const look = lookFor(observed, name);
   if ("error" in look) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${look.error}`)]);
   if ("absent" in look) {
@@ -84,10 +87,8 @@ function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefine
 }
 
 /** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
-function startsWritersAlone({ policy, managed }: Observed): boolean {
-  const { transition } = policy.status ?? {};
-  const isStarted = transition?.to === "primary" && transition.completionTime !== undefined;
-  return !isStarted && !managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
+function hasVolumes({ managed }: Observed): boolean {
+  return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
 }
 
 function lookFor(observed: Observed, name: string): Look<NetworkFence> {

@@ -89,6 +89,11 @@ describe("the volumes that the two policies name", () => {
   test("may differ where a person forced the takeover", () => {
     const forced = holder({ forced: "the other site burns" });
     expect(words(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
+
+    const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+    const transition = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
+    const later = { ...forced, status: { ...forced.status, transition } };
+    expect(words(plan(twoVolumes().observe(later, peerWith(["VolumeReplication data"])), mayWrite))).toEqual([]);
   });
 });
 
