@@ -81,7 +81,12 @@ test("another name, namespace and key count", async () => {
   const other = await server(theirs({ desiredState: "primary", peer: { ...pairedBack, name: "shop", namespace: "web" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));
   const named = { ...policy.spec, peer: { kubeconfigSecret: { name: "other-site", key: "east" }, name: "store", namespace: "east" } };
-  expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({ reachable: true, exists: true, desiredState: "primary", volumes: [] });
+  expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({
+    reachable: true,
+    exists: true,
+    desiredState: "primary",
+    volumes: [],
+  });
   expect(other.received[0]?.path).toBe("/apis/crd.hahomelabs.com/v1alpha1/namespaces/east/failoverpolicies/store");
 });
 
