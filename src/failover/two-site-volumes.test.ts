@@ -51,6 +51,19 @@ describe("a volume that is being copied to", () => {
   });
 });
 
+test("a force without a token counts for one takeover: the next one needs a reason of its own", () => {
+  const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+  const past = { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, forced: "fire", outcome: "Completed" as const };
+  const again = (reason: string) => {
+    const wish = wanted({ force: { reason, epoch: 0, uid: "here" } });
+    return plan(standby().observe({ ...wish, status: { history: [past] } }));
+  };
+  const spent = again("fire");
+  expect(words(spent)).toEqual([]);
+  expect(spent.steps[0]?.waits[0]?.message).toMatch(/give spec.force a new reason if it is known not to write any more/);
+  expect(words(again("flood"))).toEqual(["promote VolumeReplication shop/data"]);
+});
+
 describe("the volumes that the two policies name", () => {
   const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
   const holder = (status: object = {}, uid = "here") =>
