@@ -244,3 +244,9 @@ test("a policy that is deleted half-way is held until it is done, but not for wh
   expect(mayGo(deleted, { ...some, to: "primary" })).toBe(true);
   expect(mayGo(deleted, { ...running, to: "primary", resources: [resource("VolumeReplication", "Error")] })).toBe(false);
 });
+
+test("a policy that is deleted does not wait for an application that does not start", () => {
+  const deleted = { ...held, metadata: { ...held.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
+  const started = { ...plan("safe", step("AwaitWorkloads", [], { state: "Wait" })), resources: [resource("Deployment", "Active")] };
+  expect([held, deleted].map((policy) => mayGo(policy, started))).toEqual([false, true]);
+});

@@ -64,7 +64,9 @@ export function mayGo({ metadata }: FailoverPolicy, { complete, refusals, steps,
   if (complete || metadata.deletionTimestamp === undefined) return complete;
   const volumes = resources.filter(({ resource }) => (VOLUME_KINDS as readonly string[]).includes(resource.kind));
   const needed = to === "primary" && volumes.length > 0 ? volumes : resources;
-  return refusals.length > 0 || steps.every(({ state }) => state === "Done") || needed.every(({ state }) => state === "Not Found");
+  // Nothing is left to be written when the application is waited for, and it may never come.
+  const isWritten = steps.every(({ name, state }) => state === "Done" || name === "AwaitWorkloads");
+  return refusals.length > 0 || isWritten || needed.every(({ state }) => state === "Not Found");
 }
 
 /** The switch is over, or will never be: the policy may go. */

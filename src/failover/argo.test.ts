@@ -182,6 +182,12 @@ describe("an Application that cannot be switched", () => {
     expect(plan(templated(spec).observe(wanting("secondary"))).refusals).toEqual([]);
   });
 
+  test("is refused when its ApplicationSet removes the mark of an epoch, also after spec.peer was removed", () => {
+    const spec = { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } };
+    const holder = policy({ managedResources: named("Application shop") }, { status: { token: { epoch: 2, state: "Held" } } });
+    expect(plan(templated(spec).observe(holder)).refusals.map(({ reason }) => reason)).toEqual(["Refused"]);
+  });
+
   test("is refused while its ApplicationSet cannot be read", () => {
     const site = templated({});
     site.errors.add("ApplicationSet shop");

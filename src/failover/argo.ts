@@ -18,6 +18,7 @@ import { EPOCH, PRIOR, recall, remember, stamp } from "./planning/memory.ts";
 import type { Managed, Observed } from "./observed.ts";
 import { isNamed, ownersOf } from "./owners.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import { hasToken } from "./token/token.ts";
 
 const KIND = ["Application"] as const;
 
@@ -141,7 +142,7 @@ export function templatedApplications(observed: Observed): PolicyFailure[] {
     const title = `Application ${resource.namespace}/${resource.name} is made by ApplicationSet ${owner.name}`;
     if (unread) return [failure(resource, "Refused", `${title}, and ${unread.message}`)];
     const template = items.find(({ metadata }) => metadata.name === owner.name);
-    const kept = observed.policy.spec.peer ? [PRIOR, EPOCH] : [PRIOR];
+    const kept = hasToken(observed.policy) ? [PRIOR, EPOCH] : [PRIOR];
     if (!template || leaves(template, resource.name, kept)) return [];
     const remedy = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
     return [failure(resource, "Refused", `${title}, which would turn automated sync on again; ${remedy}`)];

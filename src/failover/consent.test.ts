@@ -130,3 +130,10 @@ test("a switch that is under way is completed, also when consent is withdrawn me
   expect(made.refusals).toEqual([]);
   expect(writes(made)).toHaveLength(2);
 });
+
+test("a switch to the other role at the same generation is another switch, and asks again", () => {
+  const confirmed = policy({ ...both, desiredState: "secondary" }, { status: atRest("primary") });
+  const made = plan(site().observe(confirmed));
+  expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
+  expect(writes(made)).toEqual([]);
+});

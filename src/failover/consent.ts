@@ -1,4 +1,4 @@
-import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import type { Managed, Observed } from "./observed.ts";
 import type { PolicyFailure } from "./step.ts";
@@ -36,11 +36,12 @@ export function unpermitted(observed: Observed): PolicyFailure[] {
 }
 
 /**
- * Whether the policy has begun what its spec asks for. Consent is asked for at the beginning of a switch: without it a site that is already
+ * Whether the policy has begun to become this role. Consent is asked for at the beginning of a switch: without it a site that is already
  * switched is kept as it is, and a switch that is under way is completed, because half of one is worse than either side.
  */
-export function hasBegun({ metadata, status }: FailoverPolicy): boolean {
-  return status?.transition !== undefined && status.transition.generation === (metadata.generation ?? 0);
+export function hasBegun({ metadata, status }: FailoverPolicy, to: Role): boolean {
+  // The role alone can change at one generation: a person confirms what Git has written already, or a site that was outranked is granted the token.
+  return status?.transition?.to === to && status.transition.generation === (metadata.generation ?? 0);
 }
 
 function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolean {

@@ -5,7 +5,7 @@ import { plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { steps, words } from "./specimen-run.ts";
 import { SpecimenSite } from "./specimen-site.ts";
-import { named, NOW, policy, volume } from "./specimen.ts";
+import { deployment, named, NOW, policy, volume } from "./specimen.ts";
 import type { TokenDecision } from "./token/token.ts";
 
 const NAME = "failover-uid-1-7";
@@ -61,6 +61,33 @@ describe("a forced takeover with spec.fence", () => {
         },
       },
     ]);
+  });
+
+  test("fences before it starts the workloads of a policy without volumes, and not again when that is over", () => {
+    const annotations = { "plumbline.dev/failover-prior": JSON.stringify({ policy: "shop/site", replicas: 2 }) };
+    const at = new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, { annotations }));
+    const managedResources = named("Deployment web");
+    const first = taken(at, { token: forcedToken }, { managedResources });
+    expect(steps(first).slice(0, 2)).toEqual(["TakeToken Done", "FenceOtherSite Act"]);
+    expect(words(first)).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
+
+    at.put("NetworkFence", fence({ result: "Succeeded", message: "fencing operation successful" }));
+    expect(words(taken(at, { token: forcedToken }, { managedResources }))).toEqual(["scale Deployment shop/web from 0 to 2"]);
+
+    const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+    const over: FailoverStatus = { token: forcedToken, transition: { to: "primary", mode: "safe", generation: 0, ...times, steps: [] } };
+    const edited = taken(new SpecimenSite().put("Deployment", deployment("web")), over, { managedResources });
+    expect(steps(edited)).not.toContainEqual(expect.stringContaining("FenceOtherSite"));
+  });
+
+  test("is over when the site was primary once: a volume that is added later fences nobody", () => {
+    const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+    const past = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
+    const under = { to: "primary" as const, mode: "safe" as const, generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] };
+    for (const status of [{ transition: past }, { transition: under, history: [{ ...past, outcome: "Completed" as const }] }]) {
+      const result = taken(site(), { token: forcedToken, ...status });
+      expect(steps(result).slice(0, 2)).toEqual(["TakeToken Done", "PromoteVolumes Act"]);
+    }
   });
 
   test.each<[string, NetworkFence["status"] | undefined]>([

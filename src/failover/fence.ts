@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import type { NetworkFence } from "./external.ts";
+import { wasPrimary } from "./managed.ts";
 import type { Look, Observed } from "./observed.ts";
 import type { PolicyFailure, Step, Wait } from "./step.ts";
 import type { TokenDecision } from "./token/token.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
 
 /** The NetworkFence of a policy says whose it is. */
 const POLICY = "plumbline.dev/failover-policy";
@@ -30,8 +32,10 @@ export function fencing(observed: Observed, token: TokenDecision | undefined, is
   const name = `failover-${policy.metadata.uid ?? keyOf(policy).replace("/", "-")}-${epoch}`;
   const recorded = policy.status?.fence?.name === name ? policy.status.fence : undefined;
   if (recorded?.result === "Succeeded" && recorded.message === FENCED) return outcome("Done", recorded);
+  // A token keeps its reason after the takeover: what is promoted later, as a volume that is added, is no takeover, and the other site may be back.
+  if (wasPrimary(policy)) return undefined;
   // Where every volume is primary already, a fence comes too late to protect anything.
-  if (!isPromoting) return undefined;
+  if (!isPromoting && hasVolumes(observed)) return undefined;
   const look = lookFor(observed, name);
   if ("error" in look) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${look.error}`)]);
   if ("absent" in look) {
@@ -80,6 +84,11 @@ function failed(status: Fencing["status"], message: string): Fencing {
 function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefined): number | undefined {
   if (token?.take && token.forced !== undefined) return token.take.epoch;
   return status?.token?.state === "Held" && status.token.forced !== undefined ? status.token.epoch : undefined;
+}
+
+/** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
+function hasVolumes({ managed }: Observed): boolean {
+  return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
 }
 
 function lookFor(observed: Observed, name: string): Look<NetworkFence> {

@@ -56,6 +56,14 @@ export function atRest({ metadata, spec, status }: FailoverPolicy, to: Role = sp
   return transition?.completionTime !== undefined && transition.to === to && transition.generation === (metadata.generation ?? 0);
 }
 
+/** Whether the site has been a complete primary since it last was, or was to be, a secondary: then its takeover is over. */
+export function wasPrimary({ status = {} }: FailoverPolicy): boolean {
+  const { transition, history = [] } = status;
+  const past = transition ? [transition, ...history] : history;
+  const down = past.findIndex(({ to }) => to === "secondary");
+  return past.slice(0, down < 0 ? past.length : down).some(({ completionTime }) => completionTime !== undefined);
+}
+
 function* entries(spec: Spec): Generator<{ field: string; kind: string; name: unknown; namespace?: string | undefined }> {
   for (const [at, { kind, name, namespace }] of (spec.managedResources ?? []).entries()) {
     yield { field: `spec.managedResources[${at}]`, kind, name, namespace };

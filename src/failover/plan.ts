@@ -58,12 +58,16 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
   // What has begun is not left half-way, and a site that was outranked must stop.
-  const mayRefuse = !token?.mustDemote && !hasBegun(policy);
+  const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
   const blockers = ownerRefusals(observed, to);
   const foreign = unpermitted(observed);
   const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
-  const refusals = [...problems, ...refusalsOf(observed, to), ...(mayRefuse ? [...blockers, ...foreign] : []), ...(fence?.refusals ?? [])];
+  // A group that became unusable says nothing about the workloads of a site that was outranked: they are stopped all the same.
+  const standing = Object.groupBy(refusalsOf(observed, to), ({ kind }) =>
+    token?.mustDemote && kind === "VolumeGroupReplication" ? "reported" : "refused",
+  );
+  const refusals = [...problems, ...(standing.refused ?? []), ...(mayRefuse ? [...blockers, ...foreign] : []), ...(fence?.refusals ?? [])];
   const drafted = problems.length > 0 ? [] : stepsOf(observed, to, mode, token);
   const steps = refusals.length > 0 ? drafted.map(withheld) : drafted;
   const isAwaited = steps.some(({ name, state }) => name === "AwaitWorkloads" && state === "Wait");
@@ -72,6 +76,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
     ...splits(observed, token),
     ...(to === "primary" ? ignoredForce(policy) : []),
     ...failuresOf(observed, to),
+    ...(standing.reported ?? []),
     ...(mayRefuse ? [] : blockers),
     ...(fence?.failures ?? []),
     ...(to === "primary" ? prior.lost : []),

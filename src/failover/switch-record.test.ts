@@ -51,6 +51,23 @@ describe("a role that is applied from Git", () => {
     expect(asSwitched(wanted)).toBe(wanted);
   });
 
+  test.each<[string, Role, { startTime: string; completionTime?: string }, boolean]>([
+    ["another role was carried out since, as after kubectl edit", "secondary", { startTime: "2026-11-16T11:02:00Z" }, false],
+    ["the other role was carried out before the switch", "secondary", { startTime: "2026-11-16T10:00:00Z" }, true],
+    [
+      "the site was made a secondary since, and is one",
+      "primary",
+      { startTime: "2026-11-16T11:02:00Z", completionTime: "2026-11-16T11:03:00Z" },
+      false,
+    ],
+    ["the site was outranked since, and is made a secondary", "primary", { startTime: "2026-11-16T11:02:00Z" }, true],
+  ])("when %s", (_title, person, times, isRevert) => {
+    const other: Role = person === "primary" ? "secondary" : "primary";
+    const applied = switched(person, other, [wrote("kustomize-controller", "2026-11-16T11:05:00Z")]);
+    applied.status = { transition: { to: other, mode: "safe", generation: 1, steps: [], ...times } };
+    expect(revertOf(applied) !== undefined).toBe(isRevert);
+  });
+
   test("is not decided without managedFields, which caches drop", () => {
     const cached = switched("secondary", "primary", []);
     expect(revertOf(cached)).toBeUndefined();

@@ -45,7 +45,18 @@ export function differsFromSwitch({ metadata, spec }: FailoverPolicy): boolean {
 export function revertOf(policy: FailoverPolicy): Revert | undefined {
   const record = recordOf(policy.metadata.annotations?.[SWITCHED]);
   const manager = gitOpsManagerOf(policy);
-  return record && manager !== undefined && differsFromSwitch(policy) ? { to: record.to, at: record.at, manager } : undefined;
+  if (!record || manager === undefined || !differsFromSwitch(policy) || isSuperseded(policy, record)) return undefined;
+  return { to: record.to, at: record.at, manager };
+}
+
+/**
+ * Whether another role was carried out after the record, as after `kubectl edit`, which leaves none. While a revert is known the recorded role is
+ * carried out, so Git alone cannot bring this about. A site that was outranked becomes a secondary whatever is wanted, but that is never complete.
+ */
+function isSuperseded({ status }: FailoverPolicy, { to, at }: SwitchRecord): boolean {
+  const { transition } = status ?? {};
+  if (!transition || transition.to === to || Date.parse(transition.startTime) <= Date.parse(at)) return false;
+  return !Number.isNaN(Date.parse(at)) && (transition.to === "primary" || transition.completionTime !== undefined);
 }
 
 /** The policy with the role that counts: a person's until a person says otherwise. */

@@ -51,6 +51,19 @@ describe("a volume that is being copied to", () => {
   });
 });
 
+test("a force without a token counts for one takeover: the next one needs a reason of its own", () => {
+  const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+  const past = { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, forced: "fire", outcome: "Completed" as const };
+  const again = (reason: string) => {
+    const wish = wanted({ force: { reason, epoch: 0, uid: "here" } });
+    return plan(standby().observe({ ...wish, status: { history: [past] } }));
+  };
+  const spent = again("fire");
+  expect(words(spent)).toEqual([]);
+  expect(spent.steps[0]?.waits[0]?.message).toMatch(/give spec.force a new reason if it is known not to write any more/);
+  expect(words(again("flood"))).toEqual(["promote VolumeReplication shop/data"]);
+});
+
 describe("the volumes that the two policies name", () => {
   const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
   const holder = (status: object = {}, uid = "here") =>
@@ -80,9 +93,20 @@ describe("the volumes that the two policies name", () => {
     expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
   });
 
+  test("are not promoted when the policy at the other site names none", () => {
+    const observed = twoVolumes().observe(holder(), peerWith([]));
+    expect(words(plan(observed, mayWrite))).toEqual([]);
+    expect(tokenFacts(observed).blockers).toHaveLength(2);
+  });
+
   test("may differ where a person forced the takeover", () => {
     const forced = holder({ forced: "the other site burns" });
     expect(words(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
+
+    const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
+    const transition = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
+    const later = { ...forced, status: { ...forced.status, transition } };
+    expect(words(plan(twoVolumes().observe(later, peerWith(["VolumeReplication data"])), mayWrite))).toEqual([]);
   });
 });
 

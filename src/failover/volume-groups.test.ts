@@ -5,7 +5,7 @@ import type { VolumeGroupReplication } from "./external.ts";
 import { plan } from "./plan.ts";
 import { inFlux, steps, words } from "./specimen-run.ts";
 import { SpecimenSite } from "./specimen-site.ts";
-import { condition, named, pod, policy, VOLUME_CONDITIONS, volume, volumeGroup } from "./specimen.ts";
+import { condition, deployment, named, pod, policy, VOLUME_CONDITIONS, volume, volumeGroup } from "./specimen.ts";
 import { uncopiedVolumes } from "./volumes.ts";
 
 const wanting = (desiredState: Role, ...more: string[]): FailoverPolicy =>
@@ -147,4 +147,18 @@ test("a volume and a group are switched together", () => {
     "promote VolumeReplication shop/data",
     "promote VolumeGroupReplication shop/db",
   ]);
+});
+
+test("a site that was outranked stops its workloads also when its group is being deleted", () => {
+  const site = siteOf("db", "primary", { claims: ["db"] }).put("Deployment", deployment("web"));
+  site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
+    metadata.deletionTimestamp = "2026-11-16T12:00:00Z";
+  });
+  const outranked = { release: { epoch: 1, state: "Released" as const }, mayWrite: false, mustDemote: true, waits: [] };
+  const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
+  const managedResources = named("VolumeGroupReplication db", "Deployment web");
+  const made = plan(site.observe(policy({ desiredState: "primary", peer, managedResources })), outranked);
+  expect(made.refusals).toEqual([]);
+  expect(made.failures.map(({ reason }) => reason)).toEqual(["Split", "Refused"]);
+  expect(words(made)).toEqual(["scale Deployment shop/web from 1 to 0"]);
 });

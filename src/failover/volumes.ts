@@ -9,6 +9,7 @@ import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./planning/memory
 import type { Managed, Observed } from "./observed.ts";
 import { podWait, writersOn } from "./planning/pods.ts";
 import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import { isSpent } from "./token/token.ts";
 import { claimsOf, foundVolumes, unseenVolumes, VOLUME_KINDS, volumeSightings, type VolumeSighting } from "./volume-groups.ts";
 
 const DEFAULT_SETTLE_TIME = "30s";
@@ -270,9 +271,11 @@ export function unpromotableVolumes(observed: Observed): Wait[] {
 
 /** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
 export function receivingVolumes(observed: Observed): Wait[] {
+  const known = "if it is known not to write any more";
+  const force = isSpent(observed.policy) ? `give spec.force a new reason ${known}: its takeover is complete` : `set spec.force ${known}`;
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
-    const message = `${resource.kind} ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or set spec.force if it is known not to write any more`;
+    const message = `${resource.kind} ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or ${force}`;
     return [waitFor(resource, message)];
   });
 }

@@ -5,6 +5,7 @@ import { answer, holdTime, says, ScriptedServer, type Step as ServerStep } from 
 import { plan } from "./plan.ts";
 import { deployment, flux, named, policy, volume } from "./specimen.ts";
 import { SpecimenSite } from "./specimen-site.ts";
+import type { TokenDecision } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
 const { signal } = new AbortController();
@@ -26,13 +27,13 @@ async function serverThatDenies(...denied: string[]) {
   return { server, asked, denied, rights: new WriteRights(client), end: () => (client.close(), server[Symbol.asyncDispose]()) };
 }
 
-const stopping = () => {
+const stopping = (token?: TokenDecision) => {
   const site = new SpecimenSite()
     .put("Kustomization", flux("site"))
     .put("Deployment", deployment("web"), deployment("api"))
     .put("VolumeReplication", volume("data", "primary"));
   const managedResources = named("Kustomization site", "Deployment web", "Deployment api", "VolumeReplication data");
-  return plan(site.observe(policy({ managedResources })));
+  return plan(site.observe(policy({ managedResources })), token);
 };
 
 test("rights are asked for once per kind and namespace, also for what a later step writes", async () => {
@@ -77,3 +78,32 @@ test.for([says(404, "NotFound"), says(403, "Forbidden", "you may not ask"), says
     await end();
   },
 );
+
+test("a NetworkFence is created and never patched, so only that right is asked for", async () => {
+  const { asked, rights, end } = await serverThatDenies("networkfences");
+  const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+  const spec = {
+    desiredState: "primary" as const,
+    peer: { kubeconfigSecret: { name: "other", key: "kubeconfig" } },
+    fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
+    managedResources: named("VolumeReplication data"),
+  };
+  const taking = { take: { epoch: 2, state: "Held" as const }, forced: "Site A burns", mayWrite: false, mustDemote: false, waits: [] };
+  const missing = await rights.missing(plan(site.observe(policy(spec, { uid: "uid-1" })), taking), signal);
+  expect(asked.toSorted()).toEqual([
+    "create networkfences.csiaddons.openshift.io in ",
+    "patch volumereplications.replication.storage.openshift.io in shop",
+  ]);
+  expect(missing.map(({ message }) => message)).toEqual([
+    "The controller may not create networkfences.csiaddons.openshift.io, so it could not fence 192.0.2.0/28 by NetworkFence failover-uid-1-2. Give its ClusterRole plumbline-failover-controller the verb create on networkfences.csiaddons.openshift.io",
+  ]);
+  await end();
+});
+
+test("a site that was outranked stops what it can, whatever right is missing", async () => {
+  const { asked, rights, end } = await serverThatDenies("kustomizations");
+  const outranked = { release: { epoch: 1, state: "Released" as const }, mayWrite: false, mustDemote: true, waits: [] };
+  expect(await rights.missing(stopping(outranked), signal)).toEqual([]);
+  expect(asked).toEqual([]);
+  await end();
+});

@@ -1,7 +1,6 @@
-import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import type { Plan, PolicyFailure } from "./step.ts";
+import type { Plan, PolicyFailure, Write } from "./step.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** How long an answer is believed. A right that was missing is asked for again with the next pass. */
@@ -22,17 +21,26 @@ export class WriteRights {
     this.#client = client;
   }
 
-  /** One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. */
-  async missing({ steps }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
+  /**
+   * One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. None for a site that was
+   * outranked: it stops what it can, because the other site writes.
+   */
+  async missing({ steps, failures: problems }: Plan, signal: AbortSignal): Promise<PolicyFailure[]> {
+    if (problems.some(({ reason }) => reason === "Split")) return [];
     const writes = steps.filter(({ state }) => state !== "Done").flatMap((step) => step.writes);
-    const byPlace = Map.groupBy(writes, ({ kind, object }) => `${kind.group}/${kind.plural}/${object.metadata.namespace ?? ""}`);
+    const byPlace = Map.groupBy(writes, (write) => {
+      const { kind, object } = write;
+      return `${verbOf(write)} ${kind.group}/${kind.plural}/${object.metadata.namespace ?? ""}`;
+    });
     const failures = await Promise.all(
       [...byPlace].map(async ([place, [first, ...others]]): Promise<PolicyFailure[]> => {
-        if (!first || (await this.#mayPatch(place, first.kind, first.object.metadata.namespace ?? "", signal))) return [];
+        if (!first || (await this.#may(place, first, signal))) return [];
+        const verb = verbOf(first);
         const { namespace = "", name } = first.object.metadata;
         const more = others.length > 0 ? `, and ${others.length} more of them` : "";
         const resource = `${first.kind.plural}${first.kind.group === "" ? "" : `.${first.kind.group}`}`;
-        const message = `The controller may not patch ${resource} in namespace ${namespace}, so it could not ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb patch on ${resource}`;
+        const where = namespace === "" ? "" : ` in namespace ${namespace}`;
+        const message = `The controller may not ${verb} ${resource}${where}, so it could not ${first.words}${more}. Give its ClusterRole plumbline-failover-controller the verb ${verb} on ${resource}`;
         return [{ kind: first.kind.kind, namespace, name, reason: "Forbidden", message, class: "Transient" }];
       }),
     );
@@ -40,10 +48,12 @@ export class WriteRights {
   }
 
   /** Yes where it cannot be found out: then the write itself tells. */
-  async #mayPatch(place: string, { group, plural: resource }: Kind, namespace: string, signal: AbortSignal): Promise<boolean> {
+  async #may(place: string, write: Write, signal: AbortSignal): Promise<boolean> {
     const known = this.#answers.get(place);
     if (known && performance.now() - known.at < (known.allowed ? ALLOWED_MS : DENIED_MS)) return known.allowed;
-    const resourceAttributes = { namespace, group, resource, verb: "patch" };
+    const { group, plural: resource } = write.kind;
+    const { namespace = "" } = write.object.metadata;
+    const resourceAttributes = { namespace, group, resource, verb: verbOf(write) };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
     try {
       const { status } = await this.#client.request<{ status?: { allowed?: boolean } }>("POST", REVIEWS, {
@@ -59,4 +69,8 @@ export class WriteRights {
       return true;
     }
   }
+}
+
+function verbOf({ create }: Write): "create" | "patch" {
+  return create ? "create" : "patch";
 }

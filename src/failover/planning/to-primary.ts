@@ -6,7 +6,7 @@ import { fencing } from "../fence.ts";
 import { resumeFlux } from "../flux.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { both, type Finding, waitOf } from "./looking.ts";
-import { atRest } from "../managed.ts";
+import { atRest, wasPrimary } from "../managed.ts";
 import type { Observed } from "../observed.ts";
 import { stepOf } from "./stepping.ts";
 import type { PolicyFailure, Step, Wait } from "../step.ts";
@@ -78,10 +78,11 @@ function wasAvailable({ status }: FailoverPolicy): boolean {
   return status?.transition?.to === "primary" && status.transition.completionTime !== undefined;
 }
 
-/** Volumes that only one site names are not promoted, unless a person has forced it. */
+/** Volumes that only one site names are not promoted, unless by a takeover that a person has forced. */
 export function unsharedPromotions(observed: Observed): PolicyFailure[] {
   const { policy } = observed;
-  return isForced(policy) || policy.status?.token?.forced !== undefined ? [] : unsharedVolumes(observed);
+  const isTakeover = policy.status?.token?.forced !== undefined && !wasPrimary(policy);
+  return isForced(policy) || isTakeover ? [] : unsharedVolumes(observed);
 }
 
 /** With a token the other site's release tells more than the volume does. */

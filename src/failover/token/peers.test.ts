@@ -60,6 +60,7 @@ test("it says what the policy of the same name in the same namespace wants and h
     exists: true,
     desiredState: "secondary",
     token: { epoch: 3, state: "Released" },
+    volumes: [],
   });
   expect(own.received.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /api/v1/namespaces/web/secrets/other-site"]);
   expect(other.received.map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`)).toEqual([
@@ -73,14 +74,19 @@ test("a role that Git wrote back after a person's switch there does not count", 
   const metadata = { name: "shop", namespace: "web", uid: "there", annotations, managedFields };
   const other = await server(answer(200, { metadata, spec: { peer: pairedBack, desiredState: "primary" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
-  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary" });
+  expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary", volumes: [] });
 });
 
 test("another name, namespace and key count", async () => {
   const other = await server(theirs({ desiredState: "primary", peer: { ...pairedBack, name: "shop", namespace: "web" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));
   const named = { ...policy.spec, peer: { kubeconfigSecret: { name: "other-site", key: "east" }, name: "store", namespace: "east" } };
-  expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({ reachable: true, exists: true, desiredState: "primary" });
+  expect(await peers.ask({ ...policy, spec: named }, signal)).toEqual({
+    reachable: true,
+    exists: true,
+    desiredState: "primary",
+    volumes: [],
+  });
   expect(other.received[0]?.path).toBe("/apis/crd.hahomelabs.com/v1alpha1/namespaces/east/failoverpolicies/store");
 });
 
@@ -122,7 +128,7 @@ test.for<[what: string, peer: object | undefined, message: string]>([
   }
   expect(views).toEqual([
     { reachable: false, message },
-    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" }, stranger: message },
+    { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 3, state: "Held" }, volumes: [], stranger: message },
   ]);
 });
 
@@ -260,6 +266,12 @@ test("it tells which volumes the policy there names, whether they are copied, an
     volumes: ["VolumeReplication data", "VolumeReplication shared/logs"],
     copy: { lastSyncTime: "2026-11-16T11:50:00Z" },
   });
+});
+
+test("a policy there that names no volume says so: it releases none of those that this one promotes", async () => {
+  const other = await server(theirs({ desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web" }] }));
+  const { peers } = await peersWith(secret(kubeconfig(other.url)));
+  expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true, volumes: [] });
 });
 
 test("an answer that does not keep to the schema is none", async () => {

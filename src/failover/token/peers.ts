@@ -184,7 +184,7 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
     exists: true,
     desiredState: spec.desiredState,
     ...(token && { token: { epoch: token.epoch, state: token.state, ...(token.copied && { copied: true }) } }),
-    ...(volumes.length > 0 && { volumes: volumes.toSorted() }),
+    volumes: volumes.toSorted(),
     ...(stranger === undefined ? copyOf(status) : { stranger }),
   };
 }

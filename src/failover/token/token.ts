@@ -146,9 +146,20 @@ export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolea
 }
 
 /** Whether `spec.force` is about this policy object and the epoch that it is at: one that came back with a manifest from Git is not. */
-export function isForced({ metadata, spec, status }: FailoverPolicy): boolean {
+export function isForced(policy: FailoverPolicy): boolean {
+  const { metadata, spec, status } = policy;
   const { force } = spec;
-  return force !== undefined && force.epoch === (status?.token?.epoch ?? 0) && force.uid !== undefined && force.uid === metadata.uid;
+  if (!force || force.epoch !== (status?.token?.epoch ?? 0) || force.uid === undefined || force.uid !== metadata.uid) return false;
+  return !isSpent(policy);
+}
+
+/** Without a token no epoch ends a force: it does not count again when a takeover with its reason is complete. */
+export function isSpent({ spec: { force }, status = {} }: FailoverPolicy): boolean {
+  const { token, transition, history = [] } = status;
+  if (token || !force) return false;
+  return [...(transition ? [transition] : []), ...history].some(
+    ({ completionTime, forced }) => completionTime !== undefined && forced === force.reason,
+  );
 }
 
 /**
