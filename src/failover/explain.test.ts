@@ -152,3 +152,15 @@ test("an application that does not become available is the cause, with what to c
   expect(unwell(said)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
   expect(said[0]?.remedy?.text).toContain("check its pods and Events");
 });
+
+test.each([
+  ["PeerRemoved", "spec.peer: This site released epoch 6 to another site, and spec.peer is gone", "failover forget-peer"],
+  ["RevertedByOwner", "spec.desiredState: kustomize-controller set it to primary", "set the role in Git"],
+  ["VolumeMismatch", "spec.managedResources: The policy at the other site names VolumeReplication logs", "the same volumes"],
+  ["Split", "The other site holds epoch 5", "set desiredState secondary"],
+  ["Invalid", 'spec.maxCopyAge: maxCopyAge is "soon"', "change spec.maxCopyAge"],
+])("a policy with the Error %s says what to do", (reason, error, words) => {
+  const said = explain(policy({ conditions: conditions({ error }, reason) }));
+  expect(unwell(said)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
+  expect(said[0]?.remedy?.text).toContain(words);
+});
