@@ -242,7 +242,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
 
     const insisted = await failover(...force, "--even-though-it-answers");
     expect(insisted.code).toBe(0);
-    expect(insisted.stderr).toContain("forced/silent: The copy here was made at 2026-01-01T12:00:00Z, ");
+    expect(insisted.stderr).toContain("forced/silent: Lost by force: The copy here was made at 2026-01-01T12:00:00Z, ");
     expect(insisted.stdout).toContain("--to primary --force --reason 'site B burns' --wait\n");
     for (const [name, epoch] of [
       ["silent", 4],

@@ -62,8 +62,8 @@ test.for<[string, PeerView]>([
 
 test("what will be lost is told before, and that it is not known", async () => {
   const { notes } = await decided(silent, { peer: { reachable: false, lastSyncTime: ago(300) } });
-  expect(notes.join("\n")).toContain("The copy here was made at 2026-11-16T11:55:00Z, 300 s before the other site last answered");
+  expect(notes.join("\n")).toContain("Lost by force: The copy here was made at 2026-11-16T11:55:00Z, 300 s ago. ");
   expect((await decided(silent)).notes.join("\n")).toContain(
-    "Not known: the other site has never reported when its volumes were last copied",
+    "Lost by force: Not known: the other site has never reported when its volumes were last copied",
   );
 });

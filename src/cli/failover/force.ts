@@ -115,7 +115,7 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
 function lossText(policy: FailoverPolicy, view: PeerView, now: Date): string {
   const { lastSyncTime = policy.status?.peer?.lastSyncTime } = (view.reachable && view.exists && view.copy) || {};
   const peer = { ...policy.status?.peer, reachable: view.reachable, ...(lastSyncTime !== undefined && { lastSyncTime }) };
-  return expectedLoss({ ...policy, status: { ...policy.status, peer } }, now).text;
+  return `Lost by force: ${expectedLoss({ ...policy, status: { ...policy.status, peer } }, now).text}`;
 }
 
 function ageText(time: string, now: Date): string {

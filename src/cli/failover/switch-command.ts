@@ -6,6 +6,7 @@ import type { SelectionOptions } from "./site/selection.ts";
 interface RepeatedOptions {
   force?: boolean;
   reason?: string;
+  skipRefused?: boolean;
 }
 
 /** What somebody types to switch a policy, at the cluster of this command, or to watch a switch again. */
@@ -21,7 +22,8 @@ export function switchCommand(
 export function siteCommand(to: Role, options: SelectionOptions & RepeatedOptions): string {
   const which = options.selector === undefined ? "--all" : `-l ${asOneWord(options.selector)}`;
   const where = options.namespace === undefined ? "" : ` -n ${asOneWord(options.namespace)}`;
-  return `plumbline failover switch ${which}${where} --to ${to}${forceFlags(options)} --wait${clusterFlags(options)}`;
+  const skips = options.skipRefused ? " --skip-refused" : "";
+  return `plumbline failover switch ${which}${where} --to ${to}${forceFlags(options)}${skips} --wait${clusterFlags(options)}`;
 }
 
 function forceFlags({ force, reason }: RepeatedOptions): string {
