@@ -168,7 +168,7 @@ export const FailoverPolicy = defineKind({
             name: s.optional(name("The policy there; without it, the same name.")),
             namespace: s.optional(s.string({ doc: "Its namespace; without it, the same one.", minLength: 1, maxLength: 63 })),
           },
-          { doc: "The policy of the other site. With it, this site becomes primary only when the other one has let go." },
+          { doc: "The policy of the other site. With it, this site becomes primary only when the other one has released it." },
         ),
       ),
       force: s.optional(
