@@ -50,7 +50,7 @@ export function configureSwitch(command: Command): void {
     .addHelpText(
       "after",
       `
-What is refused is said, and then nothing is changed. With --wait: exit 1 when it is refused, or not done in time; Ctrl-C stops watching, and the switch goes on.
+A refused switch changes nothing. With --wait: exit 1 when it is refused, or not done in time; Ctrl-C stops watching, and the switch goes on.
 --all and -l switch several policies, in the order of spec.wave: to primary the lowest first, to secondary the highest first. All are checked before the first is
 changed. The same command again goes on where it was. Exit 0 when all are done, 1 when some are not, 3 when it could not be found out.
 
