@@ -243,12 +243,8 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     const insisted = await failover(...force, "--even-though-it-answers");
     expect(insisted.code).toBe(0);
     expect(insisted.stderr).toContain("forced/silent: Lost by force: The copy here was made at 2026-01-01T12:00:00Z, ");
-    expect(insisted.stdout).toContain("--to primary --force --reason 'site B burns' --wait\n");
-    for (const [name, epoch] of [
-      ["silent", 4],
-      ["alive", 4],
-      ["alone", 0],
-    ] as const) {
+    expect(insisted.stdout).toContain("--to primary --force --reason 'site B burns' --even-though-it-answers --wait\n");
+    for (const [name, epoch] of Object.entries({ silent: 4, alive: 4, alone: 0 })) {
       const { metadata, spec } = await policies().get(name, { namespace, signal });
       expect(spec).toMatchObject({ desiredState: "primary", force: { reason: "site B burns", epoch, uid: metadata.uid } });
     }
