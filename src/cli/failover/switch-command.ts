@@ -6,6 +6,7 @@ import type { SelectionOptions } from "./site/selection.ts";
 interface RepeatedOptions {
   force?: boolean;
   reason?: string;
+  evenThoughItAnswers?: boolean;
   skipRefused?: boolean;
 }
 
@@ -26,8 +27,9 @@ export function siteCommand(to: Role, options: SelectionOptions & RepeatedOption
   return `plumbline failover switch ${which}${where} --to ${to}${forceFlags(options)}${skips} --wait${clusterFlags(options)}`;
 }
 
-function forceFlags({ force, reason }: RepeatedOptions): string {
-  return force ? ` --force${reason === undefined ? "" : ` --reason ${asOneWord(reason)}`}` : "";
+function forceFlags({ force, reason, evenThoughItAnswers }: RepeatedOptions): string {
+  if (!force) return "";
+  return ` --force${reason === undefined ? "" : ` --reason ${asOneWord(reason)}`}${evenThoughItAnswers ? " --even-though-it-answers" : ""}`;
 }
 
 function clusterFlags({ dir, kubeconfig, context }: ConnectionOptions): string {
