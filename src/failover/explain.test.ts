@@ -106,7 +106,7 @@ test("another site that cannot be asked is the cause, worse while this one waits
   const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
   const resting = explain(policy({ conditions: conditions({ complete: true }), peer: unreachable }, { peer }));
   expect(unwell(resting)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
-  const wait = { kind: "FailoverPolicy", namespace: "shop", name: "shop", message: "The other site cannot be asked whether it has let go" };
+  const wait = { kind: "FailoverPolicy", namespace: "shop", name: "shop", message: "The other site cannot be asked whether it has released" };
   const waiting = explain(policy({ ...waitingFor("TakeToken", wait), peer: unreachable }, { peer, desiredState: "primary" }));
   expect(unwell(waiting)).toEqual(["Down Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
 });
@@ -151,4 +151,16 @@ test("an application that does not become available is the cause, with what to c
   const said = explain(policy({ conditions: conditions({ error, inProgress: true }, "NotAvailable") }, { desiredState: "primary" }));
   expect(unwell(said)).toEqual(["!Down Deployment/shop/web NotAvailable", "Down FailoverPolicy/shop/shop NotAvailable"]);
   expect(said[0]?.remedy?.text).toContain("check its pods and Events");
+});
+
+test.each([
+  ["PeerRemoved", "spec.peer: This site released epoch 6 to another site, and spec.peer is gone", "failover forget-peer"],
+  ["RevertedByOwner", "spec.desiredState: kustomize-controller set it to primary", "set the role in Git"],
+  ["VolumeMismatch", "spec.managedResources: The policy at the other site names VolumeReplication logs", "the same volumes"],
+  ["Split", "The other site holds epoch 5", "set desiredState secondary"],
+  ["Invalid", 'spec.maxCopyAge: maxCopyAge is "soon"', "change spec.maxCopyAge"],
+])("a policy with the Error %s says what to do", (reason, error, words) => {
+  const said = explain(policy({ conditions: conditions({ error }, reason) }));
+  expect(unwell(said)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
+  expect(said[0]?.remedy?.text).toContain(words);
 });

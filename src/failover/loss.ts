@@ -21,7 +21,8 @@ export function expectedLoss({ spec, status }: FailoverPolicy, now: Date): Expec
   if (lastSyncTime === undefined) return unknown("the other site has never reported when its volumes were last copied");
   const until = reachable ? metaTime(now) : (lastAnswerTime ?? metaTime(now));
   const seconds = Math.max(0, Math.round((Date.parse(until) - Date.parse(lastSyncTime)) / 1000));
-  const when = reachable ? "and the other site still answers" : `${seconds} s before the other site last answered, at ${until}`;
+  const since = lastAnswerTime === undefined ? `${seconds} s ago` : `${seconds} s before the other site last answered, at ${until}`;
+  const when = reachable ? "and the other site still answers" : since;
   const text = `The copy here was made at ${lastSyncTime}, ${when}. What was written there after the copy is lost`;
   return { known: true, copyTime: lastSyncTime, until, seconds, text };
 }

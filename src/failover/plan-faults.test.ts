@@ -225,7 +225,7 @@ describe("drift at rest", () => {
 describe("with another site", () => {
   const peer = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
   const decision: TokenDecision = { mayWrite: false, mustDemote: false, waits: [] };
-  const waits = [{ kind: "FailoverPolicy", name: "site", message: "The other site has not yet said that it has let go" }];
+  const waits = [{ kind: "FailoverPolicy", name: "site", message: "The other site has not released yet" }];
   const up = (mode = "on") =>
     policy({ desiredState: "primary", mode, peer, managedResources: named("VolumeReplication data", "Kustomization apps") });
 

@@ -242,11 +242,42 @@ describe.each(SERVERS)("on %s", (_name, start) => {
 
     const insisted = await failover(...force, "--even-though-it-answers");
     expect(insisted.code).toBe(0);
-    expect(insisted.stderr).toContain("forced/silent: The copy here was made at 2026-01-01T12:00:00Z");
+    expect(insisted.stderr).toContain("forced/silent: Lost by force: The copy here was made at 2026-01-01T12:00:00Z, ");
+    expect(insisted.stdout).toContain("--to primary --force --reason 'site B burns' --even-though-it-answers --wait\n");
     for (const [name, epoch] of Object.entries({ silent: 4, alive: 4, alone: 0 })) {
       const { metadata, spec } = await policies().get(name, { namespace, signal });
       expect(spec).toMatchObject({ desiredState: "primary", force: { reason: "site B burns", epoch, uid: metadata.uid } });
     }
+  });
+
+  test("one that Git would take back keeps all of them from being changed", async () => {
+    const namespace = "owned";
+    carriedOut.add(namespace);
+    const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
+    await site(namespace, { free: {}, owned: { labels } });
+    const refused = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--suspend-owner", "--wait", "-o", "json");
+    expect(refused.code).toBe(1);
+    const all = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait", "-o", "json");
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      kind: "FailoverSiteSwitch",
+      items: [{ name: "owned", state: "refused", failures: [{ reason: "OwnedByGitOps", field: "spec.desiredState" }] }],
+    });
+    expect(await desired(namespace)).toEqual({ free: "primary", owned: "primary" });
+    const others = await failover("switch", "--all", "-n", namespace, "--to", "secondary", "--wait", "--skip-refused");
+    expect(others.stdout).toContain("1 of 1 policies are secondary");
+    expect(await desired(namespace)).toEqual({ free: "secondary", owned: "primary" });
+  });
+
+  test("-o json of one policy has the same shape as that of a site", async () => {
+    const namespace = "single";
+    carriedOut.add(namespace);
+    await site(namespace, { web: {}, other: {} });
+    const { code, stdout } = await failover("switch", "web", "-n", namespace, "--to", "secondary", "--wait", "-o", "json");
+    expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      answer: { kind: "FailoverSiteSwitch", items: [{ namespace, name: "web", to: "secondary", state: "complete", seconds: 30 }] },
+    });
+    expect(await desired(namespace)).toEqual({ other: "primary", web: "secondary" });
   });
 
   test("a peer is given up in one write, with the uid and the epoch, and not where a second writer could start", async () => {

@@ -210,7 +210,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     await policy("shown", {}, { currentState: "mixed", summary: "Waiting for Pod shop/db-0", conditions: conditions("InProgress") });
     const { stdout } = await server.plumbline("get", "fop", "shown", "-n", namespace);
     expect(stdout.replaceAll(/ {3,}/g, " | ").replace(/\d+s/, "0s")).toBe(
-      "NAME | DESIRED | CURRENT | COMPLETE | ERROR | WHERE | AGE\nshown | primary | mixed | False | False | Waiting for Pod shop/db-0 | 0s\n",
+      "NAME | DESIRED | CURRENT | COMPLETE | ERROR | READY | WHERE | AGE\nshown | primary | mixed | False | False | Waiting for Pod shop/db-0 | 0s\n",
     );
   });
 

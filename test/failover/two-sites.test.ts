@@ -89,7 +89,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await east.complete()).toMatchObject({ token: { epoch: 2, state: "Released" } });
 
     await west.want({ desiredState: "primary" });
-    const away = /^The other site cannot be asked whether it has let go: .* set spec\.force with epoch 1 and the uid of this policy/;
+    const away = /^The other site cannot be asked whether it has released: .* set spec\.force with epoch 1 and the uid of this policy/;
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);
     await west.want({ mode: "unsafe" });
     expect(waitsFor(await west.until(isWaiting))).toMatch(away);

@@ -113,6 +113,12 @@ export const FailoverPolicy = defineKind({
     { name: "Current", path: ".status.currentState", type: "string", doc: "What it was seen to be." },
     { name: "Complete", path: '.status.conditions[?(@.type=="Complete")].status', type: "string", doc: "Whether it is there." },
     { name: "Error", path: '.status.conditions[?(@.type=="Error")].status', type: "string", doc: "Whether something is wrong." },
+    {
+      name: "Ready",
+      path: '.status.conditions[?(@.type=="Ready")].status',
+      type: "string",
+      doc: "Whether the site could be switched now.",
+    },
     { name: "Where", path: ".status.summary", type: "string", doc: "What is going on, and what is waited for." },
     { name: "Mode", path: ".status.mode", type: "string", doc: "safe or unsafe.", wide: true },
     { name: "Token", path: ".status.token.state", type: "string", doc: "Whether writers may run here.", wide: true },
@@ -162,7 +168,7 @@ export const FailoverPolicy = defineKind({
             name: s.optional(name("The policy there; without it, the same name.")),
             namespace: s.optional(s.string({ doc: "Its namespace; without it, the same one.", minLength: 1, maxLength: 63 })),
           },
-          { doc: "The policy of the other site. With it, this site becomes primary only when the other one has let go." },
+          { doc: "The policy of the other site. With it, this site becomes primary only when the other one has released it." },
         ),
       ),
       force: s.optional(

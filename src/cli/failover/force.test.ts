@@ -32,6 +32,13 @@ test("a site that answers and holds is stopped there, not forced", async () => {
   expect((await decided(holding, {}, true)).refusals).toEqual([]);
 });
 
+test("a site that holds the token is not forced again, unless the other one holds a higher epoch", async () => {
+  const token = { epoch: 6, state: "Held" as const };
+  expect(await decided(silent, { token })).toEqual({ notes: ["This site holds epoch 6 already: nothing is forced"], refusals: [] });
+  expect((await decided({ ...holding, token: { epoch: 5, state: "Held" } }, { token })).force).toBeUndefined();
+  expect((await decided({ ...holding, token: { epoch: 7, state: "Held" } }, { token }, true)).force).toMatchObject({ epoch: 6 });
+});
+
 test("one that is on its way to secondary is waited for", async () => {
   const { refusals } = await decided({ ...holding, desiredState: "secondary" });
   expect(refusals[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
@@ -55,8 +62,8 @@ test.for<[string, PeerView]>([
 
 test("what will be lost is told before, and that it is not known", async () => {
   const { notes } = await decided(silent, { peer: { reachable: false, lastSyncTime: ago(300) } });
-  expect(notes.join("\n")).toContain("shop/web: The copy here was made at 2026-11-16T11:55:00Z, 300 s before the other site last answered");
+  expect(notes.join("\n")).toContain("Lost by force: The copy here was made at 2026-11-16T11:55:00Z, 300 s ago. ");
   expect((await decided(silent)).notes.join("\n")).toContain(
-    "shop/web: Not known: the other site has never reported when its volumes were last copied",
+    "Lost by force: Not known: the other site has never reported when its volumes were last copied",
   );
 });

@@ -8,11 +8,11 @@ import type { PeerView } from "../../failover/token/token.ts";
 import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { Force } from "./live-plan.ts";
-import { titleOf } from "./read-policy.ts";
 
 /** A takeover without the other site's release, what is known about it, or why it is refused. */
 export interface ForceDecision {
-  readonly force: Force;
+  /** None where the site holds the token already: it would count for the next takeover, which nobody has asked to force. */
+  readonly force?: Force;
   /** What will be lost, and what the other site said. */
   readonly notes: readonly string[];
   readonly refusals: readonly PolicyFailure[];
@@ -34,11 +34,15 @@ export async function decideForce(policy: FailoverPolicy, options: ForceOptions)
   const { uid } = policy.metadata;
   const view = policy.spec.peer ? await options.peers.ask(policy, signal) : NO_PEER;
   const said = lastSaid(policy, view, now);
-  const holds = said.token?.state === "Held";
+  const own = policy.status?.token;
+  const held = said.token?.state === "Held" ? said.token : undefined;
+  if (own?.state === "Held" && (held?.epoch ?? 0) < own.epoch) {
+    return { notes: [`This site holds epoch ${own.epoch} already: nothing is forced`], refusals: [] };
+  }
   return {
-    force: { reason, epoch: policy.status?.token?.epoch ?? 0, ...(uid !== undefined && { uid }) },
+    force: { reason, epoch: own?.epoch ?? 0, ...(uid !== undefined && { uid }) },
     notes: [said.text, lossText(policy, view, now)],
-    refusals: holds && !options.evenThoughItAnswers ? [stillHolds(policy, said)] : [],
+    refusals: held && !options.evenThoughItAnswers ? [stillHolds(policy, said)] : [],
   };
 }
 
@@ -111,7 +115,7 @@ function stillHolds(policy: FailoverPolicy, { desiredState, text, secondHand }: 
 function lossText(policy: FailoverPolicy, view: PeerView, now: Date): string {
   const { lastSyncTime = policy.status?.peer?.lastSyncTime } = (view.reachable && view.exists && view.copy) || {};
   const peer = { ...policy.status?.peer, reachable: view.reachable, ...(lastSyncTime !== undefined && { lastSyncTime }) };
-  return `${titleOf(policy)}: ${expectedLoss({ ...policy, status: { ...policy.status, peer } }, now).text}`;
+  return `Lost by force: ${expectedLoss({ ...policy, status: { ...policy.status, peer } }, now).text}`;
 }
 
 function ageText(time: string, now: Date): string {

@@ -1,56 +1,74 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/owners.ts";
-import { ServedKinds } from "../../failover/sight/served.ts";
+import type { ServedKinds } from "../../failover/sight/served.ts";
+import type { PolicyFailure } from "../../failover/step.ts";
 import { gitOpsManagerOf, switchedBy } from "../../failover/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { print, printError } from "../../kube/printable.ts";
+import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { isSuspended, readOwner, type ReadOwner, resumeCommand, suspendOwner, type SuspendedOwner, whenItReverts } from "./owner-object.ts";
 
 /** What `failover switch` suspended, so that a later one can say how to resume it. */
 const SUSPENDED = "plumbline.dev/failover-suspended-owners";
 
+const GIT_FIRST = "Change desiredState in Git first and add --owner-is-changed";
+
 export interface OwnerOptions {
   suspendOwner?: boolean;
   ownerIsChanged?: boolean;
 }
 
-/** Annotations to write with the switch; undefined when something would take it back, and nothing was said about that. */
-export async function passOwners(
+/** What applies a policy from Git, and whether it may be switched nevertheless. Nothing is written to find out. */
+export interface OwnerCheck {
+  /** What would take the switch back, and nothing was said about that. */
+  readonly refusals: readonly PolicyFailure[];
+  /** To be suspended before the policy is changed. */
+  readonly toSuspend: readonly ReadOwner[];
+  /** Suspended by an earlier switch, and still so. */
+  readonly earlier: readonly SuspendedOwner[];
+}
+
+export function mustNotContradict({ suspendOwner: suspends, ownerIsChanged }: OwnerOptions): void {
+  if (suspends && ownerIsChanged) throw new CliError("--suspend-owner and --owner-is-changed exclude each other", EXIT.misuse);
+}
+
+export async function checkOwners(
   client: KubeClient,
   policy: FailoverPolicy,
   { to, suspendOwner: suspends = false, ownerIsChanged = false }: OwnerOptions & { to: Role },
+  served: ServedKinds,
   signal: AbortSignal,
-): Promise<Record<string, string | null> | undefined> {
-  if (suspends && ownerIsChanged) throw new CliError("--suspend-owner and --owner-is-changed exclude each other", EXIT.misuse);
-  const served = new ServedKinds(client);
+): Promise<OwnerCheck> {
   await served.ask(["Kustomization", "HelmRelease", "Application"], signal);
   const earlier = await stillSuspended(client, served, policy, signal);
-  for (const owner of earlier) print(`${titleOf(owner)} is suspended by an earlier switch. ${resumeLine(owner, to)}\n`);
-
   const owners = await Promise.all(ownersOfPolicy(policy).map((owner) => readOwner(client, served, owner, signal)));
   const reverting = owners.filter((owner) => whenItReverts(owner) !== undefined);
   const unnamed = owners.length === 0 ? gitOpsManagerOf(policy) : undefined;
-  // What the spec already says, nobody takes back.
+  // What the spec already says, nothing takes back.
   const isNew = policy.spec.desiredState !== to;
-  const passed = (suspended: readonly SuspendedOwner[]) => ({
-    ...switchedBy(to, new Date(), ownerIsChanged),
-    ...memory(policy, [...earlier, ...suspended]),
-  });
-  if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return passed([]);
+  if (!isNew || ownerIsChanged || (reverting.length === 0 && unnamed === undefined)) return { refusals: [], toSuspend: [], earlier };
+  if (!suspends || unnamed !== undefined) return { refusals: refusalsOf(policy, reverting, unnamed), toSuspend: [], earlier };
+  const unread = reverting.filter(({ object }) => !object).map(({ owner, error }) => unreadRefusal(policy, owner, error));
+  return { refusals: unread, toSuspend: unread.length > 0 ? [] : reverting, earlier };
+}
 
-  if (!suspends || unnamed !== undefined) {
-    refuse(policy, reverting, unnamed);
-    return undefined;
-  }
+/** Suspends what was found, and returns the annotations to write with the switch. */
+export async function suspendOwners(
+  client: KubeClient,
+  policy: FailoverPolicy,
+  { toSuspend, earlier }: OwnerCheck,
+  { to, ownerIsChanged = false, say }: OwnerOptions & { to: Role; say: (line: string) => void },
+  signal: AbortSignal,
+): Promise<Record<string, string | null>> {
+  for (const owner of earlier) say(`${titleOf(owner)} is suspended by an earlier switch. ${resumeLine(owner, to)}\n`);
   const suspended: SuspendedOwner[] = [];
-  for (const owner of reverting) {
+  for (const owner of toSuspend) {
     const done = await suspendOwner(client, owner, signal);
     suspended.push(done);
-    print(`${titleOf(done)} is suspended. ${resumeLine(done, to)}\n`);
+    say(`${titleOf(done)} is suspended. ${resumeLine(done, to)}\n`);
     for (const parent of parentsOf(owner)) printError(`Warning: ${titleOf(parent)} applies ${titleOf(done)}, and may resume it\n`);
   }
-  return passed(suspended);
+  return { ...switchedBy(to, new Date(), ownerIsChanged), ...memory(policy, [...earlier, ...suspended]) };
 }
 
 /** A release of helm without a HelmRelease changes nothing by itself. */
@@ -62,16 +80,22 @@ function parentsOf({ owner, object }: ReadOwner): Owner[] {
   return object ? ownersOf(owner.kind, object) : [];
 }
 
-function refuse({ spec }: FailoverPolicy, reverting: readonly ReadOwner[], unnamed: string | undefined): void {
-  const back = `would set spec.desiredState back to ${spec.desiredState}`;
-  const lines = reverting.map((one) => `  ${titleOf(one.owner)} applies this policy and ${back} ${whenItReverts(one)}`);
+function refusalsOf(policy: FailoverPolicy, reverting: readonly ReadOwner[], unnamed: string | undefined): PolicyFailure[] {
+  const back = `would set spec.desiredState back to ${policy.spec.desiredState}`;
+  const found = reverting.map((one) => `${titleOf(one.owner)} applies this policy and ${back} ${whenItReverts(one)}`);
   if (unnamed !== undefined)
-    lines.push(`  ${unnamed} wrote spec.desiredState last and ${back}; no label or annotation says for which object`);
+    found.push(`${unnamed} wrote spec.desiredState last and ${back}; no label or annotation says for which object`);
   const suspend = unnamed === undefined ? ", or add --suspend-owner to suspend it" : "";
-  printError(
-    ["Refused, and nothing is changed:", ...lines, `Change desiredState in Git first and add --owner-is-changed${suspend}`, ""].join("\n"),
-  );
-  process.exitCode = EXIT.no;
+  return found.map((text) => refusal(policy, `${text}. ${GIT_FIRST}${suspend}`));
+}
+
+function unreadRefusal(policy: FailoverPolicy, owner: Owner, error = "it cannot be read"): PolicyFailure {
+  return refusal(policy, `${titleOf(owner)} applies this policy and cannot be suspended: ${error}. ${GIT_FIRST}`);
+}
+
+function refusal({ metadata: { name, namespace } }: FailoverPolicy, message: string): PolicyFailure {
+  const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
+  return { ...policy, reason: "OwnedByGitOps", field: "spec.desiredState", message, class: "Permanent" };
 }
 
 function resumeLine(owner: SuspendedOwner, to: Role): string {

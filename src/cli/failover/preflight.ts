@@ -1,12 +1,13 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { ServedKinds } from "../../failover/sight/served.ts";
+import { ServedKinds } from "../../failover/sight/served.ts";
 import type { Plan, PolicyFailure } from "../../failover/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { decideForce } from "./force.ts";
 import { asked, type Force, livePlan } from "./live-plan.ts";
+import { checkOwners, type OwnerCheck, type OwnerOptions } from "./owner-gate.ts";
 
-export interface PreflightOptions {
+export interface PreflightOptions extends OwnerOptions {
   readonly to: Role;
   /** With --force: why. */
   readonly reason?: string | undefined;
@@ -28,26 +29,25 @@ export interface Preflight {
   readonly notes: readonly string[];
   /** Objects worth knowing of. */
   readonly findings: Plan["notes"];
+  /** What applies the policy from Git. */
+  readonly owners: OwnerCheck;
   readonly mode: Plan["mode"];
 }
 
 export async function preflight(client: KubeClient, policy: FailoverPolicy, options: PreflightOptions): Promise<Preflight> {
-  const { to, reason, evenThoughItAnswers, among, peers, served, signal } = options;
+  const { to, reason, evenThoughItAnswers, among, peers, served = new ServedKinds(client), signal } = options;
   const forced =
     reason === undefined ? undefined : await decideForce(policy, { reason, evenThoughItAnswers, peers, now: new Date(), signal });
-  const plan = await livePlan(client, asked(policy, to, forced?.force), {
-    peers,
-    signal,
-    ...(among && { among }),
-    ...(served && { served }),
-  });
+  const plan = await livePlan(client, asked(policy, to, forced?.force), { peers, served, signal, ...(among && { among }) });
+  const owners = await checkOwners(client, policy, options, served, signal);
   return {
     policy,
     force: forced?.force,
-    refusals: [...(forced?.refusals ?? []), ...plan.refusals],
+    refusals: [...(forced?.refusals ?? []), ...plan.refusals, ...owners.refusals],
     failures: plan.failures,
     notes: forced?.notes ?? [],
     findings: plan.notes,
+    owners,
     mode: plan.mode,
   };
 }

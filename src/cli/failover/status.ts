@@ -56,7 +56,7 @@ async function chosen(
   options: StatusOptions,
   signal: AbortSignal,
 ): Promise<readonly FailoverPolicy[]> {
-  const selected = await selectPolicies(client, options, signal);
+  const selected = await selectPolicies(client, undefined, options, signal);
   if (selected.chosen.length === 0 && options.selector !== undefined) throw new CliError(nothingChosen(options, selected), EXIT.no);
   return selected.chosen;
 }

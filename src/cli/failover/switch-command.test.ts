@@ -16,3 +16,9 @@ test("what a shell would take apart stays together", () => {
   expect(switchCommand(shop, "primary", { context: "arn:aws:eks:eu/east" })).toMatch(/ --context arn:aws:eks:eu\/east$/);
   expect(switchCommand(shop, "primary", { context: "the east's" })).toMatch(/ --context 'the east'\\''s'$/);
 });
+
+test("a forced switch is repeated with its force, which would be taken back otherwise", () => {
+  expect(switchCommand(shop, "primary", { force: true, reason: "no power" })).toBe(
+    "plumbline failover switch web -n shop --to primary --force --reason 'no power' --wait",
+  );
+});

@@ -2,16 +2,34 @@ import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts
 import type { ConnectionOptions } from "../connection.ts";
 import type { SelectionOptions } from "./site/selection.ts";
 
+/** What a command that is repeated has to say again: without --force it would take the force back. */
+interface RepeatedOptions {
+  force?: boolean;
+  reason?: string;
+  evenThoughItAnswers?: boolean;
+  skipRefused?: boolean;
+}
+
 /** What somebody types to switch a policy, at the cluster of this command, or to watch a switch again. */
-export function switchCommand({ metadata: { name, namespace = "" } }: FailoverPolicy, to: Role, options: ConnectionOptions): string {
-  return `plumbline failover switch ${name} -n ${namespace} --to ${to} --wait${clusterFlags(options)}`;
+export function switchCommand(
+  { metadata: { name, namespace = "" } }: FailoverPolicy,
+  to: Role,
+  options: ConnectionOptions & RepeatedOptions,
+): string {
+  return `plumbline failover switch ${name} -n ${namespace} --to ${to}${forceFlags(options)} --wait${clusterFlags(options)}`;
 }
 
 /** The same for several policies. */
-export function siteCommand(to: Role, options: SelectionOptions): string {
+export function siteCommand(to: Role, options: SelectionOptions & RepeatedOptions): string {
   const which = options.selector === undefined ? "--all" : `-l ${asOneWord(options.selector)}`;
   const where = options.namespace === undefined ? "" : ` -n ${asOneWord(options.namespace)}`;
-  return `plumbline failover switch ${which}${where} --to ${to} --wait${clusterFlags(options)}`;
+  const skips = options.skipRefused ? " --skip-refused" : "";
+  return `plumbline failover switch ${which}${where} --to ${to}${forceFlags(options)}${skips} --wait${clusterFlags(options)}`;
+}
+
+function forceFlags({ force, reason, evenThoughItAnswers }: RepeatedOptions): string {
+  if (!force) return "";
+  return ` --force${reason === undefined ? "" : ` --reason ${asOneWord(reason)}`}${evenThoughItAnswers ? " --even-though-it-answers" : ""}`;
 }
 
 function clusterFlags({ dir, kubeconfig, context }: ConnectionOptions): string {

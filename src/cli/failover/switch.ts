@@ -14,7 +14,7 @@ import { type Ending, follow } from "./follow.ts";
 import { reasonFor } from "./force.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { type Asked, heldUpBy } from "./progress.ts";
-import { type OwnerOptions, passOwners } from "./owner-gate.ts";
+import { mustNotContradict, type OwnerOptions, suspendOwners } from "./owner-gate.ts";
 import { readPolicy, titleOf } from "./read-policy.ts";
 import { type SelectionOptions, withPolicies } from "./site/selection.ts";
 import { switchSite } from "./site/switch-site.ts";
@@ -44,21 +44,19 @@ export function configureSwitch(command: Command): void {
     .option("--force", "become primary without the other site's release, because it is known not to write any more")
     .option("--reason <text>", "why it is forced; it is recorded")
     .option("--even-though-it-answers", "with --force: also while the other site answers and may write")
-    .addOption(
-      new Option("-o, --output <format>", "with several policies: how to print the result").choices(["text", "json"]).default("text"),
-    )
+    .addOption(new Option("-o, --output <format>", "how to print the result").choices(["text", "json"]).default("text"))
     .option("--suspend-owner", "suspend what applies the policy from Git, as it would write the old role back")
     .option("--owner-is-changed", "Git already says the new role, so what applies the policy does not take it back")
     .addHelpText(
       "after",
       `
-What is refused is said, and then nothing is changed. With --wait: exit 1 when it is refused, or not done in time; Ctrl-C stops watching, and the switch goes on.
+A refused switch changes nothing. With --wait: exit 1 when it is refused, or not done in time; Ctrl-C stops watching, and the switch goes on.
 --all and -l switch several policies, in the order of spec.wave: to primary the lowest first, to secondary the highest first. All are checked before the first is
 changed. The same command again goes on where it was. Exit 0 when all are done, 1 when some are not, 3 when it could not be found out.
 
 Examples:
   plumbline failover switch web -n shop --to secondary --wait
-  plumbline failover switch web -n shop --to primary --force --reason "site A has burnt down" --wait
+  plumbline failover switch web -n shop --to primary --force --reason "site A has no power" --wait
   plumbline failover switch --all --to secondary --wait
   plumbline failover switch -l tier=gold -n shop --to primary --wait
 `,
@@ -74,10 +72,11 @@ async function run(name: string | undefined, options: SwitchOptions): Promise<vo
   if (options.reason !== undefined && !options.force) throw new CliError("--reason is for --force", EXIT.misuse);
   if (options.evenThoughItAnswers && !options.force) throw new CliError("--even-though-it-answers is for --force", EXIT.misuse);
   if (options.force && options.to !== "primary")
-    throw new CliError("--force is for --to primary: nobody has to let go before a site becomes secondary", EXIT.misuse);
+    throw new CliError("--force is for --to primary: a site becomes secondary without a release of the other one", EXIT.misuse);
+  mustNotContradict(options);
   const client = await connect(options);
   try {
-    if (name === undefined) await switchSite(client, options, { timeoutMs, waveTimeoutMs });
+    if (name === undefined || options.output === "json") await switchSite(client, name, options, { timeoutMs, waveTimeoutMs });
     else await switchOne(client, name, options, timeoutMs);
   } finally {
     client.close();
@@ -90,15 +89,14 @@ function lengthOf(flag: string, text: string): number {
   return length * 1000;
 }
 
-async function switchOne(client: KubeClient, name: string, options: SwitchOptions, timeoutMs: number): Promise<void> {
-  const { to } = options;
+async function switchOne(client: KubeClient, name: string, given: SwitchOptions, timeoutMs: number): Promise<void> {
+  const { to } = given;
   const { signal } = new AbortController();
-  const policy = await readPolicy(client, name, options, signal);
-  const reason = options.force ? await reasonFor(options) : undefined;
-  const found = await checked(client, policy, { ...options, ...(reason !== undefined && { reason }) }, signal);
+  const policy = await readPolicy(client, name, given, signal);
+  const options = given.force ? { ...given, reason: await reasonFor(given) } : given;
+  const found = await checked(client, policy, options, signal);
   if (!mayBegin(found)) return;
-  const annotations = await passOwners(client, policy, options, signal);
-  if (!annotations) return;
+  const annotations = await suspendOwners(client, policy, found.owners, { ...options, say: print }, signal);
   const answer = await ask(client, policy, { to, force: found.force, annotations }, signal);
   print(`${askedText(answer, to, found.force)}\n`);
   const { generation = 0 } = answer.policy.metadata;
@@ -107,10 +105,9 @@ async function switchOne(client: KubeClient, name: string, options: SwitchOption
 }
 
 async function checked(client: KubeClient, policy: FailoverPolicy, options: SwitchOptions, signal: AbortSignal): Promise<Preflight> {
-  const { to, reason, evenThoughItAnswers } = options;
   const peers = new Peers(client);
   try {
-    return await preflight(client, policy, { to, reason, evenThoughItAnswers, peers, signal });
+    return await preflight(client, policy, { ...options, peers, signal });
   } finally {
     peers.close();
   }

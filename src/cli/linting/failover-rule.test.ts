@@ -31,3 +31,11 @@ test("of two policies that name the same resource the first by name has it, whic
     "b ValidationFailed spec.managedResources[0]: Deployment default/web belongs to FailoverPolicy default/a; only one policy can switch it",
   ]);
 });
+
+test("a force that names no policy object is told of: it is not for manifests", () => {
+  const force = { reason: "no power", epoch: 0 };
+  expect(said(policy("a", { managedResources: [web], force }))).toEqual([
+    "a ValidationFailed spec.force: force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force",
+  ]);
+  expect(said(policy("a", { managedResources: [web], force: { ...force, uid: "u-1" } }))).toEqual([]);
+});

@@ -3,6 +3,9 @@ import type { KubeObject } from "../../api/kind.ts";
 import { managedBy } from "../../failover/managed.ts";
 import type { Failure } from "./rules.ts";
 
+const UNBOUND_FORCE =
+  "force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force";
+
 /** Policies that could not be carried out, and resources that two of them name: neither is older here, so the first by name has it. */
 export function failoverRule(objects: readonly KubeObject[]): Failure[] {
   const policies = objects
@@ -24,7 +27,8 @@ export function failoverRule(objects: readonly KubeObject[]): Failure[] {
         ? []
         : [failureIn(resource.field, `${title} belongs to FailoverPolicy ${holder}; only one policy can switch it`)];
     });
-    return problems.map(({ field = "", message }) => failureIn(field, message)).concat(contested);
+    const forced = policy.spec.force && policy.spec.force.uid === undefined ? [failureIn("spec.force", UNBOUND_FORCE)] : [];
+    return problems.map(({ field = "", message }) => failureIn(field, message)).concat(forced, contested);
   });
 }
 

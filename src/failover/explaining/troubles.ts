@@ -13,7 +13,7 @@ export function troubles(policy: FailoverPolicy, { reason, message, lastTransiti
     if (kind === undefined || place === undefined || words === undefined) {
       const field = /^(spec[^\s:]*): /.exec(text)?.[1];
       const remedy = {
-        text: field === undefined ? "see what is in the way" : `change ${field}`,
+        text: policyRemedy(reason, field) ?? (field === undefined ? "see what is in the way" : `change ${field}`),
         change: { thing, ...(field !== undefined && { field }) },
         command,
       };
@@ -47,23 +47,41 @@ const REMEDIES: Readonly<Record<string, string>> = {
   NotFound: "create it, or take it out of the policy",
   KindNotInstalled: "install what brings the kind, or take it out of the policy",
   Forbidden: "give the controller the right to it: the roles of the chart have it",
-  LookFailed: "see why it cannot be read, in the words above",
+  LookFailed: "see why it cannot be read, in the message",
   Contested: "let one of the two policies have it",
-  Refused: "change what the words above name",
-  VolumeError: "see what the storage driver says of the volume, and mend that",
+  Refused: "change what the message names",
+  VolumeError: "see what the storage driver says of the volume, and fix that",
   Drifted: "make it primary again, or change the policy",
   NotAvailable: "check its pods and Events, or its conditions, for why it does not become available",
   PriorStateLost: "restore the value that the message names, or set the annotation again",
   FenceFailed: "fix what the storage driver reports; csi-addons tries again",
   NotReplicating: "check the storage's replication to the other site",
   CopyTooOld: "check the storage's replication to the other site",
-  OwnedByGitOps: "exempt the volume from what applies it, as the words above say",
-  PeerRemoved: "set spec.peer again, or give up the token with `plumbline failover forget-peer`",
+  OwnedByGitOps: "exempt the volume from what applies it, as the message says",
   VolumeMismatch: "name the same volumes in the policies of both sites",
   NotPermitted: "set the annotation that the message names on the namespace",
-  WriteFailed: "see why it cannot be written, in the words above",
+  WriteFailed: "see why it cannot be written, in the message",
 };
 
 function remedyFor(reason: string, kind: string): string {
-  return REMEDIES[reason] ?? `see what is wrong with the ${kind}, in the words above`;
+  return REMEDIES[reason] ?? `see what is wrong with the ${kind}, in the message`;
+}
+
+/** Of what is wrong with the policy itself, by the field that it is about. A condition has the reason of its first sentence only. */
+const POLICY_REMEDIES: Readonly<Record<string, { readonly field?: string; readonly text: string }>> = {
+  PeerRemoved: { field: "spec.peer", text: "set spec.peer again, or give up the token with `plumbline failover forget-peer`" },
+  PeerNamesOther: { field: "spec.peer", text: "let spec.peer of the policy at the other site name this policy" },
+  VolumeMismatch: { field: "spec.managedResources", text: "name the same volumes in the policies of both sites" },
+  RevertedByOwner: {
+    field: "spec.desiredState",
+    text: "set the role in Git, or confirm the role that Git has with the command in the message",
+  },
+  Split: { text: "set desiredState secondary at the site that is not to write" },
+  NotReplicating: { text: "check the storage's replication, and the policy at the other site" },
+  CopyTooOld: { text: "check the storage's replication, and the policy at the other site" },
+};
+
+function policyRemedy(reason: string, field: string | undefined): string | undefined {
+  const remedy = POLICY_REMEDIES[reason];
+  return remedy?.field === field ? remedy?.text : undefined;
 }

@@ -51,7 +51,7 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     "cannot be reached",
     released(1),
     away,
-    "The other site cannot be asked whether it has let go: connection refused. If it is known not to write any more, set spec.force with epoch 1 and the uid of this policy",
+    "The other site cannot be asked whether it has released: connection refused. If it is known not to write any more, set spec.force with epoch 1 and the uid of this policy",
   ],
   [
     "has no such policy",
@@ -62,8 +62,8 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
   ["holds and wants to", released(1), peer("primary", held(2)), "The other site holds epoch 2; set desiredState secondary there"],
   ["still holds", released(1), peer("secondary", held(2)), "The other site holds epoch 2, and is on its way to secondary"],
   ["wants the same", undefined, peer("primary"), "Both sites want to be primary; set desiredState secondary at the other one"],
-  ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "The other site has not yet said that it has let go"],
-  ["has never let go", undefined, peer("secondary"), "The other site has not yet said that it has let go"],
+  ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "The other site has not released yet"],
+  ["has never let go", undefined, peer("secondary"), "The other site has not released yet"],
 ])("while the other site %s, neither mode promotes", ([, own, other, message]) => {
   for (const mode of ["safe", "unsafe"] as const) {
     expect(decide(policy("primary", own), other, { ...secondaryAtRest, mode })).toEqual({ ...nothing, waits: owes(message) });

@@ -186,7 +186,7 @@ function waitForPeer({ policy }: TokenSight, message: string): Wait {
 
 function whatPeerOwes(peer: PeerView, epoch: number): string {
   if (!peer.reachable) {
-    return `The other site cannot be asked whether it has let go: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch} and the uid of this policy`;
+    return `The other site cannot be asked whether it has released: ${peer.message.replace(/[.?]$/, "")}. If it is known not to write any more, set spec.force with epoch ${epoch} and the uid of this policy`;
   }
   if (!peer.exists) return "The other site has no such policy; create it there with desiredState secondary";
   const { token, desiredState } = peer;
@@ -195,5 +195,5 @@ function whatPeerOwes(peer: PeerView, epoch: number): string {
     return `The other site holds epoch ${token.epoch}${remedy}`;
   }
   if (desiredState === "primary") return "Both sites want to be primary; set desiredState secondary at the other one";
-  return "The other site has not yet said that it has let go";
+  return "The other site has not released yet";
 }

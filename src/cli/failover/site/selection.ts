@@ -3,7 +3,7 @@ import { FailoverPolicy } from "../../../api/failover/failover-policy.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { CliError, EXIT } from "../../exit.ts";
-import { listPolicies, type PolicyOptions, titleOf, withPolicy } from "../read-policy.ts";
+import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "../read-policy.ts";
 
 export interface SelectionOptions extends PolicyOptions {
   all?: boolean;
@@ -15,7 +15,7 @@ export function withPolicies(command: Command): Command {
   return withPolicy(command)
     .option("--all", "every policy; with -n those of a namespace")
     .option("-l, --selector <labels>", "the policies with these labels: tier=gold, 'tier in (gold,silver)'; with -n those of a namespace")
-    .option("-A, --all-namespaces", "in all namespaces, which is so without -n");
+    .option("-A, --all-namespaces", "in all namespaces; the default without -n");
 }
 
 /** The policies that --all or -l choose, and all that can be seen, since what one asks for another may have. */
@@ -24,10 +24,19 @@ export interface Selected {
   readonly among: readonly FailoverPolicy[];
 }
 
-export async function selectPolicies(client: KubeClient, options: SelectionOptions, signal: AbortSignal): Promise<Selected> {
+export async function selectPolicies(
+  client: KubeClient,
+  name: string | undefined,
+  options: SelectionOptions,
+  signal: AbortSignal,
+): Promise<Selected> {
   const { namespace, selector, allNamespaces } = options;
   if (options.all && selector !== undefined) throw new CliError("Policies are chosen with --all or with -l, not both", EXIT.misuse);
   if (allNamespaces && namespace !== undefined) throw new CliError("Give -n or -A, not both", EXIT.misuse);
+  if (name !== undefined) {
+    const policy = await readPolicy(client, name, options, signal);
+    return { chosen: [policy], among: await policiesInSight(client, policy.metadata.namespace, signal) };
+  }
   const among = await policiesInSight(client, namespace, signal);
   if (selector === undefined) return { chosen: among.filter((policy) => isIn(policy, namespace)), among };
   const where = { ...(namespace !== undefined && { namespace }), labelSelector: selector };

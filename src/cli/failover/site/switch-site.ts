@@ -8,14 +8,14 @@ import { printItems } from "../../printing/items.ts";
 import { paintFor } from "../../printing/paint.ts";
 import { warn } from "../../printing/warn.ts";
 import { untilStopped } from "../../signals.ts";
-import { drawFailures } from "../draw-plan.ts";
-import { passOwners } from "../owner-gate.ts";
+import { drawFailures, drawNotes } from "../draw-plan.ts";
+import { suspendOwners } from "../owner-gate.ts";
 import { reasonFor } from "../force.ts";
 import { type Preflight, preflight } from "../preflight.ts";
 import { standingOf } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
 import type { SwitchOptions } from "../switch.ts";
-import { siteCommand } from "../switch-command.ts";
+import { siteCommand, switchCommand } from "../switch-command.ts";
 import { drive, type DriveEnding } from "./drive.ts";
 import { each } from "./each.ts";
 import { type Member, stateOf } from "./member.ts";
@@ -33,36 +33,35 @@ interface Times {
   readonly waveTimeoutMs: number;
 }
 
-/** Switches several policies: all are checked, then changed wave by wave, then watched. */
-export async function switchSite(client: KubeClient, options: SwitchOptions, times: Times): Promise<void> {
+/** Switches several policies, or the one of this name: all are checked, then changed wave by wave, then watched. */
+export async function switchSite(client: KubeClient, name: string | undefined, given: SwitchOptions, times: Times): Promise<void> {
   const { signal } = new AbortController();
-  const { to, output } = options;
-  const selected = await selectPolicies(client, options, signal);
-  if (selected.chosen.length === 0) throw new CliError(nothingChosen(options, selected), EXIT.no);
+  const { to, output } = given;
+  const selected = await selectPolicies(client, name, given, signal);
+  if (selected.chosen.length === 0) throw new CliError(nothingChosen(given, selected), EXIT.no);
   const waves = wavesOf(
     selected.chosen.map((policy) => ({ policy })),
     to,
   );
-  if (waves.length > 1 && !options.wait) {
+  if (waves.length > 1 && !given.wait) {
     const numbers = waves.map(({ number }) => number).join(", ");
     throw new CliError(`The policies are in several waves (${numbers}): give --wait, since each waits for the one before`, EXIT.misuse);
   }
-  const reason = options.force ? await reasonFor(options) : undefined;
+  const options = given.force ? { ...given, reason: await reasonFor(given) } : given;
 
-  const found = await preflightAll(client, selected, { ...options, ...(reason !== undefined && { reason }) }, signal);
+  const found = await preflightAll(client, selected, options, signal);
   const refused = found.filter(({ refusals }) => refusals.length > 0);
   if (refused.length > 0 && (!options.skipRefused || refused.length === found.length)) return tellRefused(refused, found.length, options);
-  if (output === "text") tellFound(found);
+  tellFound(found);
 
   const members: Member[] = [];
+  const say = output === "json" ? printError : print;
   for (const one of found.filter(({ refusals }) => refusals.length === 0)) {
-    const annotations = await passOwners(client, one.policy, options, signal);
-    if (!annotations) return;
-    members.push(memberOf(one, to, annotations));
+    members.push(memberOf(one, to, await suspendOwners(client, one.policy, one.owners, { ...options, say }, signal)));
   }
   const ending = await drive(client, members, {
     to,
-    namespace: options.namespace,
+    namespace: name === undefined ? options.namespace : selected.chosen[0]?.metadata.namespace,
     ...times,
     wait: options.wait === true,
     view: output === "json" ? noView : process.stdout.isTTY && options.wait ? tableView(to) : lineView,
@@ -74,13 +73,13 @@ export async function switchSite(client: KubeClient, options: SwitchOptions, tim
 async function preflightAll(
   client: KubeClient,
   { chosen, among }: { chosen: readonly FailoverPolicy[]; among: readonly FailoverPolicy[] },
-  { to, reason, evenThoughItAnswers }: SwitchOptions,
+  options: SwitchOptions,
   signal: AbortSignal,
 ): Promise<Preflight[]> {
   const peers = new Peers(client);
-  const options = { to, reason, evenThoughItAnswers, among, peers, served: new ServedKinds(client), signal };
+  const served = new ServedKinds(client);
   try {
-    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, options));
+    return await each(chosen, CHECKED_AT_ONCE, (policy) => preflight(client, policy, { ...options, among, peers, served, signal }));
   } finally {
     peers.close();
   }
@@ -115,12 +114,14 @@ function tellFound(found: readonly Preflight[]): void {
   const paint = paintFor(process.stderr);
   const refused = found.filter(({ refusals }) => refusals.length > 0);
   if (refused.length > 0) printError([`${refused.length} refused, and left as they are:`, ...refusedLines(refused), ""].join("\n"));
-  for (const { policy, failures, notes, mode, refusals } of found) {
-    if (refusals.length > 0) continue;
+  const begun = found.filter(({ refusals }) => refusals.length === 0);
+  for (const { policy, failures, notes, mode } of begun) {
     for (const note of notes) printError(`${titleOf(policy)}: ${note}\n`);
     if (failures.length > 0) printError([`${titleOf(policy)}: blocked until fixed:`, ...drawFailures(failures, paint), ""].join("\n"));
     if (mode === "unsafe") warn(`${titleOf(policy)}: mode is unsafe; no step waits for what it depends on, at the risk of the data`);
   }
+  const known = drawNotes(begun.flatMap(({ findings }) => findings));
+  if (known.length > 0) printError([...known, ""].join("\n"));
 }
 
 function tellEnding(members: readonly Member[], refused: readonly Preflight[], ending: DriveEnding, options: SwitchOptions): void {
@@ -129,14 +130,17 @@ function tellEnding(members: readonly Member[], refused: readonly Preflight[], e
   const failed = refused.length > 0 || members.some(({ lost }) => lost);
   const done = wait ? members.every((member) => stateOf(member) === "complete") : true;
   process.exitCode = ending === "stopped" ? EXIT.unknown : failed || !done ? EXIT.no : EXIT.fine;
+  const [only] = members;
+  const isChosen = options.all === true || options.selector !== undefined;
+  const again = isChosen || !only ? siteCommand(to, options) : switchCommand(only.policy, to, options);
   if (output === "json") {
+    if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
     printItems(KIND, [
       ...members.map((member) => memberItem(member, to, now)),
       ...refused.map((one) => refusedItem(one, to, one.refusals)),
     ]);
     return;
   }
-  const again = siteCommand(to, options);
   if (!wait) print(`To see how it goes: ${again}\n`);
   else if (ending === "stopped") failWith(stoppedText(members, again), EXIT.unknown);
   else print(`${summaryLines(members, to, now).join("\n")}\n`);
