@@ -10,6 +10,7 @@ function served<T extends KubeObject>({ versions, ...kind }: external.ExternalKi
 }
 
 export const VolumeReplication = served(external.VolumeReplication);
+export const NetworkFence = served(external.NetworkFence);
 export const HelmRelease = served(external.HelmRelease);
 export const Kustomization = served(external.Kustomization);
 export const VirtualService = served(external.VirtualService);
@@ -45,6 +46,14 @@ export const CSIAddonsNode = builtinKind<DriverConnection>({
   kind: "CSIAddonsNode",
   plural: "csiaddonsnodes",
   scope: "Namespaced",
+});
+
+export const NetworkFenceClass = builtinKind({
+  group: "csiaddons.openshift.io",
+  version: "v1alpha1",
+  kind: "NetworkFenceClass",
+  plural: "networkfenceclasses",
+  scope: "Cluster",
 });
 
 export const StorageClass = builtinKind({

@@ -3,7 +3,7 @@ import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { actsEverywhere, CONSENT, foreignNamespaces } from "./consent.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { deployment, NOW, policy } from "./specimen.ts";
+import { deployment, named, NOW, policy } from "./specimen.ts";
 import { SpecimenSite } from "./specimen-site.ts";
 import type { Plan } from "./step.ts";
 
@@ -136,4 +136,19 @@ test("a switch to the other role at the same generation is another switch, and a
   const made = plan(site().observe(confirmed));
   expect(made.refusals).toMatchObject([{ reason: "NotPermitted" }]);
   expect(writes(made)).toEqual([]);
+});
+
+test("a policy fences only where the controller lets its namespace act everywhere", () => {
+  const fencing = policy({
+    desiredState: "primary",
+    managedResources: named("Deployment web"),
+    peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } },
+    fence: { networkFenceClassName: "rbd", cidrs: ["192.0.2.0/28"] },
+  });
+  const refusals = (mayFence: boolean | undefined) =>
+    plan(new SpecimenSite().observe(fencing, mayFence === undefined ? {} : { mayFence })).refusals.map(
+      ({ reason, field }) => `${reason} ${field}`,
+    );
+  expect(refusals(false)).toEqual(["NotPermitted spec.fence"]);
+  expect([refusals(true), refusals(undefined)]).toEqual([[], []]);
 });

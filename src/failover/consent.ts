@@ -48,6 +48,15 @@ function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolea
   return namespace !== (metadata.namespace ?? "default");
 }
 
+/** A fence acts on the storage of every namespace, whoever asks for it. */
+export function unpermittedFence({ policy, mayFence }: Observed): PolicyFailure[] {
+  const { name, namespace } = policy.metadata;
+  if (!policy.spec.fence || mayFence !== false) return [];
+  const message = `A fence acts on the storage of every namespace; add namespace ${namespace} to --failover-namespaces of the controller (failover.namespaces of the chart), or remove spec.fence`;
+  const own = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, field: "spec.fence" };
+  return [{ ...own, reason: "NotPermitted", message, class: "Permanent" }];
+}
+
 type Refusal = Pick<PolicyFailure, "reason" | "message" | "class">;
 
 /** Why the namespace does not take part. */

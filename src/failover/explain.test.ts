@@ -106,7 +106,12 @@ test("another site that cannot be asked is the cause, worse while this one waits
   const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
   const resting = explain(policy({ conditions: conditions({ complete: true }), peer: unreachable }, { peer }));
   expect(unwell(resting)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
-  const wait = { kind: "FailoverPolicy", namespace: "shop", name: "shop", message: "The other site cannot be asked whether it has released" };
+  const wait = {
+    kind: "FailoverPolicy",
+    namespace: "shop",
+    name: "shop",
+    message: "The other site cannot be asked whether it has released",
+  };
   const waiting = explain(policy({ ...waitingFor("TakeToken", wait), peer: unreachable }, { peer, desiredState: "primary" }));
   expect(unwell(waiting)).toEqual(["Down Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
 });

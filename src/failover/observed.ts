@@ -76,6 +76,8 @@ export interface Observed {
   namespaces(): Look<readonly Namespace[]>;
   /** Policies of this namespace need no consent of others. */
   readonly actsEverywhere?: boolean;
+  /** Whether the policy may fence addresses at the storage; not known to everyone who plans. */
+  readonly mayFence?: boolean;
   replicationClasses(): Look<readonly VolumeReplicationClass[]>;
   drivers(): Look<readonly CSIDriver[]>;
   /** With `spec.fence`: all of them. */

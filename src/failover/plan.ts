@@ -5,7 +5,7 @@ import { autoscalersOf } from "./planning/autoscalers.ts";
 import { notAvailable, withAvailability } from "./planning/availability.ts";
 import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
 import { currentState } from "./planning/current-state.ts";
-import { foreignNamespaces, hasBegun, unpermitted } from "./consent.ts";
+import { foreignNamespaces, hasBegun, unpermitted, unpermittedFence } from "./consent.ts";
 import { dnsStates } from "./dns.ts";
 import { fenceProblems, fencing } from "./fence.ts";
 import { fluxStates } from "./flux.ts";
@@ -60,7 +60,7 @@ export function plan(observed: Observed, token?: TokenDecision): Plan {
   // What has begun is not left half-way, and a site that was outranked must stop.
   const mayRefuse = !token?.mustDemote && !hasBegun(policy, to);
   const blockers = ownerRefusals(observed, to);
-  const foreign = unpermitted(observed);
+  const foreign = [...unpermitted(observed), ...(to === "primary" ? unpermittedFence(observed) : [])];
   const isPromoting = to === "primary" && !atRest(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
   // A group that became unusable says nothing about the workloads of a site that was outranked: they are stopped all the same.
@@ -143,6 +143,7 @@ function obstacles(observed: Observed, from: Plan["to"]): PolicyFailure[] {
     ...refusalsOf(observed, to),
     ...ownerRefusals(observed, to),
     ...unpermitted(observed),
+    ...unpermittedFence(observed),
     ...unsharedVolumes(observed),
     ...fenceProblems(observed),
   ];

@@ -258,6 +258,7 @@ export class PolicyController implements Runnable {
       contested,
       now,
       actsEverywhere: actsEverywhere(policy, everywhere),
+      mayFence: actsEverywhere(policy, everywhere),
       ...(dnsAnnotation !== undefined && { dnsAnnotation }),
       ...(peer && { peer }),
       ...(revert && { revert }),

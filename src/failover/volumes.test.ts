@@ -42,6 +42,8 @@ const onTheWay = (writesStoppedTime?: string, spec: object = {}) => {
   return policy({ managedResources: named("VolumeReplication data"), ...spec }, { status: status as never });
 };
 
+const DIVERGED = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
+
 describe("whether a volume is in its state", () => {
   const { promoted, promoteFailed, justDemoted, syncing, inSync, demoteFailed, resyncFailed, degradedPrimary } = VOLUME_CONDITIONS;
   test.each([
@@ -53,7 +55,7 @@ describe("whether a volume is in its state", () => {
     ["a secondary fully in sync", "secondary", "secondary", "Secondary", inSync, "Complete"],
     ["demote failed", "secondary", "secondary", "Primary", demoteFailed, "Completed is False (FailedToDemote)"],
     ["a resync that somebody asked for", "secondary", "resync", "Secondary", syncing, "Complete"],
-    ["resync failed", "secondary", "resync", "Secondary", resyncFailed, "Completed is False (FailedToResync)"],
+    ["resync failed", "secondary", "resync", "Secondary", resyncFailed, `Completed is False (FailedToResync)${DIVERGED}`],
   ] as const)("%s", (_, to, spec, state, conditions, outcome) => {
     const { complete, failures } = planned(to, spec, { conditions: [...conditions], status: { state } });
     const errors = failures.map(({ reason, message }) => `${reason}: ${message}`);

@@ -13,6 +13,7 @@ import { isSpent } from "./token/token.ts";
 import { claimsOf, foundVolumes, unseenVolumes, VOLUME_KINDS, volumeSightings, type VolumeSighting } from "./volume-groups.ts";
 
 const DEFAULT_SETTLE_TIME = "30s";
+const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
 export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
   const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
@@ -330,7 +331,7 @@ function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boo
 function troubleOf(volume: VolumeReplication): string | undefined {
   if (!isCurrent(volume.status?.observedGeneration, volume)) return undefined;
   const completed = conditionOf(volume, "Completed");
-  if (completed?.status === "False") return described(completed);
+  if (completed?.status === "False") return `${described(completed)}${completed.reason === "FailedToResync" ? RESYNC : ""}`;
   const degraded = conditionOf(volume, "Degraded");
   return degraded?.status === "True" && degraded.reason === "Error" ? described(degraded) : undefined;
 }

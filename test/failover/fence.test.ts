@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { applyCrds } from "../../lab/kube/install-crds.ts";
-import { VolumeReplication } from "../../lab/sites/kinds.ts";
+import { DRIVER } from "../../lab/sites/external-attacher.ts";
+import { NetworkFence, NetworkFenceClass, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
+import type { KubeObject } from "../../src/api/kind.ts";
 import { PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-import { NetworkFence, networkFenceCrd } from "../support/network-fence.ts";
 
 const { signal } = new AbortController();
 let site: FailoverSite;
@@ -13,7 +13,6 @@ let policies: PolicyWatch;
 beforeAll(async () => {
   site = await failoverSite("failover-fence");
   policies = new PolicyWatch(site.client);
-  await applyCrds(site.client, [networkFenceCrd], signal);
 });
 afterAll(async () => {
   policies.stop();
@@ -23,7 +22,7 @@ afterAll(async () => {
 test("a forced takeover promotes nothing before the other site is known to be fenced, also when the controller dies on the way", async () => {
   const app = await site.application();
   const { namespace } = app;
-  const first = new TestController({ access: site.access, namespace });
+  const first = new TestController({ access: site.access, namespace, everywhere: [namespace] });
   await app.policy({ desiredState: "secondary" });
   await policies.complete(namespace, 1);
   first.writes.length = 0;
@@ -44,8 +43,9 @@ test("a forced takeover promotes nothing before the other site is known to be fe
   expect(first.changes).toEqual([`NetworkFence ${name}`]);
   first.kill();
 
-  const second = new TestController({ access: site.access, namespace });
+  const second = new TestController({ access: site.access, namespace, everywhere: [namespace] });
   await policies.until(namespace, ({ status }) => status?.fence?.name === name);
+  // Without the class csi-addons writes no status at all.
   const fences = site.client.resource(NetworkFence);
   await fences.patchStatus({ name }, { status: { result: "Failed", message: "blocklist timed out" } }, { signal });
   const failed = await policies.until(
@@ -56,7 +56,9 @@ test("a forced takeover promotes nothing before the other site is known to be fe
   const { items } = await site.client.resource(VolumeReplication).list({ namespace, signal });
   expect(items.map(({ spec }) => spec.replicationState)).toEqual(["secondary", "secondary"]);
 
-  await fences.patchStatus({ name }, { status: { result: "Succeeded", message: "fencing operation successful" } }, { signal });
+  await fences.patchStatus({ name }, { status: { result: "Failed", message: "" } }, { signal });
+  const spec: object = { provisioner: DRIVER, parameters: {} };
+  await site.client.resource(NetworkFenceClass).create({ metadata: { name: "rbd" }, spec } as KubeObject, { signal });
   const done = await policies.complete(namespace, generation);
   expect(done.fence).toEqual({ name, result: "Succeeded", message: "fencing operation successful" });
   expect(done.currentState).toBe("primary");

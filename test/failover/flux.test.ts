@@ -82,7 +82,7 @@ test("no volume is demoted while helm-controller rolls back, and what the rollba
   await controller.stop();
 });
 
-test("a HelmRelease without a source keeps a site neither from becoming secondary nor primary", async () => {
+test("a HelmRelease without a source does not keep workloads stopped, and the site is not called primary", async () => {
   const app = await site.application();
   const { namespace } = app;
   await release(namespace, {});
@@ -92,7 +92,15 @@ test("a HelmRelease without a source keeps a site neither from becoming secondar
   await site.client.resource(kind).create(deployment(namespace, "store", { replicas: 1 }), { signal });
   await app.policy({ desiredState: "secondary", managedResources });
   await policies.complete(namespace, 1);
-  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
+  await want(site.client, namespace, { desiredState: "primary" });
+  const { status } = await policies.until(
+    namespace,
+    (policy) => policy.status?.transition?.steps.at(-1)?.waitingFor?.kind === "HelmRelease",
+  );
+  expect(status?.transition?.steps.at(-1)).toMatchObject({
+    name: "AwaitWorkloads",
+    waitingFor: { message: expect.stringMatching(/^HelmRelease (is not Ready|has not reported Ready)/) },
+  });
   expect((await site.client.resource(Deployment).get("store", { namespace, signal })).spec.replicas).toBe(1);
   await controller.stop();
 });

@@ -32,6 +32,8 @@ export interface TestControllerOptions {
   /** Called when a write has been carried out, before the controller hears of it. */
   onWritten?: (write: SentWrite) => Promise<void>;
   absentMs?: number;
+  /** Namespaces whose policies may act everywhere. */
+  everywhere?: readonly string[];
 }
 
 const { signal } = new AbortController();
@@ -60,7 +62,7 @@ export class TestController {
     const writer = new StatusWriter<FailoverPolicy>({ kind: FailoverPolicy, client, cache: policies, budget, log });
     const events = { record: (_object: KubeObject, text: EventText) => void this.events.push(text) };
     const peers = new Peers(client);
-    const { absentMs } = options;
+    const { absentMs, everywhere } = options;
     const switching = new PolicyController({
       client,
       policies,
@@ -70,6 +72,7 @@ export class TestController {
       log,
       peers,
       ...(absentMs !== undefined && { absentMs }),
+      ...(everywhere && { everywhere }),
     });
     policies.start(this.#stop.signal);
     const writing = new AbortController();

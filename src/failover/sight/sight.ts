@@ -41,7 +41,7 @@ export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
 export function observedThrough(
   sight: Sight,
   served: ServedKinds,
-  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "now">,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now">,
 ): Observed {
   const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
   return {
