@@ -1,11 +1,7 @@
 import type { CustomResourceDefinition } from "../../src/api/crd.ts";
-import type { Kind } from "../../src/api/kind.ts";
 import { NetworkFence as external } from "../../src/failover/external.ts";
 
 const { group, plural, scope, kind } = external;
-
-/** csi-addons' kind, in the version that the definition below serves. */
-export const NetworkFence: Kind<external> = { group, plural, scope, kind, version: "v1alpha1" };
 
 /** The shape of csi-addons' definition as far as tests of ours need it; the status is a subresource there too. */
 export const networkFenceCrd: CustomResourceDefinition = {
