@@ -64,6 +64,14 @@ describe("a group of volumes", () => {
     expect(all.flatMap(({ writes }) => writes)).toEqual([]);
   });
 
+  test("that csi-addons cannot begin with is waited for with what csi-addons says of the group", () => {
+    const site = siteOf("db", "secondary", { of: "primary" });
+    const group = site.get("VolumeGroupReplication", "db");
+    const message = "PVC shop/tmp is not bound";
+    site.put("VolumeGroupReplication", { ...group, status: { ...group.status, message } });
+    expect(waiting(site, wanting("secondary"))).toContainEqual(expect.stringMatching(/^AwaitVolumes: .*PVC shop\/tmp is not bound$/));
+  });
+
   test("is demoted when no claim is in use that it has or that its selector matches by now", () => {
     const site = siteOf("db", "primary", { claims: ["db", "wal"] }).put("PersistentVolumeClaim", claim("new", { group: "db" }));
     for (const used of ["db", "wal", "new"]) {

@@ -56,7 +56,8 @@ function asVolume(observed: Observed, group: VolumeGroupReplication): Look<Volum
         ...(spec.volumeReplicationClassName !== undefined && { volumeReplicationClass: spec.volumeReplicationClassName }),
         dataSource: { kind: "VolumeGroupReplication", name },
       },
-      ...(evidence?.status && { status: evidence.status }),
+      // A group that csi-addons cannot begin with leaves its VolumeReplication alone and says why in its own message.
+      status: evidence?.status ?? (group.status?.message === undefined ? {} : { message: group.status.message }),
     },
   };
 }

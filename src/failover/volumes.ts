@@ -311,7 +311,10 @@ function asked({ spec }: VolumeReplication): Role {
 function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
   const { metadata, status } = volume;
   if (asked(volume) !== role) return `it is asked to be ${asked(volume)}`;
-  if (!isCurrent(status?.observedGeneration, volume)) return `its status is not yet of generation ${metadata.generation}`;
+  if (!isCurrent(status?.observedGeneration, volume)) {
+    const why = status?.observedGeneration === undefined && status?.message ? `: ${status.message}` : "";
+    return `its status is not yet of generation ${metadata.generation}${why}`;
+  }
   const trouble = troubleOf(volume);
   if (trouble !== undefined) return trouble;
   if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;

@@ -98,3 +98,15 @@ test("volumes that are writable are told of once, before the switch is complete"
   expect(newsOf({ transition: writable }, { transition: done })).toMatchObject({ completed: { seconds: 50 } });
   expect(newsOf(undefined, { transition: done })).toMatchObject({ volumes: { seconds: 20 }, completed: { seconds: 50 } });
 });
+
+test("that a switch would fail is told when it becomes so, and when it is over", () => {
+  const ready = (status: "True" | "False" | "Unknown", reason: string, message = ""): FailoverStatus => ({
+    conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-16T12:00:00Z" }],
+  });
+  const [fine, old] = [ready("True", "Ready"), ready("False", "CopyTooOld", "files: it was last copied more than 15m ago")];
+  expect(texts(fine, old)).toEqual(["Warning NotReady: The site cannot be switched: files: it was last copied more than 15m ago"]);
+  expect(texts(old, old)).toEqual([]);
+  expect(texts(old, ready("False", "PeerUnreachable", "no answer"))).toHaveLength(1);
+  expect(texts(old, fine)).toEqual(["Normal Ready: The site can be switched again"]);
+  expect(texts(fine, ready("Unknown", "InProgress"))).toEqual([]);
+});

@@ -33,7 +33,12 @@ export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus
   }
   const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
   for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
-  events.push(...leftNews(before, after), ...(isNew ? [] : startedNews(before, after)), ...errorNews(before, after));
+  events.push(
+    ...leftNews(before, after),
+    ...(isNew ? [] : startedNews(before, after)),
+    ...errorNews(before, after),
+    ...readyNews(before, after),
+  );
   const volumes = is ? volumesNews(isNew ? undefined : was, is) : {};
   if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps, ...volumes };
   const seconds = secondsBetween(is.startTime, is.completionTime);
@@ -89,13 +94,22 @@ function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: 
 
 /** An error is told when it appears and when it becomes another. */
 function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
-  const [was, is] = [errorOf(before), errorOf(after)];
+  const [was, is] = [conditionOf(before, "Error"), conditionOf(after, "Error")];
   if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return [];
   return [{ type: "Warning", reason: is.reason, message: is.message }];
 }
 
-function errorOf(status: FailoverStatus | undefined) {
-  return status?.conditions?.find(({ type }) => type === "Error");
+/** That a switch would fail is told before the day of the switch. While one is under way nothing is known about the next. */
+function readyNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  const [was, is] = [conditionOf(before, "Ready"), conditionOf(after, "Ready")];
+  if (is?.status === "True" && was?.status === "False")
+    return [{ type: "Normal", reason: "Ready", message: "The site can be switched again" }];
+  if (is?.status !== "False" || (was?.status === "False" && was.reason === is.reason)) return [];
+  return [{ type: "Warning", reason: "NotReady", message: `The site cannot be switched: ${is.message}` }];
+}
+
+function conditionOf(status: FailoverStatus | undefined, wanted: string) {
+  return status?.conditions?.find(({ type }) => type === wanted);
 }
 
 function secondsBetween(start: string | undefined, end: string | undefined): number {
