@@ -59,7 +59,10 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Objects of the kind that are valid, whatever stands in them. */
+/** Values that the earlier definitions do not know. */
+const NEWER = /"(Application|VolumeGroupReplication)"/;
+
+/** Objects of the kind that are valid in both versions, whatever stands in them. */
 function someOf(kind: CustomKind): KubeObject[] {
   const objectOf = (name: string, parts: unknown): KubeObject => ({
     ...(parts as object),
@@ -67,7 +70,9 @@ function someOf(kind: CustomKind): KubeObject[] {
     kind: kind.kind,
     metadata: { name, namespace: "stored" },
   });
-  const valid = fitting(kind.schema).filter((parts) => admit(kind, objectOf("any", parts)).errors.length === 0);
+  const valid = fitting(kind.schema).filter(
+    (parts) => !NEWER.test(JSON.stringify(parts)) && admit(kind, objectOf("any", parts)).errors.length === 0,
+  );
   return fc.sample(valid, { seed: SEED, numRuns: EACH }).map((parts, at) => objectOf(`made-up-${at}`, parts));
 }
 
