@@ -112,6 +112,20 @@ export const VolumeReplicationClass: ExternalKind<VolumeReplicationClass> = {
   scope: "Cluster",
 };
 
+/** Kubernetes' own, but not every API that we run on has it. */
+export interface CSIDriver extends KubeObject {
+  /** `attachRequired` false: the driver's volumes have no VolumeAttachments. */
+  spec: { attachRequired?: boolean };
+}
+
+export const CSIDriver: ExternalKind<CSIDriver> = {
+  group: "storage.k8s.io",
+  versions: ["v1"],
+  kind: "CSIDriver",
+  plural: "csidrivers",
+  scope: "Cluster",
+};
+
 export const NetworkFence: ExternalKind<NetworkFence> = {
   group: "csiaddons.openshift.io",
   versions: ["v1alpha1"],

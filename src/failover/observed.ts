@@ -1,5 +1,4 @@
 import type { CronJob } from "../api/core/cron-job.ts";
-import type { CSIDriver } from "../api/core/csi-driver.ts";
 import type { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
@@ -13,6 +12,7 @@ import type { Kind, KubeObject } from "../api/kind.ts";
 import type {
   Application,
   ApplicationSet,
+  CSIDriver,
   FluxObject,
   NetworkFence,
   ScaledObject,

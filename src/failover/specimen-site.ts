@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { CronJob } from "../api/core/cron-job.ts";
-import type { CSIDriver } from "../api/core/csi-driver.ts";
 import { Deployment } from "../api/core/deployment.ts";
 import type { HorizontalPodAutoscaler } from "../api/core/horizontal-pod-autoscaler.ts";
 import type { Job } from "../api/core/job.ts";
@@ -14,6 +13,7 @@ import type { Kind, KubeObject } from "../api/kind.ts";
 import {
   Application,
   ApplicationSet,
+  type CSIDriver,
   HelmRelease,
   Kustomization,
   NetworkFence,

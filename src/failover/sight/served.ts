@@ -4,6 +4,7 @@ import { isKubeError } from "../../kube/client/error.ts";
 import {
   Application,
   ApplicationSet,
+  CSIDriver,
   type ExternalKind,
   HelmRelease,
   Kustomization,
@@ -26,6 +27,7 @@ const EXTERNAL = {
   Kustomization,
   Application,
   ApplicationSet,
+  CSIDriver,
   ScaledObject,
   NetworkFence,
 } as const satisfies Record<string, ExternalKind>;

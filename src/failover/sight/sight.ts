@@ -1,5 +1,4 @@
 import { CronJob } from "../../api/core/cron-job.ts";
-import { CSIDriver } from "../../api/core/csi-driver.ts";
 import { Deployment } from "../../api/core/deployment.ts";
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import { Job } from "../../api/core/job.ts";
@@ -29,7 +28,6 @@ const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
   HorizontalPodAutoscaler,
   VolumeAttachment,
   Namespace,
-  CSIDriver,
 };
 
 /** The kind in the version that the cluster serves. */
