@@ -81,7 +81,7 @@ async function createApplication(ground: Ground, n: number, isChain: boolean): P
     { kind: "VolumeReplication" as const, name },
     { kind: "StatefulSet" as const, name },
   ];
-  const spec = { desiredState: "primary" as const, managedResources } as FailoverPolicy["spec"];
+  const spec = { desiredState: "primary" as const, managedResources, settleTime: "0s" } as FailoverPolicy["spec"];
   await ground.client.resource(FailoverPolicy).create({ metadata: { name, namespace, labels }, spec }, { signal });
 }
 
