@@ -18,7 +18,8 @@ export type ExpectedLoss =
 export function expectedLoss({ spec, status }: FailoverPolicy, now: Date): ExpectedLoss {
   if (!spec.peer) return unknown("without spec.peer nothing reports how old the copy here is");
   const { lastSyncTime, lastAnswerTime, reachable = false } = status?.peer ?? {};
-  if (lastSyncTime === undefined) return unknown("the other site has never reported when its volumes were last copied");
+  if (lastSyncTime === undefined)
+    return unknown("the other site has never reported when its volumes were last copied (spec.maxCopyAge there makes it report)");
   const until = reachable ? metaTime(now) : (lastAnswerTime ?? metaTime(now));
   const seconds = Math.max(0, Math.round((Date.parse(until) - Date.parse(lastSyncTime)) / 1000));
   const since = lastAnswerTime === undefined ? `${seconds} s ago` : `${seconds} s before the other site last answered, at ${until}`;
