@@ -45,7 +45,7 @@ async function newNamespace(): Promise<string> {
 
 function web(namespace: string): Deployment {
   const labels = { app: "web" };
-  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web" }] } };
+  const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [{ name: "web", image: "web" }] } };
   return {
     apiVersion: apiVersionOf(Deployment),
     kind: "Deployment",
