@@ -99,10 +99,11 @@ test("volumes that are writable are told of once, before the switch is complete"
   expect(newsOf(undefined, { transition: done })).toMatchObject({ volumes: { seconds: 20 }, completed: { seconds: 50 } });
 });
 
+function ready(status: "True" | "False" | "Unknown", reason: string, message = ""): FailoverStatus {
+  return { conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-16T12:00:00Z" }] };
+}
+
 test("that a switch would fail is told when it becomes so, and when it is over", () => {
-  const ready = (status: "True" | "False" | "Unknown", reason: string, message = ""): FailoverStatus => ({
-    conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: "2026-11-16T12:00:00Z" }],
-  });
   const [fine, old] = [ready("True", "Ready"), ready("False", "CopyTooOld", "files: it was last copied more than 15m ago")];
   expect(texts(fine, old)).toEqual(["Warning NotReady: The site cannot be switched: files: it was last copied more than 15m ago"]);
   expect(texts(old, old)).toEqual([]);
