@@ -32,7 +32,8 @@ export function waiting({ metadata, status = {} }: FailoverPolicy): Trouble[] {
 
 const REMEDIES: Readonly<Record<string, string>> = {
   Pod: "see why it does not end, on its node; where that node is known to be off, taint it node.kubernetes.io/out-of-service",
-  VolumeReplication: "see whether the storage driver works at the volume, in the status and Events of the VolumeReplication",
+  VolumeReplication:
+    "check that the csi-addons controller runs, and what the storage driver reports in the status and Events of the VolumeReplication",
   VolumeGroupReplication: "see whether the storage driver works at the group, in the status and Events of its VolumeReplication",
   VolumeAttachment: "see why the volume is not detached: whether its node answers",
 };
