@@ -1,6 +1,6 @@
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import type { Report } from "./allocator/filling.ts";
-import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
 export const bench = defineBench({

@@ -3,7 +3,7 @@ import { FrrPass } from "../src/frr/apply.ts";
 import { originatedTag } from "../src/frr/show.ts";
 import { reload, reloadDifference } from "../src/frr/reload.ts";
 import { replaceFile } from "../src/resilience/atomic-file.ts";
-import type { Advertised } from "../src/loadbalancer/announce/decision.ts";
+import type { Advertised } from "../src/loadbalancer/announcement/decision.ts";
 import { BgpSpeaker } from "../src/loadbalancer/speaker/bgp/bgp-speaker.ts";
 import { frrInNamespace, type FrrInNamespace } from "../test/support/frr.ts";
 import { asMetallbWritesIt } from "./announce/metallb.ts";

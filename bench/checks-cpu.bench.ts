@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { goProber, runProber } from "./checks-cpu/prober.ts";
 import type { Spent } from "./checks-cpu/report.ts";
-import { Contestant, ourProgram, peerProgram } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
 /** What a source keeps to. */

@@ -1,6 +1,6 @@
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import type { Simulated } from "./checks/simulation.ts";
-import { Contestant, ourProgram } from "./contestant.ts";
+import { Contestant, ourProgram } from "./process-under-test.ts";
 import { compare, defineBench, median, mustBeZero } from "./measure.ts";
 
 export const bench = defineBench({

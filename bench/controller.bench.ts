@@ -2,11 +2,11 @@ import { installCrds } from "../lab/kube/install-crds.ts";
 import { CUSTOM_KINDS } from "../src/api/kinds.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
-import { inArena } from "./arena.ts";
+import { inArena } from "./bench-api-server.ts";
 import { createMetallbPod, type Metallb, metallbServes } from "./controller/metallb.ts";
 import type { Report } from "./controller/report.ts";
 import { bareLimit, createNamespaces, createPool, createServices, reset, WRITERS } from "./controller/services.ts";
-import { Contestant, ourProgram, type Program } from "./contestant.ts";
+import { Contestant, ourProgram, type Program } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
 interface Counts {

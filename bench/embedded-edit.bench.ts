@@ -4,7 +4,7 @@ import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { L3VNI } from "../src/api/openpe/l3vni.ts";
 import { fixedAccess } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
-import { Contestant, ourProgram, peerProgram } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram } from "./process-under-test.ts";
 import type { Serving } from "./embedded/server.ts";
 import { PER_FILE, writeManifest, writeManifests } from "./embedded-edit/manifests.ts";
 import type { Reread } from "./embedded-edit/peer.ts";

@@ -4,8 +4,8 @@ import { FailoverPolicy } from "../src/api/failover/failover-policy.ts";
 import { StatefulSet } from "../src/api/core/stateful-set.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { requestsSince } from "./failover/audit.ts";
-import { createPart, createPolicy, type Ground, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/ground.ts";
-import { LiteralPolling, SPEC_INTERVALS } from "./failover/literal.ts";
+import { createPart, createPolicy, type Ground, nameOf, onSite, OURS, PEER, startOurs, until } from "./failover/setup.ts";
+import { LiteralPolling, SPEC_INTERVALS } from "./failover/naive-poller.ts";
 import { inParallel } from "./in-parallel.ts";
 import { compare, defineBench, interleaved, mustBeZero } from "./measure.ts";
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { createNamespace } from "../lab/sites/site.ts";
 import { StatefulSet } from "../src/api/core/stateful-set.ts";
 import { FailoverPolicy, type Role } from "../src/api/failover/failover-policy.ts";
-import { createPart, type Ground, nameOf, onSite, startOurs, until } from "./failover/ground.ts";
+import { createPart, type Ground, nameOf, onSite, startOurs, until } from "./failover/setup.ts";
 import { inParallel } from "./in-parallel.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 

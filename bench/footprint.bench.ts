@@ -6,14 +6,14 @@ import { silent } from "../lab/progress.ts";
 import { Node } from "../src/api/core/node.ts";
 import { ServiceBGPStatus } from "../src/api/metallb/service-bgp-status.ts";
 import { RouterNodeConfigurationStatus } from "../src/api/openpe/router-node-configuration-status.ts";
-import { ROUTER_NAMESPACE } from "../src/cli/lab/api.ts";
-import { type RouterLab, startRouterLab } from "../src/cli/lab/router-lab.ts";
+import { ROUTER_NAMESPACE } from "../lab/cli/api.ts";
+import { type RouterLab, startRouterLab } from "../lab/cli/router-lab.ts";
 import { createLog } from "../src/kube/log.ts";
 import { HostShare } from "./footprint/host-share.ts";
 import { Watched } from "./footprint/in-the-lab.ts";
 import { writeManifests } from "./footprint/manifests.ts";
 import { Written } from "./footprint/written.ts";
-import { launcherFlags } from "./contestant.ts";
+import { launcherFlags } from "./process-under-test.ts";
 import { compare, defineBench, mustBeZero } from "./measure.ts";
 
 const NODE: NodeName = "node1";

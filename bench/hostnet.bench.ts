@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
-import { HostPass } from "../src/hostnet/host-pass.ts";
+import { HostPass } from "../src/hostnet/apply.ts";
 import { createNamespaces } from "../test/support/namespaces.ts";
-import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { linksOf, type Built } from "./hostnet/links.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 

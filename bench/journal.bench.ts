@@ -4,7 +4,7 @@ import { removeWhenGone } from "../lab/child.ts";
 import { nextSeq } from "../src/connectivity/history/history.ts";
 import { Journal } from "../src/connectivity/journal/journal.ts";
 import { createLog } from "../src/kube/log.ts";
-import { Contestant, ourProgram, peerProgram } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram } from "./process-under-test.ts";
 import { type Acknowledged, type Measured, uidOf } from "./journal/load.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 

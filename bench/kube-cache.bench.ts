@@ -1,7 +1,7 @@
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
-import { inArena } from "./arena.ts";
-import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { inArena } from "./bench-api-server.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { wallClock, type Listed, type Report, type Written } from "./kube-cache/observer.ts";
 import { changeServices, createServices, WRITERS } from "./kube-cache/services.ts";
 import { compare, defineBench, interleaved, mustBeZero } from "./measure.ts";

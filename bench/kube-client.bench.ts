@@ -1,8 +1,8 @@
 import { Service } from "../src/api/core/service.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
-import { inArena } from "./arena.ts";
-import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { inArena } from "./bench-api-server.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import type { Report } from "./kube-client/report.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 

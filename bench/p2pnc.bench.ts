@@ -10,7 +10,7 @@ import { crdOf, CustomResourceDefinition } from "../src/api/crd.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { build } from "../tools/build.ts";
-import { type Arena, inArena } from "./arena.ts";
+import { type Arena, inArena } from "./bench-api-server.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 import { Resident } from "./p2pnc/resident.ts";
 

@@ -1,6 +1,6 @@
 import { browser } from "../test/support/page/browser.ts";
 import { PageServer } from "../test/support/page/server.ts";
-import { specimen } from "../test/support/page/specimen.ts";
+import { specimen } from "../test/support/page/fixtures.ts";
 import { compare, defineBench, interleaved, type Measure } from "./measure.ts";
 import { longestTask } from "./page/scrolling.ts";
 

@@ -10,7 +10,7 @@ import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { frrInNamespace, run as command, type FrrInNamespace } from "../test/support/frr.ts";
 import { SpeakerNode } from "../test/support/speaker-node.ts";
-import { type Arena, inArena } from "./arena.ts";
+import { type Arena, inArena } from "./bench-api-server.ts";
 import { compare, defineBench, mustBeZero } from "./measure.ts";
 
 /** Between two flaps. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { frrInNamespace, run as command, type FrrInNamespace } from "../test/support/frr.ts";
-import { Contestant, ourProgram, peerProgram, type Program } from "./contestant.ts";
+import { Contestant, ourProgram, peerProgram, type Program } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 import type { Seen, Used } from "./session-state/poller.ts";
 

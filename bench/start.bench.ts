@@ -4,7 +4,7 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { build } from "../tools/build.ts";
-import { Contestant, ourProgram } from "./contestant.ts";
+import { Contestant, ourProgram } from "./process-under-test.ts";
 import type { Serving } from "./embedded/server.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 

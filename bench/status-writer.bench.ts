@@ -8,7 +8,7 @@ import { KubeClient } from "../src/kube/client/client.ts";
 import { createLog } from "../src/kube/log.ts";
 import { WriteBudget } from "../src/kube/status/budget.ts";
 import { StatusWriter } from "../src/kube/status/status-writer.ts";
-import { inArena } from "./arena.ts";
+import { inArena } from "./bench-api-server.ts";
 import { inParallel } from "./in-parallel.ts";
 import { defineBench, interleaved, mustBeZero } from "./measure.ts";
 import { Audit } from "./status-writer/audit.ts";

@@ -1,6 +1,6 @@
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { Allocator } from "../../src/loadbalancer/allocator/allocator.ts";
-import type { Wish } from "../../src/loadbalancer/services/wish.ts";
+import type { Wish } from "../../src/loadbalancer/services/address-request.ts";
 import { RANGES, reportOn } from "./filling.ts";
 
 const allocator = new Allocator({ onWake: () => {} });

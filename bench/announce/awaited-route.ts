@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FrrRouter } from "../../src/frr/router.ts";
+import type { FrrRouter } from "../../src/frr/client.ts";
 
 const { signal } = new AbortController();
 const ASK_AGAIN_MS = 1;

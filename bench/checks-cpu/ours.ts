@@ -1,6 +1,6 @@
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { probe } from "../../src/connectivity/probe/probe.ts";
-import { Rounds } from "../../src/connectivity/probe/rounds.ts";
+import { Rounds } from "../../src/connectivity/probe/scheduler.ts";
 import { parseTarget } from "../../src/connectivity/probe/target.ts";
 import type { Spent } from "./report.ts";
 

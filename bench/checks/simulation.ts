@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { parseKey } from "../../src/api/kind.ts";
-import { LIMITS } from "../../src/connectivity/source/add-checks.ts";
-import { CheckSource } from "../../src/connectivity/source/check-source.ts";
-import { STATUS_RULES } from "../../src/connectivity/source/status-rules.ts";
+import { LIMITS } from "../../src/connectivity/checker/add-checks.ts";
+import { CheckSource } from "../../src/connectivity/checker/checker.ts";
+import { STATUS_RULES } from "../../src/connectivity/checker/status-rules.ts";
 import type { Change } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { ApiModel } from "../../src/kube/status/api-model.ts";
+import { ApiModel } from "../../src/kube/testing/api-model.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
-import { LiteralWriter } from "./literal.ts";
+import { LiteralWriter } from "./naive-writer.ts";
 import { SimulatedTime } from "./simulated-time.ts";
-import { seeded, World } from "./world.ts";
+import { seeded, World } from "./simulated-network.ts";
 
 type Check = PodNetworkConnectivityCheck;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Service } from "../../src/api/core/service.ts";
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import type { RouterLab } from "../../src/cli/lab/router-lab.ts";
+import type { RouterLab } from "../../lab/cli/router-lab.ts";
 
 interface Times {
   readonly ran: bigint;

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { cp, mkdir, writeFile } from "node:fs/promises";
-import { LAB_MANIFESTS } from "../../src/cli/lab/router-lab.ts";
+import { LAB_MANIFESTS } from "../../lab/cli/router-lab.ts";
 
 const POOL = "many";
 const LAB_FILES = ["underlay.yaml", "passthrough.yaml", "loadbalancer/peer.yaml"];

@@ -1,4 +1,4 @@
-import type { WantedLink } from "../../src/hostnet/wanted.ts";
+import type { WantedLink } from "../../src/hostnet/desired-link.ts";
 
 export interface Built {
   ms: number;

@@ -1,4 +1,4 @@
-import { HostPass } from "../../src/hostnet/host-pass.ts";
+import { HostPass } from "../../src/hostnet/apply.ts";
 import { linksOf, type Built } from "./links.ts";
 
 const [host = "", router = "", count = ""] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { WantedLink } from "../../src/hostnet/wanted.ts";
+import type { WantedLink } from "../../src/hostnet/desired-link.ts";
 import { linksOf, type Built } from "./links.ts";
 
 const [host = "", router = "", count = ""] = process.argv.slice(2);

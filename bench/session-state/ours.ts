@@ -1,4 +1,4 @@
-import { FrrRouter } from "../../src/frr/router.ts";
+import { FrrRouter } from "../../src/frr/client.ts";
 import { sessions } from "../../src/frr/show.ts";
 import { pollEverySecond } from "./poller.ts";
 

@@ -10,10 +10,10 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import type { Picture } from "../../src/kube/status/plan.ts";
 import { StatusWriter } from "../../src/kube/status/status-writer.ts";
-import { sessionStatus } from "../../src/loadbalancer/report/bgp-session-status.ts";
-import { configurationState, configurationStateName } from "../../src/loadbalancer/report/configuration-state.ts";
-import { serviceBgpStatus } from "../../src/loadbalancer/report/service-bgp-status.ts";
-import { serviceL2Status } from "../../src/loadbalancer/report/service-l2-status.ts";
+import { sessionStatus } from "../../src/loadbalancer/status/bgp-session-status.ts";
+import { configurationState, configurationStateName } from "../../src/loadbalancer/status/configuration-state.ts";
+import { serviceBgpStatus } from "../../src/loadbalancer/status/service-bgp-status.ts";
+import { serviceL2Status } from "../../src/loadbalancer/status/service-l2-status.ts";
 
 export const METALLB = "metallb-system";
 export const TENANT = "tenant";

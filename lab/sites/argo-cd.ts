@@ -1,15 +1,15 @@
 import type { CustomResourceDefinition, StructuralSchema } from "../../src/api/crd.ts";
 import { apiVersionOf, type Kind, keyOf, type KubeObject } from "../../src/api/kind.ts";
-import * as external from "../../src/failover/external.ts";
+import * as external from "../../src/failover/external-kinds.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
-import { pause } from "../../src/kube/client/pause.ts";
+import { pause } from "../../src/util/sleep.ts";
 import { controller, type Result } from "../../src/kube/controller/controller.ts";
 import { changesOf } from "../../src/kube/controller/source.ts";
 import type { Log } from "../../src/kube/log.ts";
 import { kindOf } from "./kinds.ts";
-import type { StandIn } from "./stand-in.ts";
+import type { StandIn } from "./emulator.ts";
 
 type Application = external.Application;
 export const Application: Kind<external.Application> = { ...external.Application, version: "v1alpha1" };

@@ -1,11 +1,11 @@
 import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { pause } from "../../src/kube/client/pause.ts";
+import { pause } from "../../src/util/sleep.ts";
 import { controller } from "../../src/kube/controller/controller.ts";
 import { Bell, changesOf } from "../../src/kube/controller/source.ts";
 import type { Log } from "../../src/kube/log.ts";
-import type { StandIn } from "./stand-in.ts";
+import type { StandIn } from "./emulator.ts";
 
 /** The driver of every volume in the sites. */
 export const DRIVER = "replicated.csi.plumbline.lab";

@@ -17,7 +17,7 @@ import type { KubeBinaries } from "../kube/binary.ts";
 import { kwokStages, startControllers } from "../kube/control-plane.ts";
 import { applyCrds } from "../kube/install-crds.ts";
 import type { Progress } from "../progress.ts";
-import { CSI_ADDONS_NAMESPACE, CsiAddons } from "./csi-addons.ts";
+import { CSI_ADDONS_NAMESPACE, CsiAddons } from "./csi-addons/csi-addons.ts";
 import type { CsiAddonsVersion } from "./csi-addons/binaries.ts";
 import { DRIVER, ExternalAttacher } from "./external-attacher.ts";
 import { externalCrds } from "./external-crds.ts";
@@ -25,7 +25,7 @@ import { Flux } from "./flux/flux.ts";
 import { CSIDriver } from "./kinds.ts";
 import { REFUSES_TO_DIE } from "./names.ts";
 import { ReplicatedStorage } from "./replicated-storage.ts";
-import { runStandIns } from "./stand-in.ts";
+import { runStandIns } from "./emulator.ts";
 
 const NODES = ["node1", "node2"];
 const SETTLES_WITHIN_MS = 120_000;

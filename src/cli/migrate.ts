@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { configureCheck } from "./migrating/check.ts";
-import { configureReplaceCrds } from "./migrating/replace-crds.ts";
+import { configureCheck } from "./migration/check.ts";
+import { configureReplaceCrds } from "./migration/replace-crds.ts";
 
 export function configure(command: Command): void {
   command.addHelpText(

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { developCommands } from "./develop.ts";
-import { configure as configureGet } from "./get.ts";
-import { runCommand, strict } from "./run-command.ts";
-import { configure as configureVersion, VERSION } from "./version.ts";
+import { developCommands } from "./commands/dev.ts";
+import { configure as configureGet } from "./commands/get.ts";
+import { runCommand, strict } from "./shared/run-command.ts";
+import { configure as configureVersion, VERSION } from "./commands/version.ts";
 
 const CHECKOUT = join(import.meta.dirname, "../..");
 
@@ -20,44 +20,44 @@ interface Listed {
 }
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
-  up: { about: "Serve the manifests of a directory as a Kubernetes API, and run the controller on it.", load: () => import("./up.ts") },
+  up: { about: "Serve the manifests of a directory as a Kubernetes API, and run the controller on it.", load: () => import("./commands/up.ts") },
   get: { about: "Show objects.", load: () => ({ configure: configureGet }) },
-  describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./describe.ts") },
-  apply: { about: "Make objects be as manifests say.", load: () => import("./apply.ts") },
-  delete: { about: "Delete objects.", load: () => import("./delete.ts") },
-  lint: { about: "Check manifests without a server.", load: () => import("./lint.ts") },
-  render: { about: "Print what manifests mean for a node, without touching it.", load: () => import("./render.ts") },
-  tree: { about: "Show what stands on what in the router of each node, and in which state.", load: () => import("./tree.ts") },
-  why: { about: "Say what is wrong and what is to blame for it: an object, or everything.", load: () => import("./why.ts") },
-  status: { about: "Show on one screen how the whole cluster is.", load: () => import("./status.ts") },
-  connectivity: { about: "Show who reaches what, and what failures have in common.", load: () => import("./connectivity.ts") },
-  outages: { about: "Show when something was not reached, from where and for how long.", load: () => import("./outages.ts") },
-  failover: { about: "Switch sites: what would be done, doing it, what was done.", load: () => import("./failover.ts") },
+  describe: { about: "Show all there is to know about objects: fields, conditions, events.", load: () => import("./commands/describe.ts") },
+  apply: { about: "Make objects be as manifests say.", load: () => import("./commands/apply.ts") },
+  delete: { about: "Delete objects.", load: () => import("./commands/delete.ts") },
+  lint: { about: "Check manifests without a server.", load: () => import("./commands/lint.ts") },
+  render: { about: "Print what manifests mean for a node, without touching it.", load: () => import("./commands/render.ts") },
+  tree: { about: "Show what stands on what in the router of each node, and in which state.", load: () => import("./commands/tree.ts") },
+  why: { about: "Say what is wrong and what is to blame for it: an object, or everything.", load: () => import("./commands/why.ts") },
+  status: { about: "Show on one screen how the whole cluster is.", load: () => import("./commands/status.ts") },
+  connectivity: { about: "Show who reaches what, and what failures have in common.", load: () => import("./commands/connectivity.ts") },
+  outages: { about: "Show when something was not reached, from where and for how long.", load: () => import("./commands/outages.ts") },
+  failover: { about: "Switch sites: what would be done, doing it, what was done.", load: () => import("./commands/failover.ts") },
   controller: {
     about: "Runs what a cluster needs once: claims, members, the janitor, webhooks. Two replicas; the leader by Lease does the writing.",
-    load: () => import("./controller.ts"),
+    load: () => import("./commands/controller.ts"),
   },
   agent: {
     about:
       "Runs on every node: brings its router to what the cluster asks for, announces Services, makes the connectivity checks of its node, and reports what became of it.",
-    load: () => import("./agent.ts"),
+    load: () => import("./commands/agent.ts"),
   },
   p2pnc: {
     about: "Point-to-point network checks: the checks of one pod, as a sidecar or by hand; and their pruner.",
-    load: () => import("./p2pnc.ts"),
+    load: () => import("./commands/p2pnc.ts"),
   },
-  diff: { about: "Show what the agent would change on this node now.", load: () => import("./diff.ts") },
-  router: { about: "The router of this machine.", load: () => import("./router.ts") },
-  loadbalancer: { about: "The load balancer of this machine.", load: () => import("./loadbalancer.ts") },
-  frr: { about: "The FRR of this machine, where it is not the agent that runs it.", load: () => import("./frr.ts") },
-  doctor: { about: "Check whether an agent can run on this node, before it is installed.", load: () => import("./doctor.ts") },
-  bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./bundle.ts") },
+  diff: { about: "Show what the agent would change on this node now.", load: () => import("./commands/diff.ts") },
+  router: { about: "The router of this machine.", load: () => import("./commands/router.ts") },
+  loadbalancer: { about: "The load balancer of this machine.", load: () => import("./commands/loadbalancer.ts") },
+  frr: { about: "The FRR of this machine, where it is not the agent that runs it.", load: () => import("./commands/frr.ts") },
+  doctor: { about: "Check whether an agent can run on this node, before it is installed.", load: () => import("./commands/doctor.ts") },
+  bundle: { about: "Write all that explains how things are into one file, without secrets.", load: () => import("./commands/bundle.ts") },
   migrate: { about: "Move over from MetalLB and OpenPERouter: what differs, and the definitions.", load: () => import("./migrate.ts") },
-  clean: { about: "Remove what Plumbline has reported, from a cluster that it was removed from.", load: () => import("./clean.ts") },
-  lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("./lab.ts") },
-  crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./crds.ts") },
-  completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./completion.ts") },
-  __complete: { about: "", load: () => import("./complete.ts"), hidden: true },
+  clean: { about: "Remove what Plumbline has reported, from a cluster that it was removed from.", load: () => import("./commands/clean.ts") },
+  lab: { about: "Real parts on this machine, for trying things out and for the tests.", load: () => import("../../lab/cli/lab.ts") },
+  crds: { about: "Print the CustomResourceDefinitions of every kind, or of those named.", load: () => import("./commands/crds.ts") },
+  completion: { about: "Print what makes a shell complete commands, kinds and names.", load: () => import("./commands/completion.ts") },
+  __complete: { about: "", load: () => import("./commands/complete.ts"), hidden: true },
   version: { about: "Print the version of plumbline and of the Node it runs on.", load: () => ({ configure: configureVersion }) },
 };
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { activityOf, lastResultOf, leanCheck } from "./activity.ts";
-import { check } from "./mesh/specimen.ts";
+import { check } from "./testing/mesh.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 

@@ -16,7 +16,7 @@ import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
 import { sourceOfLease, sourceSelector } from "./source-lease.ts";
 import { StaleMarker } from "./stale-marker.ts";
-import { sourceIndexes } from "./who-tries.ts";
+import { sourceIndexes } from "./source-of-check.ts";
 
 export interface ConnectivityOptions {
   manager: Manager;

@@ -3,9 +3,9 @@ import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import type { Condition, ConditionStatus } from "../api/kind.ts";
-import { needsOf, saidOf, type Seen, unwell } from "../api/specimen-sight.ts";
+import { needsOf, saidOf, type Seen, unwell } from "../api/testing/fake-reader.ts";
 import { edges } from "./explain.ts";
-import { ago, check, failing, well } from "./reading/specimen.ts";
+import { ago, check, failing, well } from "./testing/checks.ts";
 
 const explain = (...seen: Seen[]) => saidOf(edges(), ...seen);
 const at = (node: string) => `10.0.0.${node.slice(1)}:8081`;

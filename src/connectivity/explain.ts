@@ -1,14 +1,14 @@
 import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { type Condition, keyOf } from "../api/kind.ts";
-import { explainer, type Explainer, type Need, type Remedy, type Sight, type Standing, type Thing } from "../api/standing.ts";
+import { explainer, type Explainer, type Need, type Remedy, type Sight, type Standing, type Thing } from "../api/health.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
-import { agentOn, silentAgent } from "../kube/members/agent-standing.ts";
+import { agentOn, silentAgent } from "../kube/members/agent-health.ts";
 import { reachableOf } from "./activity.ts";
-import { blamesIn } from "./explaining/blames.ts";
-import { whatOf } from "./explaining/culprits.ts";
-import { needsBehind } from "./explaining/unreached-nodes.ts";
-import { meshMark, retiredMark, sourceNodeMark, targetNodeMark } from "./marks.ts";
+import { blamesIn } from "./common-causes.ts";
+import { whatOf } from "./explain-causes.ts";
+import { needsBehind } from "./unreached-nodes.ts";
+import { meshMark, retiredMark, sourceNodeMark, targetNodeMark } from "../api/annotations.ts";
 
 type Check = PodNetworkConnectivityCheck;
 type Word = Omit<Standing, "thing" | "domain">;

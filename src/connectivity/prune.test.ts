@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
-import { check } from "./mesh/specimen.ts";
+import { check } from "./testing/mesh.ts";
 import { INACTIVE_MS, prunable, type PruneView, WATCHED_MS } from "./prune.ts";
-import { PruneSight } from "./prune-sight.ts";
+import { PruneSight } from "./observation-window.ts";
 
 const born = "2026-11-01T00:00:00Z";
 const last = "2026-11-10T00:00:00Z";

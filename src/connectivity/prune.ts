@@ -1,7 +1,7 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../api/time.ts";
 import { activityOf } from "./activity.ts";
-import { retiredMark } from "./marks.ts";
+import { retiredMark } from "../api/annotations.ts";
 
 /** How long nothing must have happened to a check. */
 export const INACTIVE_MS = 48 * 3_600_000;

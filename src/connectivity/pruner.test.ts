@@ -5,7 +5,7 @@ import { type Kind, keyOf } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
-import { check } from "./mesh/specimen.ts";
+import { check } from "./testing/mesh.ts";
 import { Pruner, type PrunerOptions } from "./pruner.ts";
 
 const minute = 60_000;

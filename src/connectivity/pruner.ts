@@ -5,15 +5,15 @@ import { keyOf } from "../api/kind.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import { pause } from "../kube/client/pause.ts";
+import { pause } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Log } from "../kube/log.ts";
 import { checksPruned } from "./metrics.ts";
 import { activityOf } from "./activity.ts";
 import { prunable, type Pruning } from "./prune.ts";
-import { PruneSight } from "./prune-sight.ts";
-import { nodeOf } from "./who-tries.ts";
+import { PruneSight } from "./observation-window.ts";
+import { nodeOf } from "./source-of-check.ts";
 
 export interface PrunerOptions {
   /** Fenced where there is an election. */

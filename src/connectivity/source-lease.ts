@@ -1,5 +1,5 @@
 import type { Lease } from "../api/core/lease.ts";
-import { fittingName, LONGEST } from "../api/fitting-name.ts";
+import { fittingName, LONGEST } from "../api/object-name.ts";
 import { componentLabel } from "../kube/members/agent-lease.ts";
 
 /** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */

@@ -7,9 +7,9 @@ import { KubeError } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
 import type { Silence } from "../kube/members/agent-watch.ts";
 import { WriteBudget } from "../kube/status/budget.ts";
-import { check } from "./mesh/specimen.ts";
+import { check } from "./testing/mesh.ts";
 import { StaleMarker } from "./stale-marker.ts";
-import { sourceIndexes } from "./who-tries.ts";
+import { sourceIndexes } from "./source-of-check.ts";
 
 const minute = 60_000;
 const log = createLog({ level: "silent" });

@@ -12,7 +12,7 @@ import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts"
 import { writeInTurn } from "../kube/status/write-in-turn.ts";
 import { activityOf, isStale, reachableOf } from "./activity.ts";
 import { type Seen, type SourceSign, staleness } from "./stale.ts";
-import { nodeOf, podOf } from "./who-tries.ts";
+import { nodeOf, podOf } from "./source-of-check.ts";
 
 type Signs = Pick<AgentWatch, "silence" | "knows" | "lacks" | "subscribe" | "ready">;
 

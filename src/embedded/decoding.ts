@@ -1,10 +1,10 @@
 import { invalid as invalidField } from "../api/admission/field-error.ts";
 import type { JsonObject } from "../api/admission/value.ts";
-import { ApiFault, badRequest, invalid } from "./fault.ts";
+import { ApiFault, badRequest, invalid } from "./api-error.ts";
 import type { ServedKind } from "./kinds/served-kind.ts";
-import { unknownFieldsOf } from "./objects/admission.ts";
-import { Undecodable } from "./objects/metadata.ts";
-import type { UpdateOptions } from "./store.ts";
+import { unknownFieldsOf } from "./store/admission.ts";
+import { Undecodable } from "./store/metadata.ts";
+import type { UpdateOptions } from "./store/store.ts";
 
 /** Tells of unknown fields, or refuses them. */
 type Warn = (unknownFields: readonly string[]) => readonly string[];

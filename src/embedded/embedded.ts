@@ -3,24 +3,24 @@ import { join } from "node:path";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
 import type { Log } from "../kube/log.ts";
 import { issueForServer, loadAuthority, parseListenAddress, writeKubeconfig } from "./credentials.ts";
-import { resourceName } from "./fault.ts";
-import { AppliedManifests, protectApplied } from "./files/applied-manifests.ts";
-import { ManifestDirectory } from "./files/directory.ts";
-import type { Problem } from "./files/problems.ts";
-import { StoreSink } from "./files/store-sink.ts";
-import { Garbage } from "./garbage.ts";
+import { resourceName } from "./api-error.ts";
+import { AppliedManifests, protectApplied } from "./directory/applied-manifests.ts";
+import { ManifestDirectory } from "./directory/directory.ts";
+import type { Problem } from "./directory/problems.ts";
+import { StoreSink } from "./directory/store-target.ts";
+import { Garbage } from "./store/garbage.ts";
 import { discovery } from "./http/discovery.ts";
 import { apiHandler, type Handler } from "./http/handler.ts";
 import { openapi } from "./http/openapi.ts";
-import { plumblinePaths } from "./http/plumbline.ts";
+import { plumblinePaths } from "./http/own-endpoints.ts";
 import { listenOnSocket, listenOnTcp, type Listening } from "./http/server.ts";
 import { Journal } from "./journal.ts";
-import { Keeping } from "./keeping.ts";
+import { Keeping } from "./directory/write-back.ts";
 import { assertOwn, takeLock } from "./lock.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
 import { customKind } from "./kinds/served-kind.ts";
 import { reportProblems } from "./problem-events.ts";
-import { Store } from "./store.ts";
+import { Store } from "./store/store.ts";
 
 export interface EmbeddedOptions {
   /** The user's manifests. */

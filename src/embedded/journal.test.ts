@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../kube/log.ts";
-import { checked } from "../resilience/checked-lines.ts";
+import { checked } from "../resilience/checksummed-lines.ts";
 import { Journal, type Opened } from "./journal.ts";
 import { CORE_KINDS } from "./kinds/core-kinds.ts";
-import { configMap, kindNamed, withMetadata } from "./specimen.ts";
-import { HEADER } from "./state/record.ts";
-import { Store } from "./store.ts";
+import { configMap, kindNamed, withMetadata } from "./testing/fixtures.ts";
+import { HEADER } from "./store/record.ts";
+import { Store } from "./store/store.ts";
 
 const maps = kindNamed("ConfigMap");
 const namespaces = kindNamed("Namespace");

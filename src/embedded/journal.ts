@@ -19,11 +19,11 @@ import { setImmediate } from "node:timers/promises";
 import { getSystemErrorMessage, promisify } from "node:util";
 import type { Log } from "../kube/log.ts";
 import { embeddedRewrites } from "./metrics.ts";
-import { internalError } from "./fault.ts";
-import { Entry } from "./objects/entry.ts";
-import { HEADER, lineOf } from "./state/record.ts";
-import { ForeignState, recover, type LostRecord, type Recovered, type RecoveredObject } from "./state/recovery.ts";
-import type { Ledger, LedgerEntry, Restored } from "./store.ts";
+import { internalError } from "./api-error.ts";
+import { Entry } from "./store/entry.ts";
+import { HEADER, lineOf } from "./store/record.ts";
+import { ForeignState, recover, type LostRecord, type Recovered, type RecoveredObject } from "./store/recovery.ts";
+import type { Ledger, LedgerEntry, Restored } from "./store/store.ts";
 
 export interface JournalOptions {
   readonly log: Log;

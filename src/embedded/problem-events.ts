@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { keyOf, type KubeObject } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import type { Log } from "../kube/log.ts";
-import { problemText, type Problem, type ProblemList } from "./files/problems.ts";
-import type { Store } from "./store.ts";
+import { problemText, type Problem, type ProblemList } from "./directory/problems.ts";
+import type { Store } from "./store/store.ts";
 
 /** Tells of every problem of the files as an Event, where `kubectl describe` and `kubectl get events` find it. Returns what ends that. */
 export function reportProblems(problems: ProblemList, store: Store, log: Log): () => void {

@@ -1,4 +1,4 @@
-import type { Domain, Health, Remedy, Thing } from "../api/standing.ts";
+import type { Domain, Health, Remedy, Thing } from "../api/health.ts";
 
 /** What is known of one thing, all in all. */
 export interface Verdict {

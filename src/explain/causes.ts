@@ -1,4 +1,4 @@
-import { type Health, HEALTHS } from "../api/standing.ts";
+import { type Health, HEALTHS } from "../api/health.ts";
 import type { Cause, Verdict } from "./answer.ts";
 import type { Known, Things } from "./things.ts";
 

@@ -10,7 +10,7 @@ import { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import { CauseGraph } from "./cause-graph.ts";
+import { CauseGraph } from "./graph.ts";
 import { explainersOf } from "./explainers.ts";
 
 const T = "2026-01-01T00:00:00Z";

@@ -9,9 +9,9 @@ import { applyDefaults } from "../api/admission/defaulting.ts";
 import type { CustomKind } from "../api/define-kind.ts";
 import type { Condition, Kind, KubeObject } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
-import { saidOf } from "../api/specimen-sight.ts";
-import { HEALTHS } from "../api/standing.ts";
-import { CauseGraph } from "./cause-graph.ts";
+import { saidOf } from "../api/testing/fake-reader.ts";
+import { HEALTHS } from "../api/health.ts";
+import { CauseGraph } from "./graph.ts";
 import { explainersOf } from "./explainers.ts";
 
 const T = "2026-01-02T00:00:00Z";

@@ -3,10 +3,10 @@ import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
 import type { Kind } from "../api/kind.ts";
 import { CUSTOM_KINDS } from "../api/kinds.ts";
-import type { Explainer } from "../api/standing.ts";
+import type { Explainer } from "../api/health.ts";
 import { edges as connectivity } from "../connectivity/explain.ts";
-import { edges as failover } from "../failover/explain.ts";
-import { edges as loadbalancer } from "../loadbalancer/explain.ts";
+import { edges as failover } from "../failover/explain/explain.ts";
+import { edges as loadbalancer } from "../loadbalancer/explain/explain.ts";
 import { edges as router } from "../router/explain.ts";
 import { nodeReady } from "./node-ready.ts";
 

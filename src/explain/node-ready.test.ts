@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Node } from "../api/core/node.ts";
-import { CauseGraph } from "./cause-graph.ts";
+import { CauseGraph } from "./graph.ts";
 import { nodeReady } from "./node-ready.ts";
 
 function said(conditions?: NonNullable<Node["status"]>["conditions"]) {

@@ -1,5 +1,5 @@
 import { Node } from "../api/core/node.ts";
-import { type Explainer, explainer, type Standing } from "../api/standing.ts";
+import { type Explainer, explainer, type Standing } from "../api/health.ts";
 
 /** What the cluster itself says of its nodes. */
 export const nodeReady: Explainer = explainer(Node, ({ metadata: { name }, status }): Standing[] => {

@@ -1,5 +1,5 @@
-import { type Health, HEALTHS, idOf, type Need, type Standing, type Thing } from "../api/standing.ts";
-import { ensure } from "./ensure.ts";
+import { type Health, HEALTHS, idOf, type Need, type Standing, type Thing } from "../api/health.ts";
+import { ensure } from "../util/map.ts";
 
 /** A thing and all that is said of it. */
 export interface Known {

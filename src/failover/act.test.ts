@@ -7,7 +7,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";
 import { createLog } from "../kube/log.ts";
 import { act, letGo, mayGo, stillRefused } from "./act.ts";
-import type { Plan, Step, StepName } from "./step.ts";
+import type { Plan, Step, StepName } from "./steps/step.ts";
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });

@@ -3,10 +3,10 @@ import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
-import type { Written } from "./sight/cached-sight.ts";
-import type { NeededKind } from "./sight/needs.ts";
-import type { Plan, PolicyFailure, Step, Write } from "./step.ts";
-import { VOLUME_KINDS } from "./volume-groups.ts";
+import type { Written } from "./observe/cached-reader.ts";
+import type { NeededKind } from "./observe/watched-kinds.ts";
+import type { Plan, PolicyFailure, Step, Write } from "./steps/step.ts";
+import { VOLUME_KINDS } from "./steps/volume-groups.ts";
 
 /** Held on a policy while a switch is under way, so that it cannot vanish half-way. */
 const finalizer = "plumbline.dev/failover";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import type { Managed, Observed } from "./observed.ts";
+import type { Managed, Observed } from "./observe/observed.ts";
 
 type Claim = NonNullable<NonNullable<FailoverPolicy["status"]>["claims"]>[number];
 

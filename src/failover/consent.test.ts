@@ -3,9 +3,9 @@ import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { actsEverywhere, CONSENT, foreignNamespaces } from "./consent.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { deployment, named, NOW, policy } from "./specimen.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import type { Plan } from "./step.ts";
+import { deployment, named, NOW, policy } from "./testing/fixtures.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import type { Plan } from "./steps/step.ts";
 
 const own = { kind: "Deployment", name: "web" } as const;
 const foreign = { kind: "Deployment", name: "coredns", namespace: "kube-system" } as const;

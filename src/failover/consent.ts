@@ -1,7 +1,7 @@
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import type { Managed, Observed } from "./observed.ts";
-import type { PolicyFailure } from "./step.ts";
+import type { Managed, Observed } from "./observe/observed.ts";
+import type { PolicyFailure } from "./steps/step.ts";
 
 /** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
 export const CONSENT = "plumbline.dev/failover-policies";

@@ -3,8 +3,8 @@ import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { expectedLoss } from "./loss.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { named, NOW, policy, volume } from "./specimen.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { named, NOW, policy, volume } from "./testing/fixtures.ts";
 import { copyOf } from "./token/peer-copy.ts";
 import type { PeerView } from "./token/token.ts";
 

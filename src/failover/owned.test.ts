@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, FailoverStatus, Role } from "../api/failover/failover-policy.ts";
 import { plan } from "./plan.ts";
-import { inFlux, words } from "./specimen-run.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { application, deployment, flux, named, policy, volume } from "./specimen.ts";
+import { inFlux, words } from "./testing/harness.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { application, deployment, flux, named, policy, volume } from "./testing/fixtures.ts";
 
 const RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
 const TRACKED = { annotations: { "argocd.argoproj.io/tracking-id": "shop:replication.storage.openshift.io/VolumeReplication:shop/data" } };

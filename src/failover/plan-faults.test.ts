@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, ManagedKind, Role } from "../api/failover/failover-policy.ts";
 import { plan, tokenFacts } from "./plan.ts";
-import { shop, steps, words } from "./specimen-run.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, volume, VOLUME_CONDITIONS } from "./specimen.ts";
+import { shop, steps, words } from "./testing/harness.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { autoscaler, cronJob, deployment, flux, job, named, policy, scaledObject, volume, VOLUME_CONDITIONS } from "./testing/fixtures.ts";
 import { decideToken, type TokenDecision } from "./token/token.ts";
 
 const KINDS: ManagedKind[] = ["Deployment", "StatefulSet", "CronJob", "VirtualService", "HelmRelease", "Kustomization"];

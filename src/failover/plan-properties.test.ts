@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/kind.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { shop, type SpecimenRun } from "./specimen-run.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { condition, deployment, flux, named, pod, policy, volume } from "./specimen.ts";
+import { shop, type SpecimenRun } from "./testing/harness.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { condition, deployment, flux, named, pod, policy, volume } from "./testing/fixtures.ts";
 
 const seed = 8;
 const maybe = fc.boolean();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shop, steps, words } from "./specimen-run.ts";
+import { shop, steps, words } from "./testing/harness.ts";
 
 describe("the spec's diagram of a switch to secondary, in safe mode", () => {
   test("goes Flux, DNS, CronJobs, workloads in one pass, waits 5 s at a time for what writes, demotes last, and looks again every 20 s", () => {

@@ -1,25 +1,25 @@
 import { type FailoverPolicy, MANAGED_KINDS } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
-import { argoStates, missingApplications, templatedApplications } from "./argo.ts";
-import { autoscalersOf } from "./planning/autoscalers.ts";
-import { notAvailable, withAvailability } from "./planning/availability.ts";
-import { cronJobStates, jobsOf } from "./planning/cron-jobs.ts";
-import { currentState } from "./planning/current-state.ts";
+import { argoStates, missingApplications, templatedApplications } from "./steps/argo.ts";
+import { autoscalersOf } from "./steps/autoscalers.ts";
+import { notAvailable, withAvailability } from "./steps/availability.ts";
+import { cronJobStates, jobsOf } from "./steps/cron-jobs.ts";
+import { currentState } from "./steps/current-state.ts";
 import { foreignNamespaces, hasBegun, unpermitted, unpermittedFence } from "./consent.ts";
-import { dnsStates } from "./dns.ts";
-import { fenceProblems, fencing } from "./fence.ts";
-import { fluxStates } from "./flux.ts";
-import { found, lookFailure, sightings, waitOf } from "./planning/looking.ts";
+import { dnsStates } from "./steps/dns.ts";
+import { fenceProblems, fencing } from "./steps/fence.ts";
+import { fluxStates } from "./steps/flux.ts";
+import { found, lookFailure, sightings, waitOf } from "./observe/resources.ts";
 import { atRest, managedBy, modeOf } from "./managed.ts";
 import { ownedVolumes, ownerNotes } from "./owned.ts";
-import { PRIOR, recall } from "./planning/memory.ts";
-import type { Observed } from "./observed.ts";
-import { priorStates } from "./planning/prior-states.ts";
+import { PRIOR, recall } from "./steps/prior-annotation.ts";
+import type { Observed } from "./observe/observed.ts";
+import { priorStates } from "./steps/prior-states.ts";
 import { readiness } from "./readiness.ts";
-import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import type { Plan, PolicyFailure, ResourceState, Step } from "./steps/step.ts";
 import { revertFailure } from "./switch-record.ts";
-import { toPrimary, unsharedPromotions } from "./planning/to-primary.ts";
-import { toSecondary, writesStopped } from "./planning/to-secondary.ts";
+import { toPrimary, unsharedPromotions } from "./steps/to-primary.ts";
+import { toSecondary, writesStopped } from "./steps/to-secondary.ts";
 import { fenceOf, forgetsToken, hasToken, isForced, type TokenDecision, type TokenSight } from "./token/token.ts";
 import {
   areDemoted,
@@ -32,9 +32,9 @@ import {
   unpromotableVolumes,
   unsharedVolumes,
   volumeStates,
-} from "./volumes.ts";
-import { unusableGroups } from "./volume-groups.ts";
-import { deletingStatefulSets, workloadStates } from "./workloads.ts";
+} from "./steps/volumes.ts";
+import { unusableGroups } from "./steps/volume-groups.ts";
+import { deletingStatefulSets, workloadStates } from "./steps/workloads.ts";
 
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;

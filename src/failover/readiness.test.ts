@@ -4,8 +4,8 @@ import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import type { Condition } from "../api/kind.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { condition, named, NOW, policy, statefulSet, volume, VOLUME_CONDITIONS } from "./specimen.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { condition, named, NOW, policy, statefulSet, volume, VOLUME_CONDITIONS } from "./testing/fixtures.ts";
 import type { PeerView } from "./token/token.ts";
 
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };

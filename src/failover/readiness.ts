@@ -1,11 +1,11 @@
-import { seconds } from "../api/duration.ts";
+import { seconds } from "../util/duration.ts";
 import { keyOf, type Condition } from "../api/kind.ts";
-import type { VolumeReplication } from "./external.ts";
+import type { VolumeReplication } from "./external-kinds.ts";
 import { atRest } from "./managed.ts";
-import type { Managed, Observed } from "./observed.ts";
+import type { Managed, Observed } from "./observe/observed.ts";
 
-import type { Plan, PolicyFailure } from "./step.ts";
-import { foundVolumes } from "./volume-groups.ts";
+import type { Plan, PolicyFailure } from "./steps/step.ts";
+import { foundVolumes } from "./steps/volume-groups.ts";
 
 /** Something that stands against a switch, or that has not been observed. */
 interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {

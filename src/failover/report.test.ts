@@ -3,9 +3,9 @@ import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import { managedBy } from "./managed.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
-import { shop, type SpecimenRun } from "./specimen-run.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { deployment, named, NOW, policy, volume } from "./specimen.ts";
+import { shop, type SpecimenRun } from "./testing/harness.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { deployment, named, NOW, policy, volume } from "./testing/fixtures.ts";
 
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
 const conditions = ({ conditions: all = [] }: FailoverStatus) => all.map(({ type, status, reason }) => `${type} ${status} ${reason}`);

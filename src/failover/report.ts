@@ -1,14 +1,14 @@
 import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
-import { seconds } from "../api/duration.ts";
+import { seconds } from "../util/duration.ts";
 import type { Condition } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
 import { withTransitionTimes, type ConditionReport } from "../kube/status/conditions.ts";
 import { AGE_STEPS } from "./readiness.ts";
-import type { Plan, PolicyFailure, ResourceState, Step } from "./step.ts";
+import type { Plan, PolicyFailure, ResourceState, Step } from "./steps/step.ts";
 import { oldest } from "./token/peer-copy.ts";
 import type { PeerView } from "./token/token.ts";
-import { VOLUME_KINDS } from "./volume-groups.ts";
-import { transitions } from "./telling/transition.ts";
+import { VOLUME_KINDS } from "./steps/volume-groups.ts";
+import { transitions } from "./transition.ts";
 
 interface Outcome {
   /** What acting met with. */

@@ -1,4 +1,4 @@
-import { seconds } from "../api/duration.ts";
+import { seconds } from "../util/duration.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { IpError } from "../ip/error.ts";
 import { parsePrefix, type Prefix } from "../ip/prefix.ts";

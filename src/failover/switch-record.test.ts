@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { plan } from "./plan.ts";
-import { inFlux, words } from "./specimen-run.ts";
-import { SpecimenSite } from "./specimen-site.ts";
-import { deployment, named, policy } from "./specimen.ts";
+import { inFlux, words } from "./testing/harness.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
+import { deployment, named, policy } from "./testing/fixtures.ts";
 import { asSwitched, differsFromSwitch, revertOf, switchedBy } from "./switch-record.ts";
 
 const AT = new Date("2026-11-16T11:00:00Z");

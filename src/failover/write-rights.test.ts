@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { fixedAccess } from "../kube/client/access.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { answer, holdTime, says, ScriptedServer, type Step as ServerStep } from "../kube/client/scripted-server.ts";
+import { answer, holdTime, says, ScriptedServer, type Step as ServerStep } from "../kube/testing/scripted-server.ts";
 import { plan } from "./plan.ts";
-import { deployment, flux, named, policy, volume } from "./specimen.ts";
-import { SpecimenSite } from "./specimen-site.ts";
+import { deployment, flux, named, policy, volume } from "./testing/fixtures.ts";
+import { SpecimenSite } from "./testing/fake-site.ts";
 import type { TokenDecision } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 

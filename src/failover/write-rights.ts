@@ -1,6 +1,6 @@
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
-import type { Plan, PolicyFailure, Write } from "./step.ts";
+import type { Plan, PolicyFailure, Write } from "./steps/step.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** How long an answer is believed. A right that was missing is asked for again with the next pass. */

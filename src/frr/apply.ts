@@ -3,11 +3,11 @@ import { describe, masked, type Entry } from "./entry.ts";
 import type { Fragment } from "./fragment.ts";
 import { isDefaultInstance, isOfBgp } from "./grammar.ts";
 import type { FrrInstance } from "./instance.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory } from "./pass-cache.ts";
 import { isRaw, putRaw, RAW, rawsAmong, rawText } from "./raw-text.ts";
-import { inWords, NOTHING, Standing, type FragmentOutcome } from "./standing.ts";
+import { inWords, NOTHING, Standing, type FragmentOutcome } from "./running-state.ts";
 
-export type { FragmentOutcome } from "./standing.ts";
+export type { FragmentOutcome } from "./running-state.ts";
 
 /** As a function it is only asked when the last pass over this instance has left no memory of it: who asks is the only one to configure it. */
 export type Applied = readonly Fragment[] | (() => readonly Fragment[]);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { routers } from "./arbitraries.ts";
+import { routers } from "./testing/generators.ts";
 import { merge, parse, print } from "./config.ts";
 import type { ConfigLine } from "./fragment.ts";
 

@@ -1,4 +1,4 @@
-import type { FrrVersion } from "./router.ts";
+import type { FrrVersion } from "./client.ts";
 
 export type Daemon = "mgmtd" | "zebra" | "bgpd" | "bfdd" | "staticd";
 

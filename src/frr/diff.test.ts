@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { routers } from "./arbitraries.ts";
+import { routers } from "./testing/generators.ts";
 import { ConfigSet } from "./config-set.ts";
 import { merge, parse } from "./config.ts";
 import { changes, diff, type Change } from "./diff.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { daemonsOf, type Daemon } from "./daemons.ts";
 import { FrrError } from "./error.ts";
-import { Jail } from "./jail.ts";
+import { Jail } from "./exec.ts";
 import { boundLogs } from "./log-files.ts";
-import { FrrRouter, parseVersion, type FrrVersion } from "./router.ts";
-import { keepRunning, type RestartCause } from "./supervision.ts";
+import { FrrRouter, parseVersion, type FrrVersion } from "./client.ts";
+import { keepRunning, type RestartCause } from "./supervisor.ts";
 
 export interface FrrInstanceOptions {
   /** FRR's pathspace (-N): `vtysh -N <name>` speaks to this router. */

@@ -1,4 +1,4 @@
-import { list, members, number, read, record, text, type Asking, type Unread } from "./answers.ts";
+import { list, members, number, read, record, text, type Asking, type Unread } from "./show-json.ts";
 
 /** All that bgpd tells of a neighbour and its session. */
 export interface BgpNeighbor {

@@ -3,7 +3,7 @@ import { changes } from "./diff.ts";
 import { describe } from "./entry.ts";
 import type { Fragment } from "./fragment.ts";
 import { isFrrsOwn } from "./grammar.ts";
-import { inWords, NOTHING, type FragmentOutcome, type Standing } from "./standing.ts";
+import { inWords, NOTHING, type FragmentOutcome, type Standing } from "./running-state.ts";
 
 /** Free text is FRR's own script's to bring in, all of it at once, and FRR's to put into words: its lines have one owner. */
 export const RAW = "RawFRRConfig";

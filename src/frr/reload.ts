@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { FrrError } from "./error.ts";
 import type { FrrInstance } from "./instance.ts";
-import type { Ended } from "./jail.ts";
+import type { Ended } from "./exec.ts";
 
 const SCRIPT = "/usr/lib/frr/frr-reload.py";
 

@@ -1,5 +1,5 @@
-import { list, members, number, read, record, text, type Unread } from "./answers.ts";
-import type { FrrRouter } from "./router.ts";
+import { list, members, number, read, record, text, type Unread } from "./show-json.ts";
+import type { FrrRouter } from "./client.ts";
 
 /** A neighbour of BGP in one VRF. */
 export interface Session {

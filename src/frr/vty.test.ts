@@ -5,7 +5,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { FrrRouter } from "./router.ts";
+import { FrrRouter } from "./client.ts";
 import { Vty } from "./vty.ts";
 
 const never = new AbortController().signal;

@@ -1,4 +1,4 @@
-import type { Place } from "./wanted.ts";
+import type { Place } from "./desired-link.ts";
 
 /** One command of a plan, to be run in a namespace of the node; Open vSwitch's are the machine's. */
 export interface Command {

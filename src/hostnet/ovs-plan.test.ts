@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { plan, planRemoval } from "./plan.ts";
-import { link, snapshot, typedCommands } from "./specimen.ts";
-import { OVS_MASTER, type WantedLink } from "./wanted.ts";
+import { link, snapshot, typedCommands } from "./testing/fixtures.ts";
+import { OVS_MASTER, type WantedLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
 const bridge: WantedLink = { place: "host", name: "br-hs-100", type: "ovs-bridge", owner };

@@ -1,6 +1,6 @@
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./planned-state.ts";
 import type { Link, OvsBridge, Snapshot } from "./snapshot.ts";
-import type { WantedLink } from "./wanted.ts";
+import type { WantedLink } from "./desired-link.ts";
 
 /** What the kernel shows as the master of every port of Open vSwitch. */
 export const OVS_DATAPATH = "ovs-system";

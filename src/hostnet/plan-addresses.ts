@@ -1,6 +1,6 @@
 import { parseInterfaceAddress } from "../ip/interface-address.ts";
 import type { Link, LinkAddress } from "./snapshot.ts";
-import type { WantedLink } from "./wanted.ts";
+import type { WantedLink } from "./desired-link.ts";
 
 export interface AddressPlan {
   /** Each as `ip addr del` takes it. */

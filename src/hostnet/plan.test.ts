@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { plan, planRemoval } from "./plan.ts";
-import { link, linkAddress, snapshot, typedCommands } from "./specimen.ts";
+import { link, linkAddress, snapshot, typedCommands } from "./testing/fixtures.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { WantedLink } from "./wanted.ts";
+import type { WantedLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
 const nothing = snapshot({});

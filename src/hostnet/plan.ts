@@ -1,11 +1,11 @@
 import { parseAddress } from "../ip/address.ts";
 import { planAddresses, type AddressPlan } from "./plan-addresses.ts";
-import { Draft, paired, type Plan } from "./draft.ts";
-import { bringNic, returnNic } from "./nic.ts";
+import { Draft, paired, type Plan } from "./planned-state.ts";
+import { bringNic, returnNic } from "./move-nic.ts";
 import { attachToOvs, bringOvsBridge, detachFromOvs, ovsBridgeOf, removeOvsBridge } from "./ovs-plan.ts";
 import { createdAlias, GROUP, holdOf } from "./ownership.ts";
 import type { Link, Snapshot } from "./snapshot.ts";
-import { OVS_MASTER, type Place, type WantedLink } from "./wanted.ts";
+import { OVS_MASTER, type Place, type WantedLink } from "./desired-link.ts";
 
 type Created = Exclude<WantedLink, { type: "nic" | "ovs-bridge" }>;
 

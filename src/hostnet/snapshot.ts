@@ -1,5 +1,5 @@
 import { ip } from "./run.ts";
-import type { Place } from "./wanted.ts";
+import type { Place } from "./desired-link.ts";
 
 export interface LinkAddress {
   /** `192.0.2.1/24`. */

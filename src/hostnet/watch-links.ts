@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { KernelError } from "./error.ts";
-import { keepRunning } from "./keep-running.ts";
+import { keepRunning } from "../util/keep-running.ts";
 import type { Places } from "./namespaces.ts";
 
 /** Service addresses carry it, and nothing else does: they have no alias by which to know them, and their lifetimes are renewed all the time. */

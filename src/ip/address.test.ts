@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Address, addressOf, parseAddress } from "./address.ts";
-import { addresses } from "./arbitraries.ts";
+import { addresses } from "./testing/generators.ts";
 
 describe("an address prints canonically", () => {
   test.each([

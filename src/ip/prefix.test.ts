@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseAddress } from "./address.ts";
-import { prefixes } from "./arbitraries.ts";
+import { prefixes } from "./testing/generators.ts";
 import { parseMaskedPrefix, parsePrefix, Prefix } from "./prefix.ts";
 
 describe("a prefix prints canonically", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseAddress } from "./address.ts";
-import { addresses, prefixes, ranges } from "./arbitraries.ts";
+import { addresses, prefixes, ranges } from "./testing/generators.ts";
 import { parsePrefix } from "./prefix.ts";
 import { parseRange, Range } from "./range.ts";
 

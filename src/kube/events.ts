@@ -1,9 +1,9 @@
 import { Event, type ObjectReference } from "../api/core/event.ts";
 import type { KubeObject } from "../api/kind.ts";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs } from "../util/backoff.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError } from "./client/error.ts";
-import { pause } from "./client/pause.ts";
+import { pause } from "../util/sleep.ts";
 import type { ResourceClient } from "./client/resource-client.ts";
 import type { Runnable } from "./controller/controller.ts";
 import { aborted, endsWithin } from "./controller/ending.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/kind.ts";
 import type { Review } from "../kube/webhook/review.ts";
-import { bgpAd, community, l2Ad, node, objects, onRack, type Parts, peer, pool, profile } from "./config/specimen.ts";
+import { bgpAd, community, l2Ad, node, objects, onRack, type Parts, peer, pool, profile } from "./testing/config-fixtures.ts";
 import { judge } from "./webhooks.ts";
 
 const KINDS = {

@@ -1,4 +1,4 @@
-import type { Cell, Form } from "./form.ts";
+import type { Cell, Form } from "./claimant.ts";
 
 /**
  * Those of the open forms that wait only for each other, circle by circle. Whoever waits for a circle without being waited for by it is not

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "./claim.ts";
-import { settle } from "./settle.ts";
-import { contender, messages, now, outcome, recorded, rules, running, settled, type Wish, wish } from "./specimen.ts";
+import { settle } from "./resolve-conflicts.ts";
+import { contender, messages, now, outcome, recorded, rules, running, settled, type Wish, wish } from "./testing/fixtures.ts";
 
 describe("two that ask for the same", () => {
   test("the one that asked first has it, and the other is told who", () => {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { WantedLink } from "../hostnet/wanted.ts";
+import type { WantedLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { act } from "./act.ts";
-import type { LastGood } from "./form.ts";
-import { GroundInMemory } from "./acting/ground-in-memory.ts";
+import type { LastGood } from "./render/rendered.ts";
+import { GroundInMemory } from "./testing/memory-backends.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { RouterKind, Step } from "./step.ts";
 

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { createdAlias, holdOf } from "../hostnet/ownership.ts";
-import type { WantedLink } from "../hostnet/wanted.ts";
+import type { WantedLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { LastGood } from "./form.ts";
+import type { LastGood } from "./render/rendered.ts";
 import { applicationFailed, cannotGo, cannotRestore, doesNotLast } from "./acting/failures.ts";
-import { FORWARDING } from "./acting/forwarding.ts";
-import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./acting/ground.ts";
-import { Holdings, keyOfLink } from "./acting/holdings.ts";
-import { linesWanted, onlyWanted } from "../frr/lines-wanted.ts";
+import { FORWARDING } from "./forwarding.ts";
+import { type Daemons, type Ground, type Kernel, type LostLine, Refusal, type RefusedLine } from "./backends.ts";
+import { Holdings, keyOfLink } from "./link-owners.ts";
+import { linesWanted, onlyWanted } from "../frr/fragment-lines.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { Live, RouterKind, Step } from "./step.ts";
-import { traverse, waiting } from "./tree.ts";
+import { traverse, waiting } from "./apply-order.ts";
 
 /** What one pass did for one resource, or for what belongs to none. */
 export interface Change {

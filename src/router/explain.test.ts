@@ -5,7 +5,7 @@ import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import { CauseGraph } from "../explain/cause-graph.ts";
+import { CauseGraph } from "../explain/graph.ts";
 import { edges } from "./explain.ts";
 
 const namespace = "openperouter-system";

@@ -7,9 +7,9 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/standing.ts";
-import { seeToAgent } from "../kube/members/agent-standing.ts";
-import { degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explaining/explain-node.ts";
+import { type Explainer, explainer, type Index, type Need, type Sight, type Standing, type Thing } from "../api/health.ts";
+import { seeToAgent } from "../kube/members/agent-health.ts";
+import { degradedSince, explainNode, isOwnFault, remedyOf, statusThing, wordsOf } from "./explain-node.ts";
 import { farImports } from "./validate/imports.ts";
 import { selectorComplaints } from "./validate/selector.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pass, useStage } from "../kube/status/writer-stage.ts";
+import { pass, useStage } from "../kube/testing/writer-harness.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
 

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ConfigLine } from "../frr/fragment.ts";
-import type { WantedLink } from "../hostnet/wanted.ts";
+import type { WantedLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterObjects } from "./observed.ts";
 import { plan } from "./plan.ts";
-import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./specimen.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1_000_000 } : { seed: 11, numRuns: 20_000 };

@@ -8,7 +8,7 @@ import type { Underlay } from "../api/openpe/underlay.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
-import { HostPass } from "../hostnet/host-pass.ts";
+import { HostPass } from "../hostnet/apply.ts";
 import { ensureNamespace, namespaceIdentity, raiseLoopback, type Places } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
 import { holdOf } from "../hostnet/ownership.ts";
@@ -18,19 +18,19 @@ import { isKubeError } from "../kube/client/error.ts";
 import type { Log } from "../kube/log.ts";
 import { act, type Change, type Done, keepUp } from "./act.ts";
 import { isThere, replaceFile } from "../resilience/atomic-file.ts";
-import { type Damage, StateError } from "../resilience/checked-file.ts";
-import { type Difference, differences } from "./planning/differences.ts";
-import type { Daemons } from "./acting/ground.ts";
-import { MissedAddresses } from "./acting/missed-addresses.ts";
-import { lookAt, observe, rememberNics } from "./observing/observe.ts";
-import { underlayLinks } from "./observing/underlay-links.ts";
-import { type LiveVni, liveVnis } from "./observing/vnis.ts";
+import { type Damage, StateError } from "../resilience/state-file.ts";
+import { type Difference, differences } from "./drift.ts";
+import type { Daemons } from "./backends.ts";
+import { MissedAddresses } from "./zebra-missed-addresses.ts";
+import { lookAt, observe, rememberNics } from "./observe.ts";
+import { underlayLinks } from "./underlay-links.ts";
+import { type LiveVni, liveVnis } from "./vnis.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
-import { baseFragment } from "./forms/fragments.ts";
+import { baseFragment } from "./render/frr.ts";
 import type { LinkReport, Outcome } from "./report.ts";
-import { carryOut } from "./acting/refusals.ts";
-import { type RouterState, StateFile } from "./memory/state.ts";
+import { carryOut } from "./rejected-resources.ts";
+import { type RouterState, StateFile } from "./state.ts";
 
 /** What the cluster says about this node's router. */
 export interface ClusterView {

@@ -3,8 +3,8 @@ import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../api/openpe/l3vni.ts";
 import type { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../api/openpe/underlay.ts";
-import type { LastGood } from "./form.ts";
-import type { Refusals } from "./acting/refusals.ts";
+import type { LastGood } from "./render/rendered.ts";
+import type { Refusals } from "./rejected-resources.ts";
 
 /** Everything that the plan for one node depends on. */
 export interface Observed {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { LastGood } from "./form.ts";
+import type { LastGood } from "./render/rendered.ts";
 import type { Observed, RouterObjects } from "./observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
-import { hostSession, l2vni, l3vni, linkNames, observed, passthrough, rawConfig, underlay } from "./specimen.ts";
+import { hostSession, l2vni, l3vni, linkNames, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
 
 const failures = ({ failures }: Pick<RouterPlan, "failures">) =>
   failures.map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);

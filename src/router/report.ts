@@ -1,6 +1,6 @@
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import type { ConditionReport } from "../kube/status/conditions.ts";
-import { cutLine, fitting } from "../kube/status/room.ts";
+import { cutLine, fitting } from "../kube/status/limits.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterKind } from "./step.ts";

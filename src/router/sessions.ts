@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { dated } from "../frr/session-dating.ts";
-import { backoffMs } from "../kube/backoff.ts";
-import { pause } from "../kube/client/pause.ts";
+import { dated } from "../frr/session-times.ts";
+import { backoffMs } from "../util/backoff.ts";
+import { pause } from "../util/sleep.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import { routerPolls, routerSessions, routerVnis } from "./metrics.ts";
 import type { SessionReport, Spoken, VniReport } from "./report.ts";

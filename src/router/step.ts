@@ -1,6 +1,6 @@
 import type { Claim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
-import type { Form, LastGood } from "./form.ts";
+import type { Form, LastGood } from "./render/rendered.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 

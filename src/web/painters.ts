@@ -1,5 +1,5 @@
 import type { Places } from "../explain/explainers.ts";
-import type { AnyPainter } from "./picture/scene.ts";
+import type { AnyPainter } from "./model/row-builder.ts";
 import { blamed } from "./rows/blame.ts";
 import { checks } from "./rows/connectivity.ts";
 import { policies } from "./rows/failover.ts";

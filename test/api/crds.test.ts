@@ -14,7 +14,7 @@ import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-
 import type { Schema } from "../../src/api/schema.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { Specimen } from "./specimen.ts";
+import { Specimen } from "./fixtures.ts";
 
 const CRDS = join(import.meta.dirname, "../../deploy/crds");
 

@@ -9,8 +9,8 @@ import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { battered, edited, fitting } from "./generate.ts";
-import { Specimen } from "./specimen.ts";
-import { difference, ourVerdict, serversVerdict, type Written } from "./verdict.ts";
+import { Specimen } from "./fixtures.ts";
+import { difference, ourVerdict, serversVerdict, type Written } from "./validation-result.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 3;

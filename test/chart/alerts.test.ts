@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { understood } from "../support/understood.ts";
+import { understood } from "../support/parse-command-line.ts";
 import { ALERT_CASES, type AlertCase } from "./alert-cases.ts";
 
 const DEPLOY = join(import.meta.dirname, "../../deploy/chart/files");

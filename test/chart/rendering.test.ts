@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { KUBERNETES_VERSION } from "../../lab/kube/binary.ts";
 import { CHART, containersOf, helm, rendered, settings, template, VARIATIONS } from "../support/chart.ts";
-import { understood } from "../support/understood.ts";
+import { understood } from "../support/parse-command-line.ts";
 
 describe.each(VARIATIONS)("the chart %s", (_how, values) => {
   const objects = rendered(values);

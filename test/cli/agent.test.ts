@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parseAddress } from "../../src/ip/address.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
+import { SpeakerMemory } from "../../src/loadbalancer/speaker/stored-decisions.ts";
 import { LAUNCHER, plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 

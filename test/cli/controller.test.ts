@@ -16,7 +16,7 @@ import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { parseMembers } from "../../src/kube/members/members.ts";
-import { controllerWatch } from "../../src/loadbalancer/report/controller-watch.ts";
+import { controllerWatch } from "../../src/loadbalancer/status/controller-watch.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 
 const namespace = "plumbline-system";

@@ -6,10 +6,10 @@ import { Event } from "../../src/api/core/event.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
-import { retiredMark } from "../../src/connectivity/marks.ts";
+import { retiredMark } from "../../src/api/annotations.ts";
 import { sourceLease } from "../../src/connectivity/source-lease.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { refusals } from "../support/refusals.ts";
+import { refusals } from "../support/errors.ts";
 import { eventually, MeshedCluster } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();

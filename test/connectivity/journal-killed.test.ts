@@ -7,7 +7,7 @@ import { Journal } from "../../src/connectivity/journal/journal.ts";
 import { HEADER, lineOf, type JournalRecord } from "../../src/connectivity/journal/record.ts";
 import { replay } from "../../src/connectivity/journal/replay.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { BEFORE, COURSE } from "./journal-course.ts";
+import { BEFORE, COURSE } from "./journal-script.ts";
 
 const WRITER = join(import.meta.dirname, "fixtures/killed-journal.ts");
 const UIDS = ["old", "a", "b", "c"];

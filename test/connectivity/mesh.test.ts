@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../src/api/core/service.ts";
-import { retiredMark } from "../../src/connectivity/marks.ts";
+import { retiredMark } from "../../src/api/annotations.ts";
 import { endpointOf, eventually, MeshedCluster, type Running, SYSTEM } from "./fixtures/meshed-cluster.ts";
 
 const { signal } = new AbortController();

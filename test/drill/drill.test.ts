@@ -1,9 +1,9 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { silent } from "../../lab/progress.ts";
-import { drillAll } from "../../src/cli/lab/drill.ts";
-import type { Exercised } from "../../src/cli/lab/drilling/exercise.ts";
-import type { Judgement } from "../../src/cli/lab/drilling/outcome.ts";
-import { complaintsOf } from "../../src/cli/lab/drilling/report.ts";
+import { drillAll } from "../../lab/cli/drill.ts";
+import type { Exercised } from "../../lab/drill/runner.ts";
+import type { Judgement } from "../../lab/drill/result.ts";
+import { complaintsOf } from "../../lab/drill/report.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 1_800_000 });

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ManifestDirectory } from "../../src/embedded/files/directory.ts";
-import { ObjectsInMemory, thing } from "../../src/embedded/files/objects-in-memory.ts";
+import { ManifestDirectory } from "../../src/embedded/directory/directory.ts";
+import { ObjectsInMemory, thing } from "../../src/embedded/testing/memory-store.ts";
 import { createLog } from "../../src/kube/log.ts";
 
 const COUNT = 10_000;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { thing } from "../../src/embedded/files/objects-in-memory.ts";
+import { thing } from "../../src/embedded/testing/memory-store.ts";
 
 // Root may read everything, so a process of nobody's looks at the directory.
 const NOBODY = 65534;

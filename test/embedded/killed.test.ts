@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Journal } from "../../src/embedded/journal.ts";
 import { CORE_KINDS } from "../../src/embedded/kinds/core-kinds.ts";
-import { textAt } from "../../src/embedded/objects/json.ts";
-import { Store } from "../../src/embedded/store.ts";
+import { textAt } from "../../src/embedded/store/json.ts";
+import { Store } from "../../src/embedded/store/store.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { COURSE, stateAfter } from "./killed-course.ts";
+import { COURSE, stateAfter } from "./kill-script.ts";
 
 const WRITER = join(import.meta.dirname, "fixtures/killed-writer.ts");
 const log = createLog({ level: "silent" });

@@ -20,7 +20,7 @@ import { createLog } from "../../src/kube/log.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
 import { comparable, PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-import { refusals } from "../support/refusals.ts";
+import { refusals } from "../support/errors.ts";
 
 interface ClusterRole extends KubeObject {
   rules: { apiGroups: string[]; resources: string[]; verbs: string[] }[];

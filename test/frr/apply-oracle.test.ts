@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrPass, type FragmentOutcome } from "../../src/frr/apply.ts";
-import { routers } from "../../src/frr/arbitraries.ts";
+import { routers } from "../../src/frr/testing/generators.ts";
 import { print } from "../../src/frr/config.ts";
 import type { ConfigLine, Fragment } from "../../src/frr/fragment.ts";
 import { reloadDifference } from "../../src/frr/reload.ts";

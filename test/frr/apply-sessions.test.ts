@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrPass } from "../../src/frr/apply.ts";
-import { routers } from "../../src/frr/arbitraries.ts";
+import { routers } from "../../src/frr/testing/generators.ts";
 import { merge, parse } from "../../src/frr/config.ts";
 import type { ConfigLine, Fragment } from "../../src/frr/fragment.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";

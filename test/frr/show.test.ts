@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { askRouter } from "../../src/cli/router-on-machine.ts";
+import { askRouter } from "../../src/cli/shared/router-on-node.ts";
 import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 

@@ -5,10 +5,10 @@ import { Service } from "../../src/api/core/service.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { Pulse } from "../../src/web/picture/pulse.ts";
+import { Pulse } from "../../src/web/model/refresh-timer.ts";
 import { pageApp } from "../../src/web/server/app.ts";
-import { node, pictureOf, PLACES, routerStatus, service } from "../../src/web/specimen.ts";
-import { TokenDoor } from "../../src/web/viewers/token-door.ts";
+import { node, pictureOf, PLACES, routerStatus, service } from "../../src/web/testing/fixtures.ts";
+import { TokenDoor } from "../../src/web/access/login.ts";
 import { fuzz } from "./harness.ts";
 import { type Random, runs, TIMEOUT_MS } from "./random.ts";
 

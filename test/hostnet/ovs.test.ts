@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Child } from "../../lab/child.ts";
-import { HostPass } from "../../src/hostnet/host-pass.ts";
+import { HostPass } from "../../src/hostnet/apply.ts";
 import { ovsAnswers } from "../../src/hostnet/ovs.ts";
-import { OVS_MASTER, type WantedLink } from "../../src/hostnet/wanted.ts";
+import { OVS_MASTER, type WantedLink } from "../../src/hostnet/desired-link.ts";
 import { createNamespaces, shown, type TestNamespaces } from "../support/namespaces.ts";
 
 const signal = AbortSignal.timeout(600_000);

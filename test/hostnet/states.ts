@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Place, WantedLink } from "../../src/hostnet/wanted.ts";
+import type { Place, WantedLink } from "../../src/hostnet/desired-link.ts";
 
 const PLACES: readonly Place[] = ["host", "router"];
 const ADDRESSES = ["10.1.0.1/24", "10.1.0.2/24", "10.2.0.1/16", "192.0.2.1/32", "2001:db8:1::1/64", "2001:db8:2::1/64", "fd00::1/128"];

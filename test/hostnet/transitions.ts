@@ -1,8 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fc from "fast-check";
-import { HostPass } from "../../src/hostnet/host-pass.ts";
-import type { Place, WantedLink } from "../../src/hostnet/wanted.ts";
+import { HostPass } from "../../src/hostnet/apply.ts";
+import type { Place, WantedLink } from "../../src/hostnet/desired-link.ts";
 import { ip, shown } from "../support/namespaces.ts";
 import { meddlings } from "./states.ts";
 

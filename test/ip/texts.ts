@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { prefixes } from "../../src/ip/arbitraries.ts";
+import { prefixes } from "../../src/ip/testing/generators.ts";
 
 // Texts that are addresses or prefixes in every spelling, texts that nearly are, and some that are not at all.
 

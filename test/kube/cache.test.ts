@@ -10,7 +10,7 @@ import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { cacheLists, watchReconnects } from "../../src/kube/metrics.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { CuttingProxy } from "../support/cutting-proxy.ts";
+import { CuttingProxy } from "../support/disconnecting-proxy.ts";
 
 const { signal } = new AbortController();
 const pace = { backoff: { minMs: 10, maxMs: 100 } };

@@ -7,7 +7,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { CuttingProxy } from "../support/cutting-proxy.ts";
+import { CuttingProxy } from "../support/disconnecting-proxy.ts";
 import { complaints, COPIES, copier, copyCache, createNamespaces, revisions, sourceCache, SOURCES } from "./fixtures/copier.ts";
 
 const CYCLES = 30 * Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0) / 3);

@@ -8,7 +8,7 @@ import { Cache, type Change } from "../../src/kube/cache/cache.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { cacheLists, watchReconnects } from "../../src/kube/metrics.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { CuttingProxy } from "../support/cutting-proxy.ts";
+import { CuttingProxy } from "../support/disconnecting-proxy.ts";
 
 const SEED = 20_260_803;
 const ROUNDS = 5;

@@ -8,7 +8,7 @@ import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Lease } from "../../src/api/core/lease.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { HoldingProxy } from "../support/holding-proxy.ts";
+import { HoldingProxy } from "../support/delaying-proxy.ts";
 import type { ElectorSettings, ElectorWord } from "./fixtures/elector.ts";
 
 const script = join(import.meta.dirname, "fixtures", "elector.ts");

@@ -11,9 +11,9 @@ import { HealthServer } from "../../src/kube/health.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { WebhookServer } from "../../src/kube/webhook/server.ts";
 import { createAuthority, issue, type Identity } from "../../src/kube/x509.ts";
-import { Page } from "../../src/web/page.ts";
-import { PLACES } from "../../src/web/specimen.ts";
-import { atThisMachine } from "../../src/web/viewers/loopback.ts";
+import { Page } from "../../src/web/server/dashboard-server.ts";
+import { PLACES } from "../../src/web/testing/fixtures.ts";
+import { atThisMachine } from "../../src/web/access/loopback.ts";
 
 const log = createLog({ level: "silent" });
 const stopping = new AsyncDisposableStack();

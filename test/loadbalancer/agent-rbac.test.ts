@@ -29,11 +29,11 @@ import { createLog } from "../../src/kube/log.ts";
 import { heartbeat } from "../../src/kube/members/heartbeat.ts";
 import { printMembers } from "../../src/kube/members/members.ts";
 import { WriteBudget } from "../../src/kube/status/budget.ts";
-import { addSpeaker } from "../../src/loadbalancer/agent.ts";
-import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/refusals.ts";
-import { SpeakerMemory } from "../../src/loadbalancer/speaker/memory.ts";
+import { addSpeaker } from "../../src/loadbalancer/speaker/agent.ts";
+import { NOTHING_REFUSED } from "../../src/loadbalancer/speaker/bgp/rejected.ts";
+import { SpeakerMemory } from "../../src/loadbalancer/speaker/stored-decisions.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
-import { refusals } from "../support/refusals.ts";
+import { refusals } from "../support/errors.ts";
 
 // The rights of the chart, and the admission policy that keeps an agent to its own node.
 

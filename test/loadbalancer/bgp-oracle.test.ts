@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reloadDifference } from "../../src/frr/reload.ts";
-import { speakers } from "../../src/loadbalancer/speaker/bgp/arbitraries.ts";
+import { speakers } from "../../src/loadbalancer/testing/bgp-generators.ts";
 import { speakerOn } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 

@@ -5,10 +5,10 @@ import { FrrPass } from "../../src/frr/apply.ts";
 import { parse } from "../../src/frr/config.ts";
 import { bgpNeighbors } from "../../src/frr/neighbors.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
-import type { Advertised } from "../../src/loadbalancer/announce/decision.ts";
-import { config, peer } from "../../src/loadbalancer/announce/specimen.ts";
-import { speakers } from "../../src/loadbalancer/speaker/bgp/arbitraries.ts";
-import type { BgpWanted } from "../../src/loadbalancer/speaker/bgp/round.ts";
+import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
+import { config, peer } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
+import { speakers } from "../../src/loadbalancer/testing/bgp-generators.ts";
+import type { BgpWanted } from "../../src/loadbalancer/speaker/bgp/apply.ts";
 import { speakerOn, type SpeakerOnFrr } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 

@@ -15,7 +15,7 @@ import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
-import { refusals } from "../support/refusals.ts";
+import { refusals } from "../support/errors.ts";
 
 const { signal } = new AbortController();
 const own = "plumbline-system";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ServiceLab } from "../support/service-lab.ts";
 import { announcingTests } from "./e2e/announcing.ts";
-import { lossTests } from "./e2e/losses.ts";
+import { lossTests } from "./e2e/failures.ts";
 import { plannedTests } from "./e2e/planned.ts";
-import { strangerTests } from "./e2e/stranger.ts";
+import { strangerTests } from "./e2e/duplicate-address.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

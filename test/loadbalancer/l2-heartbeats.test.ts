@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, randomBytes, sign } from "node:crypto";
 import { expect, test, vi } from "vitest";
-import { seal, type Heartbeat } from "../../src/loadbalancer/speaker/l2/heartbeats/heartbeat.ts";
+import { seal, type Heartbeat } from "../../src/loadbalancer/speaker/l2/heartbeat.ts";
 import { type L2Node, Segment, within } from "../support/l2-segment.ts";
 
 // What comes in at the heartbeat port of a real announcer, from machines of its segment.

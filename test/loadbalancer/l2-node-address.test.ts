@@ -3,7 +3,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { nodeAddressBinary } from "../../lab/node-address/binary.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { groundOf } from "../../src/loadbalancer/speaker/l2/ground.ts";
+import { groundOf } from "../../src/loadbalancer/speaker/l2/backends.ts";
 import { addressesOf, addressOf, Segment, within, type Answers, type Station } from "../support/l2-segment.ts";
 import { ip } from "../support/namespaces.ts";
 

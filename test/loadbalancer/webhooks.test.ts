@@ -12,7 +12,7 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { webhookConfiguration, type Watched } from "../../src/kube/webhook/configuration.ts";
-import { bgpAd, community, l2Ad, peer, pool, profile } from "../../src/loadbalancer/config/specimen.ts";
+import { bgpAd, community, l2Ad, peer, pool, profile } from "../../src/loadbalancer/testing/config-fixtures.ts";
 import { registerLoadBalancer, type ReviewSources } from "../../src/loadbalancer/webhooks.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { configureWebhooks, deployedWebhooks, type RunningWebhook, startWebhook } from "../support/webhook.ts";

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { browser } from "../support/page/browser.ts";
 import { PageServer } from "../support/page/server.ts";
-import { specimen } from "../support/page/specimen.ts";
+import { specimen } from "../support/page/fixtures.ts";
 
 const BROKEN = specimen({ nodes: 12, services: 20, every: 6 });
 const WELL = specimen({ nodes: 12, services: 20 });

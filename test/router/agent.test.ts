@@ -8,7 +8,7 @@ import { L2VNI } from "../../src/api/openpe/l2vni.ts";
 import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
-import { CheckedFile } from "../../src/resilience/checked-file.ts";
+import { CheckedFile } from "../../src/resilience/state-file.ts";
 import { plumbline } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 import { RouterNode } from "../support/router-node.ts";

@@ -11,11 +11,11 @@ import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../src/api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { settle } from "../../src/resilience/settle.ts";
+import { settle } from "../../src/resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims } from "../../src/router/claims/claims.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 

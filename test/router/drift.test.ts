@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/kube/log.ts";
-import { GroundInMemory } from "../../src/router/acting/ground-in-memory.ts";
+import { GroundInMemory } from "../../src/router/testing/memory-backends.ts";
 import { type ClusterView, NodeRouter, type PassResult } from "../../src/router/node-router.ts";
 import { createNamespaces, type TestNamespaces } from "../support/namespaces.ts";
 

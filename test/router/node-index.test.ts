@@ -4,7 +4,7 @@ import { installCrds } from "../../lab/kube/install-crds.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { CUSTOM_KINDS } from "../../src/api/kinds.ts";
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";

@@ -6,8 +6,8 @@ import { merge, parse } from "../../src/frr/config.ts";
 import type { ConfigLine } from "../../src/frr/fragment.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
 import { reloadDifference } from "../../src/frr/reload.ts";
-import { rendering } from "../../src/router/planning/rendering.ts";
-import { CASES } from "../../src/router/testdata/cases.ts";
+import { rendering } from "../../src/router/render/preview.ts";
+import { CASES } from "../../src/router/testing/golden-cases.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrRelease, run } from "../support/frr.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);

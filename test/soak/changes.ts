@@ -6,9 +6,9 @@ import type { Kind } from "../../src/api/kind.ts";
 import { BGPAdvertisement } from "../../src/api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
-import { AGENT_PROCESS } from "../../src/cli/lab/agents.ts";
-import { METALLB_NAMESPACE } from "../../src/cli/lab/api.ts";
-import type { FaultGround } from "../../src/cli/lab/faults/fault.ts";
+import { AGENT_PROCESS } from "../../lab/cli/agents.ts";
+import { METALLB_NAMESPACE } from "../../lab/cli/api.ts";
+import type { FaultGround } from "../../lab/faults/fault.ts";
 
 const NAMESPACE = "default";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { course, MINUTES, type Move, moveText, SEED } from "./course.ts";
-import { shortest } from "./shortest.ts";
+import { course, MINUTES, type Move, moveText, SEED } from "./scenario.ts";
+import { shortest } from "./minimize.ts";
 import { SoakLab } from "./soak-lab.ts";
 
 /** For the search for a shorter history, and for a lab that is slow to start. */

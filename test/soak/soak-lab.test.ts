@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AnnouncedService } from "../../src/cli/lab/announced-services.ts";
+import type { AnnouncedService } from "../../lab/cli/announced-services.ts";
 import { givenTwice } from "./soak-lab.ts";
 
 const service = (key: string, ...addresses: string[]): AnnouncedService => ({ key, addresses, clusterIPs: [], ports: [80], bgp: [] });

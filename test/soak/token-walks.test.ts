@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ask, crashed, flipped, moves, PROTOCOL, shown, type Site, siteAtRest, spoken } from "../../src/failover/token/model/site.ts";
+import { ask, crashed, flipped, moves, PROTOCOL, shown, type Site, siteAtRest, spoken } from "../../src/failover/testing/token-model/site.ts";
 import { decideToken } from "../../src/failover/token/token.ts";
-import { MINUTES, SEED } from "./course.ts";
+import { MINUTES, SEED } from "./scenario.ts";
 
 /** Of which nearly all are short of what the exhaustive search beside the protocol goes through, and many go much further: hundreds of flips and deaths. */
 const WALKS = 150 * MINUTES;

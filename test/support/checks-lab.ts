@@ -6,7 +6,7 @@ import { silent } from "../../lab/progress.ts";
 import { type OutageEntry, PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { FAULTS } from "../../src/cli/lab/faults.ts";
-import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../src/cli/lab/router-lab.ts";
+import { LAB_MANIFESTS, type RouterLab, startRouterLab } from "../../lab/cli/router-lab.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { plumbline } from "./command-line.ts";

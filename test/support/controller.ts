@@ -1,4 +1,4 @@
-import { addControllerParts } from "../../src/cli/controller-parts.ts";
+import { addControllerParts } from "../../src/cli/shared/controller-components.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";

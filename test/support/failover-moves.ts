@@ -15,7 +15,7 @@ import type { Kind } from "../../src/api/kind.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
 import type { Random } from "../fuzz/random.ts";
-import { CuttingProxy } from "./cutting-proxy.ts";
+import { CuttingProxy } from "./disconnecting-proxy.ts";
 import { TestController } from "./failover-controller.ts";
 import type { FailoverSite } from "./failover-site.ts";
 

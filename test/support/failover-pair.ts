@@ -8,7 +8,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { CuttingProxy } from "./cutting-proxy.ts";
+import { CuttingProxy } from "./disconnecting-proxy.ts";
 import { TestController, type TestControllerOptions } from "./failover-controller.ts";
 import type { FailoverSite } from "./failover-site.ts";
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { vi } from "vitest";
-import { DEVICE } from "../../src/loadbalancer/speaker/l2/address-form.ts";
+import { DEVICE } from "../../src/loadbalancer/speaker/l2/ip-address-commands.ts";
 import type { NodeSettings, NodeWish, NodeWord } from "../loadbalancer/fixtures/l2-node.ts";
 import { createNamespaces, ip, type TestNamespaces } from "./namespaces.ts";
 

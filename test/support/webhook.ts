@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { vi } from "vitest";
 import { parse } from "yaml";
 import { accessAs } from "../../lab/kube/identities.ts";
-import { addWebhooks } from "../../src/cli/webhooks.ts";
+import { addWebhooks } from "../../src/cli/shared/webhooks.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";

@@ -8,7 +8,7 @@ import { Secret } from "../../src/api/core/secret.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
-import { addClusterPage } from "../../src/cli/page/cluster-page.ts";
+import { addClusterPage } from "../../src/cli/dashboard/cluster-page.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { LeaderElector } from "../../src/kube/leader/leader.ts";

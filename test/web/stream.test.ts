@@ -5,12 +5,12 @@ import { Node } from "../../src/api/core/node.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
-import { node, pool, routerStatus, service } from "../../src/web/specimen.ts";
-import { atThisMachine } from "../../src/web/viewers/loopback.ts";
-import { anyone, type Viewer } from "../../src/web/viewers/viewer.ts";
-import type { Snapshot } from "../../src/web/views.ts";
+import { node, pool, routerStatus, service } from "../../src/web/testing/fixtures.ts";
+import { atThisMachine } from "../../src/web/access/loopback.ts";
+import { anyone, type Viewer } from "../../src/web/access/viewer.ts";
+import type { Snapshot } from "../../src/web/api.ts";
 import { EventReader } from "./fixtures/event-reader.ts";
-import { servePicture, type ServedPicture } from "./fixtures/served-picture.ts";
+import { servePicture, type ServedPicture } from "./fixtures/dashboard-server.ts";
 
 let served: ServedPicture;
 beforeEach(async () => {

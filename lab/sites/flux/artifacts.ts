@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { stringify } from "yaml";
 import type { KubeObject } from "../../../src/api/kind.ts";
-import { packTar } from "../../../src/cli/bundling/tar.ts";
+import { packTar } from "../../../src/cli/support-bundle/tar.ts";
 
 /** What source-controller writes to a source's status. */
 export interface Artifact {

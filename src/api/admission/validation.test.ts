@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Specimen } from "../../../test/api/specimen.ts";
+import { Specimen } from "../../../test/api/fixtures.ts";
 import { defineKind, type CustomKind } from "../define-kind.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";

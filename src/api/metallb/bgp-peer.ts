@@ -1,6 +1,6 @@
 import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
-import { seconds } from "../duration.ts";
+import { seconds } from "../../util/duration.ts";
 import { rule, type Rule } from "../rule.ts";
 import { s } from "../schema.ts";
 

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { RunOnNode } from "../bundling/one-script.ts";
-import { runAll } from "../bundling/one-script.ts";
+import type { RunOnNode } from "../support-bundle/run-on-node.ts";
+import { runAll } from "../support-bundle/run-on-node.ts";
 import { fail, type Finding, ok, type Parts, warn } from "./finding.ts";
 
 interface Feature {

@@ -1,6 +1,6 @@
 import { access, constants, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { RunOnNode } from "../bundling/one-script.ts";
+import type { RunOnNode } from "../support-bundle/run-on-node.ts";
 import { fail, type Finding, ok, type Parts, warn } from "./finding.ts";
 
 /** Their bits in /proc/self/status. */

@@ -1,8 +1,8 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { daemonsOf } from "../../frr/daemons.ts";
-import { parseVersion } from "../../frr/router.ts";
-import type { RunOnNode } from "../bundling/one-script.ts";
+import { parseVersion } from "../../frr/client.ts";
+import type { RunOnNode } from "../support-bundle/run-on-node.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 /** Each with the Debian package that has it. */

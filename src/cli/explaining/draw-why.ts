@@ -1,5 +1,5 @@
 import type { Answer, Cause, Step } from "../../explain/answer.ts";
-import type { Paint } from "../printing/paint.ts";
+import type { Paint } from "../print/color.ts";
 import { ageOf, healthWord, nothingWrong, remedyLines, saidOf, titleOf } from "./words.ts";
 
 /** The nearest symptoms tell the story; the rest is counted. */

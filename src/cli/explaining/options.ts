@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import type { Places } from "../../explain/explainers.ts";
-import { type ConnectionOptions, withLooking } from "../connection.ts";
-import { EXIT } from "../exit.ts";
-import { warn } from "../printing/warn.ts";
-import type { ReadGraph } from "./read-graph.ts";
+import { type ConnectionOptions, withLooking } from "../shared/connection.ts";
+import { EXIT } from "../shared/exit.ts";
+import { warn } from "../print/warn.ts";
+import type { ReadGraph } from "../why/read-graph.ts";
 
 export interface ExplainingOptions extends ConnectionOptions, Places {
   output: "text" | "json";

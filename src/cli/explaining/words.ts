@@ -1,8 +1,8 @@
-import type { Health, Remedy, Thing } from "../../api/standing.ts";
-import { humanDuration } from "../../embedded/http/table/age.ts";
+import type { Health, Remedy, Thing } from "../../api/health.ts";
+import { humanDuration } from "../../util/age.ts";
 import type { Verdict } from "../../explain/answer.ts";
-import { harmless } from "../printing/columns.ts";
-import type { Colour, Paint } from "../printing/paint.ts";
+import { harmless } from "../print/columns.ts";
+import type { Colour, Paint } from "../print/color.ts";
 
 const COLOURS: Readonly<Record<Health, Colour>> = { Healthy: "green", Degraded: "yellow", Unknown: "yellow", Down: "red" };
 

@@ -2,7 +2,7 @@ import { FailoverPolicy, type Role } from "../../api/failover/failover-policy.ts
 import { differsFromSwitch } from "../../failover/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import type { Force } from "./live-plan.ts";
 import { titleOf } from "./read-policy.ts";
 

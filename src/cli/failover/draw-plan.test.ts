@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../../api/core/deployment.ts";
-import type { Plan, PolicyFailure, Step, Write } from "../../failover/step.ts";
-import { plain } from "../printing/paint.ts";
+import type { Plan, PolicyFailure, Step, Write } from "../../failover/steps/step.ts";
+import { plain } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
 
 const write = (words: string): Write => ({ kind: Deployment, object: { metadata: { name: "web" } }, patch: {}, words });

@@ -1,7 +1,7 @@
-import type { Plan, PolicyFailure, Step } from "../../failover/step.ts";
-import { type Cell, Columns, harmless } from "../printing/columns.ts";
-import type { Colour, Paint } from "../printing/paint.ts";
-import { objectTitle, waitSentence } from "./wait-sentence.ts";
+import type { Plan, PolicyFailure, Step } from "../../failover/steps/step.ts";
+import { type Cell, Columns, harmless } from "../print/columns.ts";
+import type { Colour, Paint } from "../print/color.ts";
+import { objectTitle, waitSentence } from "./wait-text.ts";
 
 const STATES: Readonly<Record<Step["state"], { readonly text: string; readonly colour?: Colour }>> = {
   Done: { text: "done", colour: "green" },

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Condition } from "../../api/kind.ts";
-import { plain } from "../printing/paint.ts";
+import { plain } from "../print/color.ts";
 import { drawPolicies, policyState } from "./draw-policies.ts";
-import { ago, NOW, policy, waiting } from "./specimen.ts";
+import { ago, NOW, policy, waiting } from "../testing/failover-fixtures.ts";
 
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
 const condition = (type: string, status: Condition["status"], reason = type, message = ""): Condition => ({

@@ -1,8 +1,8 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { ageOf } from "../../embedded/http/table/age.ts";
+import { ageOf } from "../../util/age.ts";
 import { copyTime } from "../../failover/copy-time.ts";
-import { type Cell, Columns } from "../printing/columns.ts";
-import { type Colour, type Paint, statusColour } from "../printing/paint.ts";
+import { type Cell, Columns } from "../print/columns.ts";
+import { type Colour, type Paint, statusColour } from "../print/color.ts";
 import { waitText } from "./draw-steps.ts";
 import { waveOf } from "./site/waves.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { plain } from "../printing/paint.ts";
+import { plain } from "../print/color.ts";
 import { drawSteps } from "./draw-steps.ts";
-import { ago, NOW, policy, waiting } from "./specimen.ts";
-import { type Switch, switchesOf } from "./switches.ts";
+import { ago, NOW, policy, waiting } from "../testing/failover-fixtures.ts";
+import { type Switch, switchesOf } from "./transitions.ts";
 
 const drawn = (made: Switch) => drawSteps(made, NOW, plain);
 

@@ -1,8 +1,8 @@
-import { humanDuration } from "../../embedded/http/table/age.ts";
-import { type Cell, Columns } from "../printing/columns.ts";
-import type { Colour, Paint } from "../printing/paint.ts";
-import type { Switch, TransitionStep } from "./switches.ts";
-import { waitSentence } from "./wait-sentence.ts";
+import { humanDuration } from "../../util/age.ts";
+import { type Cell, Columns } from "../print/columns.ts";
+import type { Colour, Paint } from "../print/color.ts";
+import type { Switch, TransitionStep } from "./transitions.ts";
+import { waitSentence } from "./wait-text.ts";
 
 const COLOURS: Readonly<Record<TransitionStep["state"], Colour | undefined>> = {
   Done: "green",

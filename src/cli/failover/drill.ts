@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { DrillOptions } from "./drill/drill.ts";
+import type { DrillOptions } from "../../../lab/failover-drill/run.ts";
 import { withPolicy } from "./read-policy.ts";
 
 export function configureDrill(command: Command): void {
@@ -21,7 +21,7 @@ Examples:
     )
     .action(async (name: string, options: DrillOptions) => {
       // Only who drills needs what the lab is made of.
-      const { drill } = await import("./drill/drill.ts");
+      const { drill } = await import("../../../lab/failover-drill/run.ts");
       await drill(name, options);
     });
 }

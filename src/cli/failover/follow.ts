@@ -3,10 +3,10 @@ import { keyOf } from "../../api/kind.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { print } from "../../kube/printable.ts";
-import { paintFor } from "../printing/paint.ts";
-import { untilStopped } from "../signals.ts";
-import { Screen } from "../up/screen.ts";
-import { folded } from "../printing/folded.ts";
+import { paintFor } from "../print/color.ts";
+import { untilStopped } from "../shared/signals.ts";
+import { Screen } from "../live-view/screen.ts";
+import { folded } from "../print/wrap.ts";
 import { type Asked, drawProgress, news, type Standing, standingOf } from "./progress.ts";
 
 /** How a watched switch ended, and the policy as it was then. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
 import type { PeerView } from "../../failover/token/token.ts";
 import { decideForce } from "./force.ts";
-import { ago, NOW, policy } from "./specimen.ts";
+import { ago, NOW, policy } from "../testing/failover-fixtures.ts";
 
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
 const { signal } = new AbortController();

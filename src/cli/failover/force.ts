@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline/promises";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { humanDuration } from "../../embedded/http/table/age.ts";
-import type { PolicyFailure } from "../../failover/step.ts";
+import { humanDuration } from "../../util/age.ts";
+import type { PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import { expectedLoss } from "../../failover/loss.ts";
 import type { PeerView } from "../../failover/token/token.ts";
 import { printError } from "../../kube/printable.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import type { Force } from "./live-plan.ts";
 
 /** A takeover without the other site's release, what is known about it, or why it is refused. */

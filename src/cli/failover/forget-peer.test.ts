@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { FailoverToken } from "../../api/failover/failover-policy.ts";
 import type { PeerView } from "../../failover/token/token.ts";
 import { whyNot } from "./forget-peer.ts";
-import { policy } from "./specimen.ts";
+import { policy } from "../testing/failover-fixtures.ts";
 
 const there = (token?: FailoverToken, desiredState: "primary" | "secondary" = "secondary"): PeerView => ({
   reachable: true,

@@ -5,8 +5,8 @@ import { FORGET_PEER, type PeerView } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
-import { connect } from "../connection.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { connect } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 
 interface ForgetOptions extends PolicyOptions {

@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { connect } from "../connection.ts";
-import { CliError, EXIT } from "../exit.ts";
-import { printItems } from "../printing/items.ts";
-import { type Paint, paintFor } from "../printing/paint.ts";
+import { connect } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { printItems } from "../print/items.ts";
+import { type Paint, paintFor } from "../print/color.ts";
 import { drawSteps } from "./draw-steps.ts";
-import { drawSwitches, type PlacedSwitch } from "./draw-switches.ts";
+import { drawSwitches, type PlacedSwitch } from "./transitions-table.ts";
 import { listPolicies, type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
-import { type Switch, switchesOf } from "./switches.ts";
+import { type Switch, switchesOf } from "./transitions.ts";
 
 interface HistoryOptions extends PolicyOptions {
   all?: boolean;

@@ -1,11 +1,11 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/owners.ts";
-import type { ServedKinds } from "../../failover/sight/served.ts";
-import type { PolicyFailure } from "../../failover/step.ts";
+import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
+import type { PolicyFailure } from "../../failover/steps/step.ts";
 import { gitOpsManagerOf, switchedBy } from "../../failover/switch-record.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { printError } from "../../kube/printable.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { isSuspended, readOwner, type ReadOwner, resumeCommand, suspendOwner, type SuspendedOwner, whenItReverts } from "./owner-object.ts";
 
 /** What `failover switch` suspended, so that a later one can say how to resume it. */

@@ -1,12 +1,12 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import type { Application, Automated, FluxObject } from "../../failover/external.ts";
+import type { Application, Automated, FluxObject } from "../../failover/external-kinds.ts";
 import { type Owner, titleOf } from "../../failover/owners.ts";
-import type { ServedKinds } from "../../failover/sight/served.ts";
+import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { pause } from "../../kube/client/pause.ts";
+import { pause } from "../../util/sleep.ts";
 import { printError } from "../../kube/printable.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 
 /** An owner as it is in the cluster; without `object`, why it could not be read. */
 export interface ReadOwner {

@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { Plan, PolicyFailure } from "../../failover/step.ts";
+import type { Plan, PolicyFailure } from "../../failover/steps/step.ts";
 import { asSwitched, revertOf } from "../../failover/switch-record.ts";
-import { connect } from "../connection.ts";
-import { EXIT } from "../exit.ts";
-import { printItems } from "../printing/items.ts";
-import { type Paint, paintFor } from "../printing/paint.ts";
+import { connect } from "../shared/connection.ts";
+import { EXIT } from "../shared/exit.ts";
+import { printItems } from "../print/items.ts";
+import { type Paint, paintFor } from "../print/color.ts";
 import { drawPlan, isBlocked } from "./draw-plan.ts";
 import { asked, livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";

@@ -1,6 +1,6 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import { ServedKinds } from "../../failover/sight/served.ts";
-import type { Plan, PolicyFailure } from "../../failover/step.ts";
+import { ServedKinds } from "../../failover/observe/served-kinds.ts";
+import type { Plan, PolicyFailure } from "../../failover/steps/step.ts";
 import type { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { decideForce } from "./force.ts";

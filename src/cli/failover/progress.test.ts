@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
-import { plain } from "../printing/paint.ts";
+import { plain } from "../print/color.ts";
 import { drawProgress, heldUpBy, news, standingOf } from "./progress.ts";
-import { ago, NOW, policy, waiting } from "./specimen.ts";
+import { ago, NOW, policy, waiting } from "../testing/failover-fixtures.ts";
 
 const asked = { to: "secondary", generation: 2 } as const;
 type Conditions = NonNullable<FailoverStatus["conditions"]>;

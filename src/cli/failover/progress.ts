@@ -1,11 +1,11 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
-import { humanDuration } from "../../embedded/http/table/age.ts";
-import { harmless } from "../printing/columns.ts";
-import type { Paint } from "../printing/paint.ts";
+import { humanDuration } from "../../util/age.ts";
+import { harmless } from "../print/columns.ts";
+import type { Paint } from "../print/color.ts";
 import { drawSteps, waitText } from "./draw-steps.ts";
 import { titleOf } from "./read-policy.ts";
-import { type Switch, switchesOf, type TransitionStep } from "./switches.ts";
+import { type Switch, switchesOf, type TransitionStep } from "./transitions.ts";
 
 /** A switch that was asked for, with the generation that asks for it. */
 export interface Asked {

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { type ConnectionOptions, withConnection } from "../connection.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { type ConnectionOptions, withConnection } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { missing } from "../resources/hints.ts";
 import { namespaceOf, withNamespace } from "../resources/selection.ts";
 

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { print } from "../../kube/printable.ts";
-import { connect, timeOf } from "../connection.ts";
-import { CliError, EXIT } from "../exit.ts";
-import { printItems } from "../printing/items.ts";
-import { paintFor } from "../printing/paint.ts";
+import { connect, timeOf } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { printItems } from "../print/items.ts";
+import { paintFor } from "../print/color.ts";
 import { drawPolicies, policyState } from "./draw-policies.ts";
 import { readPolicy } from "./read-policy.ts";
 import { nothingChosen, type SelectionOptions, selectPolicies, withPolicies } from "./site/selection.ts";

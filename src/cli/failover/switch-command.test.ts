@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { policy } from "./specimen.ts";
+import { policy } from "../testing/failover-fixtures.ts";
 import { switchCommand } from "./switch-command.ts";
 
 const shop = policy({});

@@ -1,5 +1,5 @@
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import type { ConnectionOptions } from "../connection.ts";
+import type { ConnectionOptions } from "../shared/connection.ts";
 import type { SelectionOptions } from "./site/selection.ts";
 
 /** What a command that is repeated has to say again: without --force it would take the force back. */

@@ -1,13 +1,13 @@
 import { type Command, Option } from "commander";
-import { seconds } from "../../api/duration.ts";
+import { seconds } from "../../util/duration.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
-import { humanDuration } from "../../embedded/http/table/age.ts";
+import { humanDuration } from "../../util/age.ts";
 import { Peers } from "../../failover/token/peers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { print, printError } from "../../kube/printable.ts";
-import { connect } from "../connection.ts";
-import { CliError, EXIT, failWith } from "../exit.ts";
-import { paintFor } from "../printing/paint.ts";
+import { connect } from "../shared/connection.ts";
+import { CliError, EXIT, failWith } from "../shared/exit.ts";
+import { paintFor } from "../print/color.ts";
 import { ask, askedText } from "./ask.ts";
 import { drawFailures, drawNotes } from "./draw-plan.ts";
 import { type Ending, follow } from "./follow.ts";
@@ -19,7 +19,7 @@ import { readPolicy, titleOf } from "./read-policy.ts";
 import { type SelectionOptions, withPolicies } from "./site/selection.ts";
 import { switchSite } from "./site/switch-site.ts";
 import { switchCommand } from "./switch-command.ts";
-import { switchesOf } from "./switches.ts";
+import { switchesOf } from "./transitions.ts";
 
 export interface SwitchOptions extends SelectionOptions, OwnerOptions {
   to: Role;

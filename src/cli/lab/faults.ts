@@ -1,11 +1,11 @@
-import { CHECK_RESOURCE_FAULTS } from "./faults/check-resources.ts";
-import { CONNECTIVITY_FAULTS } from "./faults/connectivity.ts";
-import type { Fault } from "./faults/fault.ts";
-import { POLICY_FAULTS } from "./faults/policies.ts";
-import { ROUTER_FAULTS } from "./faults/router.ts";
-import { ROUTER_RESOURCE_FAULTS } from "./faults/router-resources.ts";
-import { SERVICE_FAULTS } from "./faults/services.ts";
-import { SERVICE_RESOURCE_FAULTS } from "./faults/service-resources.ts";
+import { CHECK_RESOURCE_FAULTS } from "../../../lab/faults/check-resources.ts";
+import { CONNECTIVITY_FAULTS } from "../../../lab/faults/connectivity.ts";
+import type { Fault } from "../../../lab/faults/fault.ts";
+import { POLICY_FAULTS } from "../../../lab/faults/policies.ts";
+import { ROUTER_FAULTS } from "../../../lab/faults/router.ts";
+import { ROUTER_RESOURCE_FAULTS } from "../../../lab/faults/router-resources.ts";
+import { SERVICE_FAULTS } from "../../../lab/faults/services.ts";
+import { SERVICE_RESOURCE_FAULTS } from "../../../lab/faults/service-resources.ts";
 
 /** Everything that `lab break` knows, by name. */
 export const FAULTS: Readonly<Record<string, Fault>> = {

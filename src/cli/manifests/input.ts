@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
-import { FILE_BYTES } from "../../embedded/files/manifests/limits.ts";
-import { readManifests } from "../../embedded/files/manifests/manifests.ts";
-import { placeOf } from "../../embedded/files/manifests/place.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { FILE_BYTES } from "../../embedded/manifests/limits.ts";
+import { readManifests } from "../../embedded/manifests/manifests.ts";
+import { placeOf } from "../../embedded/manifests/position.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 
 /** An object that a user has written, and where. */
 export interface Input {

@@ -1,4 +1,4 @@
-import { CliError, EXIT, failWith } from "../exit.ts";
+import { CliError, EXIT, failWith } from "../shared/exit.ts";
 import type { Discovered, Resource } from "../resources/discovery.ts";
 import { nearest } from "../resources/nearest.ts";
 import { type Input, type Inputs, titleOf } from "./input.ts";

@@ -1,10 +1,10 @@
 import { probe } from "../../connectivity/probe/probe.ts";
-import { Rounds } from "../../connectivity/probe/rounds.ts";
+import { Rounds } from "../../connectivity/probe/scheduler.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
 import type { Attempt } from "../../connectivity/attempt.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
-import { paintFor } from "../printing/paint.ts";
-import { untilStopped } from "../signals.ts";
+import { paintFor } from "../print/color.ts";
+import { untilStopped } from "../shared/signals.ts";
 import { AttemptTable, attemptLine, exitCodeOf } from "./printed-attempts.ts";
 import { tryOnce } from "./try-once.ts";
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
-import { addChecks } from "../../connectivity/source/add-checks.ts";
+import { addChecks } from "../../connectivity/checker/add-checks.ts";
 import { sourceLease } from "../../connectivity/source-lease.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -10,8 +10,8 @@ import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events.ts";
 import { createLog } from "../../kube/log.ts";
 import { leaseBeat } from "../../kube/members/heartbeat.ts";
-import { type ClusterOptions, connectToCluster } from "../connection.ts";
-import type { LogLevel } from "../log-level.ts";
+import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
+import type { LogLevel } from "../shared/log-level.ts";
 import { namedChecks } from "./named-checks.ts";
 import { journalDirectory, ownPod, type OwnPod } from "./own-pod.ts";
 

@@ -1,8 +1,8 @@
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-import { type ClusterOptions, connectToCluster } from "../connection.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { ownPod } from "./own-pod.ts";
 import { tryOnce, type Wanted } from "./try-once.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 
 export interface OwnPod {
   readonly name: string;

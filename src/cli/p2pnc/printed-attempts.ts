@@ -1,10 +1,10 @@
 import type { Attempt } from "../../connectivity/attempt.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { isSuccess } from "../../connectivity/history/history.ts";
-import { type Cell, Columns, harmless } from "../printing/columns.ts";
-import { itemsLine, itemsText } from "../printing/items.ts";
-import type { Colour, Paint } from "../printing/paint.ts";
-import { EXIT } from "../exit.ts";
+import { type Cell, Columns, harmless } from "../print/columns.ts";
+import { itemsLine, itemsText } from "../print/items.ts";
+import type { Colour, Paint } from "../print/color.ts";
+import { EXIT } from "../shared/exit.ts";
 
 export interface Tried {
   readonly attempt: Attempt;

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { configure } from "../p2pnc.ts";
-import { runCommand, strict } from "../run-command.ts";
-import { VERSION } from "../version.ts";
+import { configure } from "../commands/p2pnc.ts";
+import { runCommand, strict } from "../shared/run-command.ts";
+import { VERSION } from "../commands/version.ts";
 
 /** `p2pnc` as a program of its own, for containers in which nothing else of Plumbline runs. */
 export function runP2pnc(args: readonly string[]): Promise<number> {

@@ -1,13 +1,13 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { leanCheck } from "../../connectivity/activity.ts";
-import { meshMark } from "../../connectivity/marks.ts";
+import { meshMark } from "../../api/annotations.ts";
 import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events.ts";
 import { createLog } from "../../kube/log.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type ClusterOptions, connectToCluster } from "../connection.ts";
-import type { LogLevel } from "../log-level.ts";
+import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
+import type { LogLevel } from "../shared/log-level.ts";
 
 export interface PruneOptions extends ClusterOptions {
   namespace?: string;

@@ -1,5 +1,5 @@
 import { parseTarget, type Target } from "../../connectivity/probe/target.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 
 /** What is tried without a cluster: all of the words are HOST:PORT. undefined where none of them is. */
 export function targetsByHand(words: readonly string[]): readonly Target[] | undefined {

@@ -2,7 +2,7 @@ import type { Attempt } from "../../connectivity/attempt.ts";
 import { probe } from "../../connectivity/probe/probe.ts";
 import type { Target } from "../../connectivity/probe/target.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-import { paintFor } from "../printing/paint.ts";
+import { paintFor } from "../print/color.ts";
 import { AttemptTable, attemptsText, exitCodeOf, type Tried } from "./printed-attempts.ts";
 
 /** So many at a time that none waits for this process instead of for its target. */

@@ -1,6 +1,6 @@
 import type { Kind, Scope } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 
 /** A kind as its server describes it. */
 export interface Resource extends Kind {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { readDiscovery, type Discovered } from "./discovery.ts";
 import { resolve, resolveAll } from "./resolve.ts";
 

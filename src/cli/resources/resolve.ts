@@ -1,5 +1,5 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import type { Discovered, Resource } from "./discovery.ts";
 import { didYouMean } from "./nearest.ts";
 

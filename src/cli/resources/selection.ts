@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
 import { discover, type Resource } from "./discovery.ts";
 import { resolve, resolveAll } from "./resolve.ts";
 

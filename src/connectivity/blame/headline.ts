@@ -1,6 +1,6 @@
-import type { Said } from "../reading/said.ts";
-import type { Cause, Scope } from "./cause.ts";
-import { capital, sourceLabel, targetLabel } from "./words.ts";
+import type { Said } from "../analysis/check-result.ts";
+import type { Cause, Scope } from "../analysis/hypotheses.ts";
+import { capital, sourceLabel, targetLabel } from "../analysis/labels.ts";
 
 interface Wording {
   readonly name: string;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
 import { fromStatus } from "./from-status.ts";
 import { lastSeen } from "./reduce.ts";
-import { action, after, at, failed, ok, short } from "./specimen.ts";
+import { action, after, at, failed, ok, short } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 /** The n-th attempt, while the clock says so many seconds. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
 import { begin, nextSeq } from "./history.ts";
-import { newsOf } from "./news.ts";
+import { newsOf } from "./transition.ts";
 import { doubt, lastSeen } from "./reduce.ts";
-import { action, after, at, failed, nameless, namedFailed, namedOk, ok } from "./specimen.ts";
+import { action, after, at, failed, nameless, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 const reachable = (attempts: readonly Attempt[]) => statusOf(after(attempts, begin(7_000))).conditions?.[0];

@@ -1,7 +1,7 @@
 import { type Attempt, INTERVAL_MS } from "../attempt.ts";
 import { CAPS, type Entry, isSuccess, type Past, type Verdict } from "./history.ts";
 import { outagesAfter } from "./outages.ts";
-import { shownTimes } from "./shown-times.ts";
+import { shownTimes } from "./display-times.ts";
 
 /** The past with the attempt that comes after it. */
 export function fold(past: Past, attempt: Attempt): Past {

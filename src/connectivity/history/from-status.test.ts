@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fromStatus } from "./from-status.ts";
 import { lastSeen } from "./reduce.ts";
-import { after, at, failed, nameless, namedOk, ok } from "./specimen.ts";
+import { after, at, failed, nameless, namedOk, ok } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 
 const NOW = 1_000_000;

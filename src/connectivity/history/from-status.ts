@@ -1,9 +1,9 @@
 import type { LogEntry, OutageEntry } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { seconds } from "../../api/duration.ts";
+import { seconds } from "../../util/duration.ts";
 import type { Outcome } from "../attempt.ts";
 import { begin, CAPS, type Entry, type History, type Outage, type Verdict, wholeSecond } from "./history.ts";
 import { openOutage } from "./outages.ts";
-import { TRUSTED_AHEAD_MS } from "./shown-times.ts";
+import { TRUSTED_AHEAD_MS } from "./display-times.ts";
 import type { CheckStatus } from "./status.ts";
 
 /** What others call the same. */

@@ -6,7 +6,7 @@ import { fromStatus } from "./from-status.ts";
 import { begin, type History, nextSeq } from "./history.ts";
 import { openOutage } from "./outages.ts";
 import { doubt, present, reduce } from "./reduce.ts";
-import { action, after, failed, nameless, namedFailed, namedOk, ok } from "./specimen.ts";
+import { action, after, failed, nameless, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 const NOW = 1_000_000_000;

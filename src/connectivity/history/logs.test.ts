@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
-import { action, after, failed, nameless, namedFailed, namedOk, ok, short } from "./specimen.ts";
+import { action, after, failed, nameless, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 
 function logs(attempts: readonly Attempt[]) {

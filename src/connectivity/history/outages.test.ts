@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Attempt } from "../attempt.ts";
 import { begin, type History } from "./history.ts";
 import { fromStatus } from "./from-status.ts";
-import { action, after, at, failed, namedFailed, namedOk, ok, short } from "./specimen.ts";
+import { action, after, at, failed, namedFailed, namedOk, ok, short } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 
 function outages(history: History): string[] {

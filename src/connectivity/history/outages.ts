@@ -1,5 +1,5 @@
 import { metaTime } from "../../api/time.ts";
-import { cut } from "./cut.ts";
+import { cut } from "../../util/text.ts";
 import { durationText } from "./duration.ts";
 import { CAPS, type Entry, isSuccess, type Outage } from "./history.ts";
 

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../kube/log.ts";
 import { checkJournalUsable } from "../metrics.ts";
-import { checked } from "../../resilience/checked-lines.ts";
+import { checked } from "../../resilience/checksummed-lines.ts";
 import { begin } from "../history/history.ts";
-import { after, failed, ok } from "../history/specimen.ts";
+import { after, failed, ok } from "../testing/attempts.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 
 let directory: string;

@@ -1,12 +1,12 @@
 import { copyFile, type FileHandle, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { backoffMs } from "../../kube/backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import type { Log } from "../../kube/log.ts";
 import { checkJournalUsable } from "../metrics.ts";
 import type { Attempt } from "../attempt.ts";
 import type { History } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { Told } from "../source/tellings.ts";
+import type { Told } from "../outage-events.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
 import { type Remembered, remembered, replay } from "./replay.ts";
 

@@ -1,7 +1,7 @@
-import { checked } from "../../resilience/checked-lines.ts";
+import { checked } from "../../resilience/checksummed-lines.ts";
 import type { Attempt } from "../attempt.ts";
 import type { History } from "../history/history.ts";
-import type { Told } from "../source/tellings.ts";
+import type { Told } from "../outage-events.ts";
 
 /** What a line says of the check with this uid. */
 export type JournalRecord = { readonly uid: string } & (

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checked } from "../../resilience/checked-lines.ts";
+import { checked } from "../../resilience/checksummed-lines.ts";
 import { begin } from "../history/history.ts";
-import { after, failed, ok } from "../history/specimen.ts";
+import { after, failed, ok } from "../testing/attempts.ts";
 import { HEADER, type JournalRecord, lineOf } from "./record.ts";
 import { replay } from "./replay.ts";
 

@@ -1,7 +1,7 @@
-import { checkedLines, wholeBytes } from "../../resilience/checked-lines.ts";
+import { checkedLines, wholeBytes } from "../../resilience/checksummed-lines.ts";
 import type { History } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
-import type { Told } from "../source/tellings.ts";
+import type { Told } from "../outage-events.ts";
 import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 
 /** What the journal knows of a check. */

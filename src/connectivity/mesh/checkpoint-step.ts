@@ -1,4 +1,4 @@
-import { LONGEST_CHECKPOINT_MS } from "../longest-checkpoint.ts";
+import { LONGEST_CHECKPOINT_MS } from "../checker/longest-checkpoint.ts";
 
 /** Refreshes a second that all checks of meshes together may cost a cluster. */
 const PER_SECOND = 5;

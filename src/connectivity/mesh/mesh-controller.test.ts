@@ -8,10 +8,10 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { KubeError } from "../../kube/client/error.ts";
 import type { WatchEvent } from "../../kube/client/watch-stream.ts";
 import { createLog } from "../../kube/log.ts";
-import { checkpointMark, meshMark, retiredMark } from "../marks.ts";
+import { checkpointMark, meshMark, retiredMark } from "../../api/annotations.ts";
 import { MeshController } from "./mesh-controller.ts";
 import type { MeshReport } from "./report.ts";
-import { check, mesh, node, SYSTEM } from "./specimen.ts";
+import { check, mesh, node, SYSTEM } from "../testing/mesh.ts";
 
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 

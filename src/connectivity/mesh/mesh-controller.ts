@@ -14,14 +14,14 @@ import type { Log } from "../../kube/log.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
-import { checkpointMark } from "../marks.ts";
+import { checkpointMark } from "../../api/annotations.ts";
 import { act, type Refusal } from "./act.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
-import { leanPod, leanService, leanSlice } from "./lean.ts";
+import { leanPod, leanService, leanSlice } from "./transforms.ts";
 
-import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./news.ts";
+import { isCheckNews, isNodeNews, speaksOfNodes, targetNamespaces } from "./events.ts";
 import { isAlive, type MeshPlan, type MeshView, MOST_CHECKS, planMesh } from "./plan.ts";
-import { RefusedSteps } from "./refused-steps.ts";
+import { RefusedSteps } from "./failed-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
 import { boundedMeshes, type HeldView, isRetired, makerOf, type PlannedMesh, planNamespace, type Progress } from "./steps.ts";
 

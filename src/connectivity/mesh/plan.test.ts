@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { planMesh } from "./plan.ts";
-import { allowing, mesh, node, ofPod, pod, service, slice, SYSTEM, view, type Cluster } from "./specimen.ts";
+import { allowing, mesh, node, ofPod, pod, service, slice, SYSTEM, view, type Cluster } from "../testing/mesh.ts";
 
 const https = { name: "https", port: 443 };
 const shop: Cluster = {

@@ -1,10 +1,10 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
-import { hashedName, LONGEST } from "../../api/fitting-name.ts";
-import { fingerprint, rank } from "./rank.ts";
+import { hashedName, LONGEST } from "../../api/object-name.ts";
+import { fingerprint, rank } from "./rendezvous-hash.ts";
 import { targetsOf, type TargetView } from "./targets.ts";
-import type { CheckSource, CheckTarget, WantedCheck } from "./wanted-check.ts";
+import type { CheckSource, CheckTarget, WantedCheck } from "./desired-check.ts";
 
 export interface MeshView extends TargetView {
   /** Those of the mesh's namespace. */

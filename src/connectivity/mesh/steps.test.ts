@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { checkpointMark, meshMark, retiredMark } from "../marks.ts";
+import { checkpointMark, meshMark, retiredMark } from "../../api/annotations.ts";
 import { checkpointSeconds } from "./checkpoint-step.ts";
 import { planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
-import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "./specimen.ts";
+import { check, mesh, node, pod, service, SYSTEM, view, type Cluster } from "../testing/mesh.ts";
 import { boundedMeshes, type NamespaceSteps, planNamespace, type Step } from "./steps.ts";
 
 const now = new Date("2026-11-16T09:00:00Z");

@@ -1,10 +1,10 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
-import { meshMark, retiredMark } from "../marks.ts";
+import { meshMark, retiredMark } from "../../api/annotations.ts";
 import type { MeshPlan } from "./plan.ts";
-import type { WantedCheck } from "./wanted-check.ts";
-import { type CheckPatch, patchOf, type WantedObject, wantedObject } from "./wanted-object.ts";
+import type { WantedCheck } from "./desired-check.ts";
+import { type CheckPatch, patchOf, type WantedObject, wantedObject } from "./desired-object.ts";
 
 export interface PlannedMesh {
   readonly mesh: ConnectivityMesh;

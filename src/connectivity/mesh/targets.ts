@@ -3,9 +3,9 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Service } from "../../api/core/service.ts";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
-import { allowMark } from "../marks.ts";
+import { allowMark } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
-import type { CheckTarget } from "./wanted-check.ts";
+import type { CheckTarget } from "./desired-check.ts";
 
 /** What a mesh is planned on. Keys of Services are `namespace/name`. */
 export interface TargetView {

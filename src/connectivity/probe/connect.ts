@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import type { Address } from "../../ip/address.ts";
-import type { Task } from "./in-time.ts";
+import type { Task } from "../../util/deadline.ts";
 
 /** Tries to open a TCP connection and closes it again. It comes to nothing where that worked, otherwise to the error code. */
 export type Connect = (address: Address, port: number) => Task<string | undefined>;

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns";
 import { lookupsAbandoned } from "../metrics.ts";
-import type { Task } from "./in-time.ts";
+import type { Task } from "../../util/deadline.ts";
 
 /** The addresses of a name, or the code of the error. */
 export type Answer = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };

@@ -5,8 +5,8 @@ import { scopeOf } from "../../ip/scope.ts";
 import type { Action } from "../attempt.ts";
 import type { Connect } from "./connect.ts";
 import { errnoText, exhausted } from "./errno.ts";
-import { outOf, stoodStill, type Fault } from "./fault.ts";
-import { refusalOf } from "./refusal.ts";
+import { outOf, stoodStill, type Fault } from "./local-fault.ts";
+import { refusalOf } from "./special-addresses.ts";
 import type { Target } from "./target.ts";
 import { timed } from "./timed.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAddress } from "../../ip/address.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
-import { refusalOf } from "./refusal.ts";
+import { refusalOf } from "./special-addresses.ts";
 
 test.each([
   ["0.0.0.0", "0.0.0.0 is the unspecified address, which checks try only with --allow-target 0.0.0.0/32"],

@@ -1,7 +1,7 @@
 import { addressOf, type Address } from "../../ip/address.ts";
 import type { Action } from "../attempt.ts";
 import { errnoText, exhausted } from "./errno.ts";
-import { outOf, stoodStill, type Fault } from "./fault.ts";
+import { outOf, stoodStill, type Fault } from "./local-fault.ts";
 import { isSilence, type Lookups } from "./lookups.ts";
 import { timed } from "./timed.ts";
 

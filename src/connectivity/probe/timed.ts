@@ -1,5 +1,5 @@
-import { inTime, type Task } from "./in-time.ts";
-import { Stalls } from "./stalls.ts";
+import { inTime, type Task } from "../../util/deadline.ts";
+import { Stalls } from "./event-loop-stalls.ts";
 
 interface Timed<T, R> {
   readonly task: T;

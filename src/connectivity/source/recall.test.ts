@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { after, failed, ok } from "../history/specimen.ts";
+import { after, failed, ok } from "../testing/attempts.ts";
 import { statusOf } from "../history/status.ts";
-import { check } from "../mesh/specimen.ts";
-import { recall } from "./recall.ts";
+import { check } from "../testing/mesh.ts";
+import { recall } from "../checker/recall.ts";
 
 const shown = (...attempts: Parameters<typeof after>[0]) => check("c", { status: statusOf(after(attempts)) });
 

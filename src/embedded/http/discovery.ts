@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { sendObject, sendText } from "./answer.ts";
+import { sendObject, sendText } from "./response.ts";
 import type { Extra } from "./handler.ts";
 import { negotiate } from "./negotiation.ts";
 import type { Asked } from "./request.ts";

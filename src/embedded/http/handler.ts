@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../../kube/log.ts";
-import { ApiFault, badRequest, internalError, methodNotAllowed, notFound } from "../fault.ts";
-import type { Keeping } from "../keeping.ts";
-import type { Store } from "../store.ts";
-import { sendFault, sendText } from "./answer.ts";
-import { Reading } from "./reading.ts";
+import { ApiFault, badRequest, internalError, methodNotAllowed, notFound } from "../api-error.ts";
+import type { Keeping } from "../directory/write-back.ts";
+import type { Store } from "../store/store.ts";
+import { sendFault, sendText } from "./response.ts";
+import { Reading } from "./get-list.ts";
 import { asked, Gone, isTrue, type Asked } from "./request.ts";
 import { nowhere, Paths, type Target } from "./target.ts";
-import { Writing } from "./writing.ts";
+import { Writing } from "./create-update-delete.ts";
 
 export type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 

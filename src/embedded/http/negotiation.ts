@@ -1,5 +1,5 @@
-import { ApiFault } from "../fault.ts";
-import type { Encoding } from "./answer.ts";
+import { ApiFault } from "../api-error.ts";
+import type { Encoding } from "./response.ts";
 
 /** In what form the client wants its answer. */
 export interface Wanted {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { crdOf, type StructuralSchema } from "../../api/crd.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { send } from "./answer.ts";
+import { send } from "./response.ts";
 import type { Extra } from "./handler.ts";
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

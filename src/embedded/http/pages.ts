@@ -1,7 +1,7 @@
-import { badRequest, expired } from "../fault.ts";
+import { badRequest, expired } from "../api-error.ts";
 import { keyOf } from "../../api/kind.ts";
-import type { Collection } from "../objects/collection.ts";
-import type { Entry } from "../objects/entry.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Entry } from "../store/entry.ts";
 import { isSelected, type Selection } from "./selection.ts";
 
 /** Snapshots are lists of references: cheap, but what they refer to cannot be freed. */

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
-import { ApiFault, badRequest } from "../fault.ts";
+import { ApiFault, badRequest } from "../api-error.ts";
 import type { ServedKind } from "../kinds/served-kind.ts";
-import { merged } from "../objects/json.ts";
-import { goKind } from "../objects/metadata.ts";
+import { merged } from "../store/json.ts";
+import { goKind } from "../store/metadata.ts";
 import { mediaType, unsupportedMediaType } from "./body.ts";
 import { BadOperation, jsonPatched } from "./json-patch.ts";
 import { strategicallyMerged } from "./strategic-merge.ts";

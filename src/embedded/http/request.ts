@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ApiFault, badRequest } from "../fault.ts";
+import { ApiFault, badRequest } from "../api-error.ts";
 
 /** What a real server takes. */
 const BODY_MAX = 3 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { forbidden as forbiddenField, unsupported, type FieldError } from "../../api/admission/field-error.ts";
-import { badRequest, invalid } from "../fault.ts";
+import { badRequest, invalid } from "../api-error.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
-import { parseFieldSelector } from "../objects/field-selector.ts";
-import { parseLabelSelector } from "../objects/label-selector.ts";
+import { parseFieldSelector } from "../store/field-selector.ts";
+import { parseLabelSelector } from "../store/label-selector.ts";
 import type { Target } from "./target.ts";
 
 /** Which objects of a collection are meant. Undefined means all of them. */

@@ -1,7 +1,7 @@
 import { apiVersionOf } from "../../api/kind.ts";
-import { ApiFault } from "../fault.ts";
+import { ApiFault } from "../api-error.ts";
 import type { ServedKind, ServedVersion, StoredObject } from "../kinds/served-kind.ts";
-import type { Entry } from "../objects/entry.ts";
+import type { Entry } from "../store/entry.ts";
 
 /** What a path points at. */
 export interface Target {

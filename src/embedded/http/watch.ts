@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { apiVersionOf } from "../../api/kind.ts";
 import type { Log } from "../../kube/log.ts";
 import { embeddedWatchesCutOff } from "../metrics.ts";
-import { expired } from "../fault.ts";
-import type { Collection } from "../objects/collection.ts";
-import type { Entry } from "../objects/entry.ts";
-import type { Change } from "../objects/history.ts";
+import { expired } from "../api-error.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Entry } from "../store/entry.ts";
+import type { Change } from "../store/history.ts";
 import { isSelected, type Selection } from "./selection.ts";
 import type { Target } from "./target.ts";
 

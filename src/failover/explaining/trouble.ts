@@ -1,4 +1,4 @@
-import type { Standing } from "../../api/standing.ts";
+import type { Standing } from "../../api/health.ts";
 
 /** Something that is wrong with a policy, and what else is to blame for it, the nearest first. */
 export interface Trouble {

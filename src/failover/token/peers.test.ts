@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { fixedAccess } from "../../kube/client/access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
-import { answer, hang, holdTime, ScriptedServer, until } from "../../kube/client/scripted-server.ts";
+import { answer, hang, holdTime, ScriptedServer, until } from "../../kube/testing/scripted-server.ts";
 import { Peers } from "./peers.ts";
 
 const { signal } = new AbortController();

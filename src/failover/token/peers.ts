@@ -6,7 +6,7 @@ import { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/client/error.ts";
 import { asSwitched } from "../switch-record.ts";
 import { managedBy } from "../managed.ts";
-import { volumeKeys } from "../volumes.ts";
+import { volumeKeys } from "../steps/volumes.ts";
 import { copyOf } from "./peer-copy.ts";
 import type { PeerView } from "./token.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
 import { decideToken, fenceOf, type PeerView, type TokenSight } from "./token.ts";
-import { type Exploration, Exploring, type Perils } from "./model/exploration.ts";
-import { PROTOCOL, type Protocol, type Site, siteAtRest } from "./model/site.ts";
+import { type Exploration, Exploring, type Perils } from "../testing/token-model/exploration.ts";
+import { PROTOCOL, type Protocol, type Site, siteAtRest } from "../testing/token-model/site.ts";
 
 const held = (epoch: number): FailoverToken => ({ epoch, state: "Held" });
 const released = (epoch: number): FailoverToken => ({ epoch, state: "Released", copied: true });

@@ -4,9 +4,9 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { keyOf } from "../../api/kind.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { until } from "../client/scripted-server.ts";
+import { until } from "../testing/scripted-server.ts";
 import { Cache, type CacheOptions, type Change } from "./cache.ts";
-import { map, WatchedServer } from "./scripted-watch.ts";
+import { map, WatchedServer } from "../testing/scripted-watch.ts";
 
 let api: WatchedServer;
 let client: KubeClient;

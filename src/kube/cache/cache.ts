@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../client/client.ts";
-import { untilAborted } from "../client/pause.ts";
+import { untilAborted } from "../../util/sleep.ts";
 import type { Selection } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { cacheListenerErrors, cacheObjects, cacheSynced } from "../metrics.ts";

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { holdTime, says, until } from "../client/scripted-server.ts";
+import { holdTime, says, until } from "../testing/scripted-server.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";
-import { map, WatchedServer } from "./scripted-watch.ts";
+import { map, WatchedServer } from "../testing/scripted-watch.ts";
 
 const { signal } = new AbortController();
 let server: WatchedServer;

@@ -1,9 +1,9 @@
 import type { Secret } from "../../api/core/secret.ts";
-import { pause, untilAborted } from "../client/pause.ts";
+import { pause, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { aborted } from "../controller/ending.ts";
 import type { Cache } from "./cache.ts";
-import { type Impairment, LostViews } from "./lost-views.ts";
+import { type Impairment, LostViews } from "./unreadable-kinds.ts";
 
 type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSync" | "get" | "subscribe" | "onConnection">;
 

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vite
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
-import { answer, hang, holdTime, reset, says, type Step, until } from "../client/scripted-server.ts";
+import { answer, hang, holdTime, reset, says, type Step, until } from "../testing/scripted-server.ts";
 import { watchReconnects } from "../metrics.ts";
 import { Cache, type CacheOptions } from "./cache.ts";
-import { listOf, map, pageOf, WatchedServer } from "./scripted-watch.ts";
+import { listOf, map, pageOf, WatchedServer } from "../testing/scripted-watch.ts";
 
 let api: WatchedServer;
 let client: KubeClient;

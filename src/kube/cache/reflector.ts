@@ -1,10 +1,10 @@
 /** Keeps a view equal to what the API server holds: reads everything once, follows the changes, and starts over for ever. */
 
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
-import { backoffMs, type BackoffRange } from "../backoff.ts";
+import { backoffMs, type BackoffRange } from "../../util/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, type KubeErrorCode } from "../client/error.ts";
-import { pause } from "../client/pause.ts";
+import { pause } from "../../util/sleep.ts";
 import type { ResourceClient, Selection } from "../client/resource-client.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WatchEvent } from "../client/watch-stream.ts";

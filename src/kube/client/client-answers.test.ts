@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import type { ClusterAccess } from "./access.ts";
-import { useScripted } from "./scripted-client.ts";
-import { answer, says, type Step } from "./scripted-server.ts";
+import { useScripted } from "../testing/scripted-client.ts";
+import { answer, says, type Step } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };

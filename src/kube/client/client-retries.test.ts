@@ -3,8 +3,8 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import type { Identity } from "./access.ts";
 import type { KubeClient } from "./client.ts";
 import { isKubeError } from "./error.ts";
-import { useScripted } from "./scripted-client.ts";
-import { answer, hang, holdTime, reset, says, until } from "./scripted-server.ts";
+import { useScripted } from "../testing/scripted-client.ts";
+import { answer, hang, holdTime, reset, says, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };

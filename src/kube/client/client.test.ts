@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { useScripted } from "./scripted-client.ts";
-import { answer, says, type Step } from "./scripted-server.ts";
+import { useScripted } from "../testing/scripted-client.ts";
+import { answer, says, type Step } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Identity } from "./access.ts";
 import { KubeError, type KubeErrorCode } from "./error.ts";
-import type { Stanza } from "./stanza.ts";
+import type { Stanza } from "./kubeconfig-section.ts";
 
 const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const TIMEOUT_MS = 60_000;

@@ -4,7 +4,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import { KubeError } from "./error.ts";
-import { answer, says, ScriptedServer, until } from "./scripted-server.ts";
+import { answer, says, ScriptedServer, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const { ClientRequest } = process.getBuiltinModule("node:http");

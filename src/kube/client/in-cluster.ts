@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { KubeError } from "./error.ts";
-import { FreshFile } from "./fresh-file.ts";
+import { FreshFile } from "./rotated-file.ts";
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 

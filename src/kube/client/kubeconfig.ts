@@ -6,8 +6,8 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import type { ClusterAccess, Identity } from "./access.ts";
 import { KubeError } from "./error.ts";
 import { ExecPlugin } from "./exec-plugin.ts";
-import { FreshFile } from "./fresh-file.ts";
-import { Stanza } from "./stanza.ts";
+import { FreshFile } from "./rotated-file.ts";
+import { Stanza } from "./kubeconfig-section.ts";
 
 /** The merged files: the first file to name a context, cluster or user defines it. */
 interface Kubeconfig {

@@ -2,7 +2,7 @@
 
 import { apiVersionOf, type Kind, type KubeObject, type ObjectMeta } from "../../api/kind.ts";
 import { isKubeError, KubeError } from "./error.ts";
-import { notJson, refusalOf } from "./refusal.ts";
+import { notJson, refusalOf } from "./error-from-response.ts";
 import type { Call, Transport } from "./transport.ts";
 import { type WatchEvent, WatchStream } from "./watch-stream.ts";
 

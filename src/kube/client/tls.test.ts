@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createAuthority, issue } from "../x509.ts";
 import { type ClusterAccess, fixedAccess, type Identity } from "./access.ts";
-import { LostAttempt } from "./attempt.ts";
+import { LostAttempt } from "./http-exchange.ts";
 import { KubeClient } from "./client.ts";
-import { noAnswer } from "./refusal.ts";
-import { answer, ScriptedServer, until } from "./scripted-server.ts";
+import { noAnswer } from "./error-from-response.ts";
+import { answer, ScriptedServer, until } from "../testing/scripted-server.ts";
 
 const { signal } = new AbortController();
 const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };

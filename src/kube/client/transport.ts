@@ -1,13 +1,13 @@
 /** Calls with retries: which answers are worth another attempt, when, and which requests may be sent twice. */
 
 import type { IncomingMessage } from "node:http";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import { clientRequests, clientRequestSeconds, clientRetries } from "../metrics.ts";
 import type { ClusterAccess, Identity } from "./access.ts";
-import { type Answer, AnswerTooLong, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./attempt.ts";
+import { type Answer, AnswerTooLong, DeadlinePassed, exchange, LostAttempt, openStream, type Outgoing } from "./http-exchange.ts";
 import { isKubeError, KubeError } from "./error.ts";
-import { untilAborted } from "./pause.ts";
-import { badIdentity, noAnswer, notJson, refusal } from "./refusal.ts";
+import { untilAborted } from "../../util/sleep.ts";
+import { badIdentity, noAnswer, notJson, refusal } from "./error-from-response.ts";
 import { Sockets } from "./sockets.ts";
 
 export interface ClientOptions {

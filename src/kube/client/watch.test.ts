@@ -4,7 +4,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { fixedAccess } from "./access.ts";
 import { KubeClient } from "./client.ts";
 import type { ResourceClient, WatchOptions } from "./resource-client.ts";
-import { holdTime, says, ScriptedServer, type Step, until } from "./scripted-server.ts";
+import { holdTime, says, ScriptedServer, type Step, until } from "../testing/scripted-server.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { RunnableError } from "./crew.ts";
-import { settled, useManagerStage } from "./manager-stage.ts";
+import { RunnableError } from "./runnable-group.ts";
+import { settled, useManagerStage } from "../testing/manager-harness.ts";
 
 const stage = useManagerStage();
 

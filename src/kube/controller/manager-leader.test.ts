@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
 import { aborted } from "./ending.ts";
-import { settled, soon, useManagerStage } from "./manager-stage.ts";
+import { settled, soon, useManagerStage } from "../testing/manager-harness.ts";
 
 const stage = useManagerStage();
 

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { RunnableError } from "./crew.ts";
+import { RunnableError } from "./runnable-group.ts";
 import { aborted } from "./ending.ts";
-import { settled, soon, useManagerStage } from "./manager-stage.ts";
+import { settled, soon, useManagerStage } from "../testing/manager-harness.ts";
 
 const stage = useManagerStage();
 

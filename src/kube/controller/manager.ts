@@ -8,7 +8,7 @@ import { type Check, HealthServer } from "../health.ts";
 import type { LeaderElector } from "../leader/leader.ts";
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { Crew, type Member, RunnableError, STAGES, type Stage } from "./crew.ts";
+import { Crew, type Member, RunnableError, STAGES, type Stage } from "./runnable-group.ts";
 import { aborted, endsWithin } from "./ending.ts";
 
 export interface ManagerOptions {

@@ -1,4 +1,4 @@
-import { backoffMs, type BackoffRange } from "../backoff.ts";
+import { backoffMs, type BackoffRange } from "../../util/backoff.ts";
 import { queueAdds, queueDepth, queueLatencySeconds, queueRetries, queueWorkSeconds } from "../metrics.ts";
 
 /** Low is for what may wait: the objects found at start-up, and resyncs. */

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
 import { isKubeError, KubeError } from "../client/error.ts";
-import { pause } from "../client/pause.ts";
+import { pause } from "../../util/sleep.ts";
 import { createLog } from "../log.ts";
 import { LeaderElector, type LeaderOptions } from "./leader.ts";
-import { LeasesInMemory } from "./leases-in-memory.ts";
+import { LeasesInMemory } from "../testing/memory-leases.ts";
 import type { Takeover } from "./observed-lease.ts";
 
 const log = createLog({ level: "silent" });

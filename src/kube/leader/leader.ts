@@ -3,7 +3,7 @@ import { Lease } from "../../api/core/lease.ts";
 import { microTime } from "../../api/time.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError, KubeError } from "../client/error.ts";
-import { pause } from "../client/pause.ts";
+import { pause } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { leaderFencedWrites, leaderRenewals, leaderTransitions, leading } from "../metrics.ts";

@@ -1,5 +1,5 @@
 import type { Lease } from "../../api/core/lease.ts";
-import { fittingName, LONGEST } from "../../api/fitting-name.ts";
+import { fittingName, LONGEST } from "../../api/object-name.ts";
 
 /** How the Leases of agents and controllers are named and found. Node names may be longer than names of Leases with a prefix, and than labels, may be. */
 

@@ -1,8 +1,8 @@
 import { Lease } from "../../api/core/lease.ts";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
-import { pause, untilAborted } from "../client/pause.ts";
+import { pause, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "../controller/controller.ts";
 import type { Source } from "../controller/source.ts";
 import { within } from "../leader/within.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Lease } from "../../api/core/lease.ts";
 import { KubeError } from "../client/error.ts";
-import { LeasesInMemory } from "../leader/leases-in-memory.ts";
+import { LeasesInMemory } from "../testing/memory-leases.ts";
 import { createLog } from "../log.ts";
 import { signingKeyOf } from "./agent-lease.ts";
 import { heartbeat, reportWaiting } from "./heartbeat.ts";

@@ -1,10 +1,10 @@
 import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
 import { metaTime, microTime } from "../../api/time.ts";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../client/error.ts";
-import { pause } from "../client/pause.ts";
+import { pause } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
 import { within } from "../leader/within.ts";

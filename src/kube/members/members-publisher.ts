@@ -12,7 +12,7 @@ import { membersLive } from "../metrics.ts";
 import { nodeOfLease, signingKeyOf } from "./agent-lease.ts";
 import type { AgentWatch } from "./agent-watch.ts";
 import { assignIndexes } from "./indexes.ts";
-import { Joining } from "./joining.ts";
+import { Joining } from "./join-batch.ts";
 import { type Members, membersName, nobody, parseMembers, printMembers } from "./members.ts";
 
 export interface MembersPublisherOptions {

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import type { Change } from "../cache/cache.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import type { WriteClass } from "./budget.ts";
 import type { Picture, StatusOf, Step } from "./plan.ts";
-import type { Waker } from "./recovery.ts";
+import type { Waker } from "./retry-policy.ts";
 
 /** Whoever keeps undoing what we write is answered ever more slowly, until there has been peace for a minute. */
 const REPAIR = { minMs: 100, maxMs: 30_000 };

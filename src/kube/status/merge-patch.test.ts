@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { applied } from "./api-model.ts";
+import { applied } from "../testing/api-model.ts";
 import { mergePatch, withoutNulls, type JsonObject } from "./merge-patch.ts";
 
 test("only what changed is in the patch, what is gone is null, lists are replaced as one", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cut, cutLine, fitting } from "./room.ts";
+import { cut, cutLine, fitting } from "./limits.ts";
 
 test("where there is not room for all, those that matter stay, in their order", () => {
   const entries = ["fine 1", "bad 1", "fine 2", "bad 2"];

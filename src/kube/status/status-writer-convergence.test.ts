@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import type { ConditionStatus } from "../../api/kind.ts";
-import type { Fault } from "./api-model.ts";
-import { pass, ready, Stage, type Report } from "./writer-stage.ts";
+import type { Fault } from "../testing/api-model.ts";
+import { pass, ready, Stage, type Report } from "../testing/writer-harness.ts";
 
 afterEach(() => {
   vi.useRealTimers();

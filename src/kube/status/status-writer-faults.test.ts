@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { create, pass, ready, useStage } from "./writer-stage.ts";
+import { create, pass, ready, useStage } from "../testing/writer-harness.ts";
 
 const stage = useStage();
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { create, owner, pass, ready, type Report, useStage } from "./writer-stage.ts";
+import { create, owner, pass, ready, type Report, useStage } from "../testing/writer-harness.ts";
 
 const stage = useStage();
 

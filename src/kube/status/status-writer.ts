@@ -11,7 +11,7 @@ import type { Leave, WriteBudget, WriteClass } from "./budget.ts";
 import { Entry, isDamped } from "./entry.ts";
 import { withoutNulls } from "./merge-patch.ts";
 import { carries, plan, planDeletion, sameOfKind, statusOf, type Picture, type StatusOf, type StatusRules, type Step } from "./plan.ts";
-import { recovery, StatusAltered } from "./recovery.ts";
+import { recovery, StatusAltered } from "./retry-policy.ts";
 
 type Requests<T extends KubeObject> = Pick<ResourceClient<T>, "get" | "create" | "patch" | "patchStatus" | "delete">;
 

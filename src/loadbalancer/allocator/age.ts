@@ -1,4 +1,4 @@
-import type { Wish } from "../services/wish.ts";
+import type { Wish } from "../services/address-request.ts";
 
 /** The older first. Who does not say when it was created is younger than all. */
 export function byAge(a: Wish, b: Wish): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "./specimen.ts";
+import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "../testing/allocator-fixtures.ts";
 
 const v6 = { families: [6] } as const;
 const key = (sharing: string, ports = ["TCP/80"], backend = "") => ({ sharing: { key: sharing, backend, ports } });

@@ -1,14 +1,14 @@
 import type { Address, Family } from "../../ip/address.ts";
 import type { Pool } from "../config/config.ts";
-import type { Wish } from "../services/wish.ts";
+import type { Wish } from "../services/address-request.ts";
 import { byAge } from "./age.ts";
 import { asOccupant, Occupants } from "./occupants.ts";
 import { alternatives, nothingIn, Pools } from "./pools.ts";
 import { isSameSet, Prospects } from "./prospects.ts";
-import type { Refusal } from "./refusal.ts";
-import { Register, type Held } from "./register.ts";
-import type { Stock, Usage } from "./stock.ts";
-import { Waiting, type Place, type Waiter } from "./waiting.ts";
+import type { Refusal } from "./no-address.ts";
+import { Register, type Held } from "./allocations.ts";
+import type { Stock, Usage } from "./pool-state.ts";
+import { Waiting, type Place, type Waiter } from "./waiters.ts";
 
 export type { Held, Refusal, Usage };
 

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Service } from "../../api/core/service.ts";
 import { parseAddress } from "../../ip/address.ts";
-import { readWish } from "../services/wish.ts";
-import { addresses, allocatorWith, pool, told, wish } from "./specimen.ts";
+import { readWish } from "../services/address-request.ts";
+import { addresses, allocatorWith, pool, told, wish } from "../testing/allocator-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 1_000_000 } : { seed: 6, numRuns: 20_000 };

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { parseAddress, type Family } from "../../ip/address.ts";
 import { Range } from "../../ip/range.ts";
 import type { Pool } from "../config/config.ts";
-import { SimulatedCluster } from "./model/simulated-cluster.ts";
-import { pool, type WishTerms } from "./specimen.ts";
+import { SimulatedCluster } from "../testing/allocator-model/simulated-cluster.ts";
+import { pool, type WishTerms } from "../testing/allocator-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const RUNS = SOAK_MINUTES > 0 ? { seed: Date.now() % 1_000_000, numRuns: 20_000 } : { seed: 6, numRuns: 200 };

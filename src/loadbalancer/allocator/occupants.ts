@@ -1,8 +1,8 @@
 import type { Address } from "../../ip/address.ts";
-import type { Wish } from "../services/wish.ts";
+import type { Wish } from "../services/address-request.ts";
 import type { Pools } from "./pools.ts";
-import type { Register } from "./register.ts";
-import type { Stock } from "./stock.ts";
+import type { Register } from "./allocations.ts";
+import type { Stock } from "./pool-state.ts";
 
 interface Occupant {
   readonly wish: Wish;

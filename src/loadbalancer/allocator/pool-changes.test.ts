@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Pool } from "../config/config.ts";
-import { addresses, allocatorWith, pool, told, wish, type PoolTerms } from "./specimen.ts";
+import { addresses, allocatorWith, pool, told, wish, type PoolTerms } from "../testing/allocator-fixtures.ts";
 
 const none = new Set<string>();
 

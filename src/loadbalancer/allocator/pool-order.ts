@@ -1,7 +1,7 @@
 import type { Family } from "../../ip/address.ts";
-import type { Wish } from "../services/wish.ts";
-import { FreeNumbers } from "./space/free-numbers.ts";
-import type { Stock } from "./stock.ts";
+import type { Wish } from "../services/address-request.ts";
+import { FreeNumbers } from "./free-numbers.ts";
+import type { Stock } from "./pool-state.ts";
 
 /** In which order pools are tried: those that say whom they are for by priority, then those for everyone, and by name among equals. */
 export class PoolOrder {

@@ -1,12 +1,12 @@
 import type { Address, Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import type { Pool } from "../config/config.ts";
-import { listed, type Wish } from "../services/wish.ts";
+import { listed, type Wish } from "../services/address-request.ts";
 import { PoolOrder } from "./pool-order.ts";
-import { familyName, MOST_TRIED, poolName, refusal, type Refusal, type Tried } from "./refusal.ts";
-import { numberOf } from "./space/segment.ts";
-import { Stock } from "./stock.ts";
-import { Territory } from "./space/territory.ts";
+import { familyName, MOST_TRIED, poolName, refusal, type Refusal, type Tried } from "./no-address.ts";
+import { numberOf } from "./segment.ts";
+import { Stock } from "./pool-state.ts";
+import { Territory } from "./address-index.ts";
 
 export interface Found {
   readonly stock: Stock;

@@ -1,9 +1,9 @@
 import type { Address } from "../../ip/address.ts";
-import { listed, type Wish } from "../services/wish.ts";
+import { listed, type Wish } from "../services/address-request.ts";
 import type { Found, Pools } from "./pools.ts";
-import { refusal, type Refusal } from "./refusal.ts";
-import type { Register } from "./register.ts";
-import type { Stock } from "./stock.ts";
+import { refusal, type Refusal } from "./no-address.ts";
+import type { Register } from "./allocations.ts";
+import type { Stock } from "./pool-state.ts";
 
 /** What a Service could have, as the pools are and as addresses are held. Nothing is given here. */
 export class Prospects {

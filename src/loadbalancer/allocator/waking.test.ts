@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "./specimen.ts";
+import { addresses, allocatorWith, dual, pool, preferDual, told, wish, type WishTerms } from "../testing/allocator-fixtures.ts";
 
 const shares = (ports: string[], key = "k") => ({ sharing: { key, ports } });
 

@@ -11,7 +11,7 @@ import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { type ClaimsWriting, writeClaims } from "../../kube/status/write-claims.ts";
 import type { RecordedClaim } from "../../resilience/claim.ts";
-import { leftValues, recordClaims } from "../../resilience/record.ts";
+import { leftValues, recordClaims } from "../../resilience/claim-record.ts";
 import { type Claimant, claimsOf } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
 import { released } from "./released.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
-import { config } from "../announce/specimen.ts";
+import { config } from "../testing/announcement-fixtures.ts";
 import type { Claimant } from "../config/claims.ts";
 import type { Loaded } from "../config/load.ts";
 import { released } from "./released.ts";

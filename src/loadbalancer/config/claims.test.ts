@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { claimText } from "../../resilience/claim.ts";
 import { type Claimant, claimsOf } from "./claims.ts";
-import { community, peer, pool } from "./specimen.ts";
+import { community, peer, pool } from "../testing/config-fixtures.ts";
 
 const texts = (claimant: Claimant) => claimsOf(claimant).map(({ key, range }) => claimText(key, range));
 

@@ -2,9 +2,9 @@ import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import type { Community } from "../../api/metallb/community.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { Claim } from "../../resilience/claim.ts";
-import { communityClaims } from "./reading/communities.ts";
-import { agreementsOf, neighbourClaims, peerId } from "./reading/peers.ts";
-import { poolClaims } from "./reading/pools.ts";
+import { communityClaims } from "./communities.ts";
+import { agreementsOf, neighbourClaims, peerId } from "./peers.ts";
+import { poolClaims } from "./pools.ts";
 
 /** An object that asks for values which only one may have, or which all have to share. */
 export type Claimant =

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { selects } from "../../api/core/label-selector.ts";
-import { parts } from "./arbitraries.ts";
+import { parts } from "../testing/config-generators.ts";
 import type { Config, Peer } from "./config.ts";
 import type { Loaded, View } from "./load.ts";
 import type { Labelled } from "./objects.ts";
 import type { RuleId } from "./rules.ts";
 import { RULES } from "./rules.ts";
-import { bgpAd, CLUSTER, l2Ad, load, type Parts, pool, profile, readsAs, states } from "./specimen.ts";
+import { bgpAd, CLUSTER, l2Ad, load, type Parts, pool, profile, readsAs, states } from "../testing/config-fixtures.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const soak = SOAK_MINUTES > 0;

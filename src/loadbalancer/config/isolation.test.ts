@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { claimsOf } from "./claims.ts";
 import type { Loaded, View } from "./load.ts";
-import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, said, secret, states } from "./specimen.ts";
+import { bgpAd, CLUSTER, community, course, l2Ad, load, peer, pool, profile, said, secret, states } from "../testing/config-fixtures.ts";
 
 const edited = { generation: 2 };
 const N1: View = { of: "node", node: "n1" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Loaded } from "./load.ts";
-import { bgpAd, community, l2Ad, load, peer, pool, profile, said, secret } from "./specimen.ts";
+import { bgpAd, community, l2Ad, load, peer, pool, profile, said, secret } from "../testing/config-fixtures.ts";
 
 /** As a ConfigurationState puts it together. */
 const lastError = ({ failures }: Loaded) => failures.map(({ message }) => message).join("\n");

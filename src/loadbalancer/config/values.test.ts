@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { Peer } from "./config.ts";
-import { bgpAd, load, node, peer, pool, profile, secret } from "./specimen.ts";
+import { bgpAd, load, node, peer, pool, profile, secret } from "../testing/config-fixtures.ts";
 
 test.each<[Partial<BGPPeer["spec"]>, Partial<Peer>]>([
   [{}, { myAsn: 64_512, peerAsn: 64_513, vrf: "", families: ["IPv4"], gracefulRestart: false, ebgpMultiHop: false }],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bgpAd, l2Ad, load, node, onRack, type Parts, peer, pool } from "./specimen.ts";
+import { bgpAd, l2Ad, load, node, onRack, type Parts, peer, pool } from "../testing/config-fixtures.ts";
 
 const warned = (parts: Parts, view?: Parameters<typeof load>[1]) =>
   load(parts, view).warnings.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);

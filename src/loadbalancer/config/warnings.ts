@@ -1,10 +1,10 @@
 import { addressOf } from "../../ip/address.ts";
-import { PoolIndex } from "../announce/pools.ts";
+import { PoolIndex } from "../announcement/pool-index.ts";
 import type { BgpAd, Config, L2Ad } from "./config.ts";
 import type { Warning } from "./load.ts";
 import type { ConfigObjects, Labelled } from "./objects.ts";
-import { shown } from "./reading/communities.ts";
-import { isSelected } from "./settling/node-groups.ts";
+import { shown } from "./communities.ts";
+import { isSelected } from "./node-groups.ts";
 
 interface Ads {
   readonly bgp: readonly BgpAd[];

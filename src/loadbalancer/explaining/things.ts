@@ -1,5 +1,5 @@
 import type { Condition } from "../../api/kind.ts";
-import type { Need, Standing, Thing } from "../../api/standing.ts";
+import type { Need, Standing, Thing } from "../../api/health.ts";
 
 /** What is to be said of a thing, short of the thing. */
 export type Word = Pick<Standing, "health"> & Partial<Pick<Standing, "reason" | "message" | "since" | "ownFault" | "remedy">>;

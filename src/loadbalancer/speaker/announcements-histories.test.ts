@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LabelSelector } from "../../api/core/label-selector.ts";
-import { bgpAd, config, l2Ad, node, peer, pool, service } from "../announce/specimen.ts";
+import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
 import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";

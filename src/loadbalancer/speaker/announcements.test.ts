@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bgpAd, config, l2Ad, node, peer, pool, profile, service } from "../announce/specimen.ts";
+import { bgpAd, config, l2Ad, node, peer, pool, profile, service } from "../testing/announcement-fixtures.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
 
 const everyone: ReadonlySet<string> = new Set(["a", "b", "b-a"]);

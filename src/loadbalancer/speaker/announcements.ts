@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
-import { decideBgp } from "../announce/bgp.ts";
-import type { Advertised } from "../announce/decision.ts";
-import { type ElectionGround, Elections } from "../announce/elections.ts";
-import { interfacesOn } from "../announce/l2.ts";
-import { PoolIndex } from "../announce/pools.ts";
-import { isForService } from "../announce/selection.ts";
+import { decideBgp } from "../announcement/bgp-decision.ts";
+import type { Advertised } from "../announcement/decision.ts";
+import { type ElectionGround, Elections } from "../announcement/l2-election.ts";
+import { interfacesOn } from "../announcement/l2-decision.ts";
+import { PoolIndex } from "../announcement/pool-index.ts";
+import { isForService } from "../announcement/selection.ts";
 import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 

@@ -1,10 +1,10 @@
 import type { Fragment } from "../../frr/fragment.ts";
 import type { Address } from "../../ip/address.ts";
-import type { AddressState, Protection } from "../report/service-l2-status.ts";
+import type { AddressState, Protection } from "../status/service-l2-status.ts";
 import type { WantedAddress } from "./announcements.ts";
 import type { BgpSpeaker } from "./bgp/bgp-speaker.ts";
 import type { SpokenSession } from "./bgp/sessions.ts";
-import type { Heartbeats } from "./l2/heartbeats/heartbeats.ts";
+import type { Heartbeats } from "./l2/heartbeats.ts";
 
 /** What carries the speaker's decisions out, and tells how it stands. */
 export interface Drivers {

@@ -6,12 +6,12 @@ import { parseAddress } from "../../ip/address.ts";
 import { createLog } from "../../kube/log.ts";
 import { speakerAnnounced } from "../metrics.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import { node as nodeView, service } from "../announce/specimen.ts";
-import { bgpAd, l2Ad, peer, pool, secret } from "../config/specimen.ts";
-import type { Finding } from "../report/configuration-state.ts";
-import { NOTHING_REFUSED } from "./bgp/refusals.ts";
-import { SpeakerMemory } from "./memory.ts";
-import { Stage } from "./speaker-stage.ts";
+import { node as nodeView, service } from "../testing/announcement-fixtures.ts";
+import { bgpAd, l2Ad, peer, pool, secret } from "../testing/config-fixtures.ts";
+import type { Finding } from "../status/configuration-state.ts";
+import { NOTHING_REFUSED } from "./bgp/rejected.ts";
+import { SpeakerMemory } from "./stored-decisions.ts";
+import { Stage } from "../testing/speaker-harness.ts";
 
 const { signal } = new AbortController();
 const log = createLog({ level: "silent" });

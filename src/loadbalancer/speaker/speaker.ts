@@ -1,26 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Address } from "../../ip/address.ts";
-import { backoffMs } from "../../kube/backoff.ts";
+import { backoffMs } from "../../util/backoff.ts";
 import type { Result } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { configLoaded, configStale } from "../metrics.ts";
-import { StateError } from "../../resilience/checked-file.ts";
+import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import { peersOf } from "../announce/peers.ts";
+import { peersOf } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
 import { type LastGood, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { Impairment } from "../../kube/cache/lost-views.ts";
+import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type Concerned } from "./announcements.ts";
-import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/refusals.ts";
+import { concernedBy, isRefused, NOTHING_REFUSED, type Refusals } from "./bgp/rejected.ts";
 import { sessionKeyOf } from "./bgp/sessions.ts";
 import type { BgpDriver, Drivers } from "./drivers.ts";
-import type { Pulses } from "./l2/heartbeats/liveness.ts";
-import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./finding.ts";
-import type { Reports } from "./reports.ts";
-import type { SpeakerMemory } from "./memory.ts";
-import type { Tidings } from "./tidings.ts";
+import type { Pulses } from "./l2/liveness.ts";
+import { findingOf, inOne, lastGoodOf, secretsUnread, unavailable } from "./configuration-result.ts";
+import type { Reports } from "./status-writers.ts";
+import type { SpeakerMemory } from "./stored-decisions.ts";
+import type { Tidings } from "./events.ts";
 
 interface Options {
   node: string;

@@ -1,7 +1,7 @@
 import type { Fragment } from "../../frr/fragment.ts";
-import { CheckedFile, type Damage } from "../../resilience/checked-file.ts";
+import { CheckedFile, type Damage } from "../../resilience/state-file.ts";
 import type { LastGood } from "../config/load.ts";
-import type { Pulses } from "./l2/heartbeats/liveness.ts";
+import type { Pulses } from "./l2/liveness.ts";
 
 /** What the speaker of a node must know after a restart. */
 export interface SpeakerState {

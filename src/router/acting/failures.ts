@@ -1,6 +1,6 @@
 import type { Failure } from "../../resilience/failure.ts";
 import type { Step } from "../step.ts";
-import type { LostLine, Refusal } from "./ground.ts";
+import type { LostLine, Refusal } from "../backends.ts";
 
 /** So many lines name what is wrong well enough. */
 const MOST_SAID = 5;

@@ -1,8 +1,8 @@
 import { selects } from "../../api/core/label-selector.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Claim, RecordedClaim } from "../../resilience/claim.ts";
-import { leftValues } from "../../resilience/record.ts";
-import { type Contender, settle } from "../../resilience/settle.ts";
+import { leftValues } from "../../resilience/claim-record.ts";
+import { type Contender, settle } from "../../resilience/resolve-conflicts.ts";
 import { type Claimant, claimsOf, kindOrder } from "./claims.ts";
 import { selectorComplaints } from "../validate/selector.ts";
 

@@ -12,7 +12,7 @@ import { changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { writeClaims } from "../../kube/status/write-claims.ts";
-import { recordClaims } from "../../resilience/record.ts";
+import { recordClaims } from "../../resilience/claim-record.ts";
 import { recordOf, releasing } from "./claim-release.ts";
 import { type Claimant, claimsOf } from "./claims.ts";
 

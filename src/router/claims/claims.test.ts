@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import { claimText } from "../../resilience/claim.ts";
-import { type Contender, settle } from "../../resilience/settle.ts";
+import { type Contender, settle } from "../../resilience/resolve-conflicts.ts";
 import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, underlayClaims, vrfOf } from "./claims.ts";
 
 const l2 = (spec: Partial<L2VNI["spec"]> = {}): L2VNI["spec"] => ({ vni: 110, vxlanport: 4789, ...spec });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { prefixes } from "../../ip/arbitraries.ts";
+import { prefixes } from "../../ip/testing/generators.ts";
 import { parseMaskedPrefix } from "../../ip/prefix.ts";
 import { routerIdOf, sessionAddresses, vtepAddress } from "./addresses.ts";
 

@@ -1,7 +1,7 @@
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import { quote } from "../../ip/error.ts";
 import type { Observed } from "../observed.ts";
-import { type Complaint, complaintIf } from "./complaint.ts";
+import { type Complaint, complaintIf } from "./field-error.ts";
 import { nameComplaints } from "./names.ts";
 
 const FIELD = "spec.hostmaster";

@@ -3,7 +3,7 @@ import type { Family } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import type { Observed } from "../observed.ts";
 import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
-import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
 import { readPrefixOf, type Reading, unusable, valueOf } from "./networks.ts";
 
 export type HostSession = L3Passthrough["spec"]["hostsession"];

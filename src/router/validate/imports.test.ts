@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostSession, l3vni, underlay } from "../specimen.ts";
+import { hostSession, l3vni, underlay } from "../testing/fixtures.ts";
 import { farImports } from "./imports.ts";
 
 const fabric = [underlay()];

@@ -1,6 +1,6 @@
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
-import type { Complaint } from "./complaint.ts";
+import type { Complaint } from "./field-error.ts";
 
 /** What the kernel can call an interface and we are willing to. */
 export function nameComplaints(field: string, words: "Interface" | "VRF" | "Bridge", name: unknown): Complaint[] {

@@ -1,9 +1,9 @@
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Observed, Password } from "../observed.ts";
-import { seconds } from "../../api/duration.ts";
+import { seconds } from "../../util/duration.ts";
 import { passwordProblem } from "../../frr/password.ts";
 import { quote } from "../../ip/error.ts";
-import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
 import { readAddress, unusable } from "./networks.ts";
 
 export type Neighbor = NonNullable<Underlay["spec"]["neighbors"]>[number];

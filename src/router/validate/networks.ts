@@ -4,7 +4,7 @@ import { IpError, quote } from "../../ip/error.ts";
 import { parseInterfaceAddress, type InterfaceAddress } from "../../ip/interface-address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
-import type { Complaint } from "./complaint.ts";
+import type { Complaint } from "./field-error.ts";
 
 /** What a field's text means, or why it means nothing. */
 export type Reading<T> = { readonly value: T } | { readonly complaint: string };

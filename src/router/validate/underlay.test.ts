@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Underlay } from "../../api/openpe/underlay.ts";
-import { observed, underlay } from "../specimen.ts";
+import { observed, underlay } from "../testing/fixtures.ts";
 import { ALLOW_NODE_INTERFACE, underlayComplaints, vtepOf } from "./underlay.ts";
 import type { Neighbor } from "./neighbors.ts";
 

@@ -3,7 +3,7 @@ import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { routerIdOf, vtepAddress } from "./addresses.ts";
 import type { InterfaceSeen } from "../observed.ts";
-import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { AS_NUMBER, type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
 import { nameComplaints } from "./names.ts";
 import { neighborComplaints } from "./neighbors.ts";
 import { complaintsOf, readAddress, readPrefixOf, type Reading, unusable } from "./networks.ts";

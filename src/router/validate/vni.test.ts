@@ -4,8 +4,8 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import { Address } from "../../ip/address.ts";
 import { InterfaceAddress } from "../../ip/interface-address.ts";
-import { hostSession, l2vni, l3vni, observed, passthrough } from "../specimen.ts";
-import type { Complaint } from "./complaint.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough } from "../testing/fixtures.ts";
+import type { Complaint } from "./field-error.ts";
 import type { HostSession } from "./host-session.ts";
 import { l2vniComplaints, l3vniComplaints, passthroughComplaints, rawConfigComplaints } from "./vni.ts";
 

@@ -9,7 +9,7 @@ import { parsePrefix, type Prefix } from "../../ip/prefix.ts";
 import { vniLinkNames, vrfOf } from "../claims/claims.ts";
 import type { Observed } from "../observed.ts";
 import { routeTarget } from "./route-target.ts";
-import { type Complaint, complaintIf, numberComplaints } from "./complaint.ts";
+import { type Complaint, complaintIf, numberComplaints } from "./field-error.ts";
 import { hostMasterComplaints } from "./host-master.ts";
 import { hostSessionComplaints, sessionEnds } from "./host-session.ts";
 import { vrfComplaints } from "./names.ts";

@@ -3,10 +3,10 @@ import { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { announcement, node, pictureOf, routerStatus, service } from "../specimen.ts";
-import type { ChangeEvent, Rows, ViewName } from "../views.ts";
-import type { Picture } from "./picture.ts";
-import type { Held } from "./rows-held.ts";
+import { announcement, node, pictureOf, routerStatus, service } from "../testing/fixtures.ts";
+import type { ChangeEvent, Rows, ViewName } from "../api.ts";
+import type { Picture } from "../model/model.ts";
+import type { Held } from "../model/row-store.ts";
 
 const all = (held: Held) => held.text;
 

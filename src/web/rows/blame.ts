@@ -1,11 +1,11 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Node } from "../../api/core/node.ts";
-import { blame } from "../../connectivity/blame/blame.ts";
-import { retiredMark } from "../../connectivity/marks.ts";
-import { placesIn } from "../../connectivity/reading/places.ts";
-import { saidBy } from "../../connectivity/reading/said.ts";
-import { type FixedPainter, rowKey, type Scene } from "../picture/scene.ts";
-import type { BlameRow } from "../views.ts";
+import { blame } from "../../connectivity/analysis/common-cause.ts";
+import { retiredMark } from "../../api/annotations.ts";
+import { placesIn } from "../../connectivity/analysis/zones.ts";
+import { saidBy } from "../../connectivity/analysis/check-result.ts";
+import { type FixedPainter, rowKey, type Scene } from "../model/row-builder.ts";
+import type { BlameRow } from "../api.ts";
 
 const SENTENCES = 5;
 

@@ -1,12 +1,12 @@
 import { type LogEntry, PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { seconds } from "../../api/duration.ts";
+import { seconds } from "../../util/duration.ts";
 import { keyOf } from "../../api/kind.ts";
-import { idOf } from "../../api/standing.ts";
+import { idOf } from "../../api/health.ts";
 import { reachableOf } from "../../connectivity/activity.ts";
-import { retiredMark, targetMark } from "../../connectivity/marks.ts";
+import { retiredMark, targetMark } from "../../api/annotations.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
-import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
-import { type CheckRow, type CheckThing, OUTAGES_SHOWN } from "../views.ts";
+import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
+import { type CheckRow, type CheckThing, OUTAGES_SHOWN } from "../api.ts";
 import { namespaceIn, present, wordsOf } from "./fields.ts";
 
 export const checks: Painter<"connectivity"> = {

@@ -1,9 +1,9 @@
 import { FailoverPolicy, type FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
-import { idOf } from "../../api/standing.ts";
+import { idOf } from "../../api/health.ts";
 import { copyTime } from "../../failover/copy-time.ts";
-import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
-import type { FailoverStep, PastTransition, PolicyRow, PolicyThing, Transition } from "../views.ts";
+import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
+import type { FailoverStep, PastTransition, PolicyRow, PolicyThing, Transition } from "../api.ts";
 import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
 
 export const policies: Painter<"failover"> = {

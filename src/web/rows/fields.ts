@@ -1,7 +1,7 @@
 import { parseKey } from "../../api/kind.ts";
-import type { Health } from "../../api/standing.ts";
+import type { Health } from "../../api/health.ts";
 import type { Verdict } from "../../explain/answer.ts";
-import type { Condition } from "../views.ts";
+import type { Condition } from "../api.ts";
 
 /** What of a verdict stands in a row. What nobody speaks of is not known to be well. */
 export function wordsOf(verdict: Verdict | undefined): { health: Health; reason?: string; message?: string; since?: string } {

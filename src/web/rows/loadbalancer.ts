@@ -5,8 +5,8 @@ import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { type Health, idOf, type Index, worse } from "../../api/standing.ts";
-import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
+import { type Health, idOf, type Index, worse } from "../../api/health.ts";
+import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
 import {
   NODES_SHOWN,
   type PoolRow,
@@ -15,7 +15,7 @@ import {
   type ServiceThing,
   type SessionCell,
   type SessionsRow,
-} from "../views.ts";
+} from "../api.ts";
 import { conditionsOf, namespaceIn, present, wordsOf } from "./fields.ts";
 
 const POOL_ANNOTATION = "metallb.io/ip-allocated-from-pool";

@@ -4,11 +4,11 @@ import { Service } from "../../api/core/service.ts";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { type Domain, type Health, worse } from "../../api/standing.ts";
+import { type Domain, type Health, worse } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
 import type { Places } from "../../explain/explainers.ts";
-import { type FixedPainter, type Painter, type Ref, rowKey, type Scene } from "../picture/scene.ts";
-import { type CauseRow, type Cell, type DomainRow, type NodeRow, SYMPTOMS_SHOWN } from "../views.ts";
+import { type FixedPainter, type Painter, type Ref, rowKey, type Scene } from "../model/row-builder.ts";
+import { type CauseRow, type Cell, type DomainRow, type NodeRow, SYMPTOMS_SHOWN } from "../api.ts";
 import { present, wordsOf } from "./fields.ts";
 
 const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];

@@ -2,9 +2,9 @@ import { keyOf, parseKey } from "../../api/kind.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { type Health, idOf } from "../../api/standing.ts";
-import { type Painter, rowKey, type Scene } from "../picture/scene.ts";
-import type { RouterRow, RouterThing, TreeNode } from "../views.ts";
+import { type Health, idOf } from "../../api/health.ts";
+import { type Painter, rowKey, type Scene } from "../model/row-builder.ts";
+import type { RouterRow, RouterThing, TreeNode } from "../api.ts";
 import { conditionsOf, namespaceIn, present } from "./fields.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
-import type { Ref } from "../picture/scene.ts";
-import { announcement, pictureOf, PLACES, service, session } from "../specimen.ts";
-import { Eyes } from "../viewers/eyes.ts";
-import { anyone, type Viewer } from "../viewers/viewer.ts";
+import type { Ref } from "../model/row-builder.ts";
+import { announcement, pictureOf, PLACES, service, session } from "../testing/fixtures.ts";
+import { Eyes } from "../access/access-filter.ts";
+import { anyone, type Viewer } from "../access/viewer.ts";
 import { DetailPainter } from "./details.ts";
 
 const { signal } = new AbortController();

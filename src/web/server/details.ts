@@ -4,17 +4,17 @@ import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { parseKey } from "../../api/kind.ts";
-import type { Thing } from "../../api/standing.ts";
+import type { Thing } from "../../api/health.ts";
 import type { Answer, Step } from "../../explain/answer.ts";
-import type { Picture } from "../picture/picture.ts";
-import type { Ref, Scene } from "../picture/scene.ts";
+import type { Picture } from "../model/model.ts";
+import type { Ref, Scene } from "../model/row-builder.ts";
 import { checks, checkThing } from "../rows/connectivity.ts";
 import { policies, policyThing } from "../rows/failover.ts";
 import { services, serviceThing } from "../rows/loadbalancer.ts";
 import { routers, routerThing } from "../rows/router.ts";
-import type { Eyes } from "../viewers/eyes.ts";
-import type { Viewer } from "../viewers/viewer.ts";
-import type { PlainThing, ServiceThing, ThingAnswer, WhyAnswer } from "../views.ts";
+import type { Eyes } from "../access/access-filter.ts";
+import type { Viewer } from "../access/viewer.ts";
+import type { PlainThing, ServiceThing, ThingAnswer, WhyAnswer } from "../api.ts";
 
 interface Details {
   readonly paint: (key: string, scene: Scene, eyes: Eyes) => Exclude<ThingAnswer, { missing: string }>["thing"] | undefined;

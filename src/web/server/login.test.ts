@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "../../kube/log.ts";
-import { Pulse } from "../picture/pulse.ts";
-import { pictureOf, PLACES } from "../specimen.ts";
-import { anyone } from "../viewers/viewer.ts";
+import { Pulse } from "../model/refresh-timer.ts";
+import { pictureOf, PLACES } from "../testing/fixtures.ts";
+import { anyone } from "../access/viewer.ts";
 import { pageApp } from "./app.ts";
 
 function served() {

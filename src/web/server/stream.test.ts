@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { Service } from "../../api/core/service.ts";
 import { createLog } from "../../kube/log.ts";
-import { Pulse } from "../picture/pulse.ts";
-import { pictureOf, PLACES, service } from "../specimen.ts";
-import { Eyes } from "../viewers/eyes.ts";
-import { RefsBehind } from "../viewers/refs.ts";
-import type { Viewer } from "../viewers/viewer.ts";
+import { Pulse } from "../model/refresh-timer.ts";
+import { pictureOf, PLACES, service } from "../testing/fixtures.ts";
+import { Eyes } from "../access/access-filter.ts";
+import { RefsBehind } from "../access/refs.ts";
+import type { Viewer } from "../access/viewer.ts";
 import { DetailPainter } from "./details.ts";
 import { EventStream } from "./stream.ts";
 

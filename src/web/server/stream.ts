@@ -1,11 +1,11 @@
-import type { Picture } from "../picture/picture.ts";
-import type { Pulse } from "../picture/pulse.ts";
+import type { Picture } from "../model/model.ts";
+import type { Pulse } from "../model/refresh-timer.ts";
 import { pageSnapshots } from "../metrics.ts";
-import type { Eyes } from "../viewers/eyes.ts";
-import { LoginError } from "../viewers/login-error.ts";
-import type { RefsBehind } from "../viewers/refs.ts";
-import type { Viewer } from "../viewers/viewer.ts";
-import type { ViewName } from "../views.ts";
+import type { Eyes } from "../access/access-filter.ts";
+import { LoginError } from "../access/login-error.ts";
+import type { RefsBehind } from "../access/refs.ts";
+import type { Viewer } from "../access/viewer.ts";
+import type { ViewName } from "../api.ts";
 import type { DetailPainter } from "./details.ts";
 
 export interface StreamOptions {

@@ -7,7 +7,7 @@ import { ConfigurationState } from "../../../src/api/metallb/configuration-state
 import { IPAddressPool } from "../../../src/api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../../src/api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../../src/api/metallb/service-l2-status.ts";
-import { METALLB_NAMESPACE } from "../../../src/cli/lab/api.ts";
+import { METALLB_NAMESPACE } from "../../../lab/cli/api.ts";
 import type { ServiceLab } from "../../support/service-lab.ts";
 import { NODES } from "../../support/nodes.ts";
 

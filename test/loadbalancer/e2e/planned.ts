@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Attempt } from "../../../lab/services/connect.ts";
 import { Deployment } from "../../../src/api/core/deployment.ts";
 import { Service } from "../../../src/api/core/service.ts";
-import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
+import { AGENT_PROCESS } from "../../../lab/cli/agents.ts";
 import type { ServiceLab } from "../../support/service-lab.ts";
 import { NODES } from "../../support/nodes.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SEGMENTS } from "../../../lab/net/topology.ts";
-import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
-import type { Traffic } from "../../../src/cli/lab/traffic.ts";
+import { AGENT_PROCESS } from "../../../lab/cli/agents.ts";
+import type { Traffic } from "../../../lab/cli/traffic.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
 import { NODES } from "../../support/nodes.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { type NodeName, SEGMENTS } from "../../../lab/net/topology.ts";
 import { Event } from "../../../src/api/core/event.ts";
-import { AGENT_PROCESS } from "../../../src/cli/lab/agents.ts";
-import type { Traffic } from "../../../src/cli/lab/traffic.ts";
+import { AGENT_PROCESS } from "../../../lab/cli/agents.ts";
+import type { Traffic } from "../../../lab/cli/traffic.ts";
 import { EVENTUALLY, type TestLab } from "../../support/router-lab.ts";
 
 const [shop, stock] = SEGMENTS as unknown as [(typeof SEGMENTS)[number], (typeof SEGMENTS)[number]];

@@ -1,5 +1,5 @@
-import type { PolicyRow } from "../../../src/web/views.ts";
-import { ago, NOW } from "./verdicts.ts";
+import type { PolicyRow } from "../../../src/web/api.ts";
+import { ago, NOW } from "./health.ts";
 
 /** Seconds into the switch that is running. */
 const at = (seconds: number) => new Date(NOW - 200_000 + seconds * 1_000).toISOString();

@@ -1,6 +1,6 @@
-import type { Health } from "../../../src/api/standing.ts";
-import type { CauseRow, Cell, CheckRow, NodeRow, PoolRow, RouterRow, ServiceRow, SessionsRow, Tally } from "../../../src/web/views.ts";
-import { ago, linkOf, ROUTER_NAMESPACE, serviceVerdict, sessionOf, underlayOf } from "./verdicts.ts";
+import type { Health } from "../../../src/api/health.ts";
+import type { CauseRow, Cell, CheckRow, NodeRow, PoolRow, RouterRow, ServiceRow, SessionsRow, Tally } from "../../../src/web/api.ts";
+import { ago, linkOf, ROUTER_NAMESPACE, serviceVerdict, sessionOf, underlayOf } from "./health.ts";
 
 export const SPINES = ["spine-a", "spine-b", "spine-c", "spine-d"];
 

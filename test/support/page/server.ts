@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { json } from "node:stream/consumers";
-import type { ChangeEvent, ViewName } from "../../../src/web/views.ts";
+import type { ChangeEvent, ViewName } from "../../../src/web/api.ts";
 import { builtPage } from "../../../tools/page.ts";
-import { type Specimen, snapshotOf } from "./specimen.ts";
+import { type Specimen, snapshotOf } from "./fixtures.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html",

@@ -1,6 +1,6 @@
-import { humanDuration } from "../../../embedded/http/table/age.ts";
-import { type Cell, Columns, harmless } from "../../printing/columns.ts";
-import type { Colour, Paint } from "../../printing/paint.ts";
+import { humanDuration } from "../../../util/age.ts";
+import { type Cell, Columns, harmless } from "../../print/columns.ts";
+import type { Colour, Paint } from "../../print/color.ts";
 import { titleOf } from "../read-policy.ts";
 import { waitText } from "../draw-steps.ts";
 import { type Member, type MemberState, obstacleOf, stateOf, switchOf } from "./member.ts";

@@ -5,7 +5,7 @@ import type { KubeClient } from "../../../kube/client/client.ts";
 import { isKubeError } from "../../../kube/client/error.ts";
 import { compareResourceVersions } from "../../../kube/client/resource-version.ts";
 import { ask, askedText } from "../ask.ts";
-import { CliError } from "../../exit.ts";
+import { CliError } from "../../shared/exit.ts";
 import { each } from "./each.ts";
 import { isOver, type Member } from "./member.ts";
 import { wavesOf } from "./waves.ts";

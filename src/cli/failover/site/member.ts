@@ -1,7 +1,7 @@
 import type { FailoverPolicy } from "../../../api/failover/failover-policy.ts";
 import type { Force } from "../live-plan.ts";
 import { type Asked, heldUpBy, standingOf } from "../progress.ts";
-import { type Switch, switchesOf } from "../switches.ts";
+import { type Switch, switchesOf } from "../transitions.ts";
 
 /** One policy of a site that is switched. */
 export interface Member {

@@ -1,6 +1,6 @@
 import type { Role } from "../../../api/failover/failover-policy.ts";
-import { humanDuration } from "../../../embedded/http/table/age.ts";
-import type { PolicyFailure } from "../../../failover/step.ts";
+import { humanDuration } from "../../../util/age.ts";
+import type { PolicyFailure } from "../../../failover/steps/step.ts";
 import { titleOf } from "../read-policy.ts";
 import { type Member, obstacleOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "./waves.ts";

@@ -1,8 +1,8 @@
 import type { Role } from "../../../api/failover/failover-policy.ts";
-import { humanDuration } from "../../../embedded/http/table/age.ts";
+import { humanDuration } from "../../../util/age.ts";
 import { print } from "../../../kube/printable.ts";
-import { paintFor } from "../../printing/paint.ts";
-import { Screen } from "../../up/screen.ts";
+import { paintFor } from "../../print/color.ts";
+import { Screen } from "../../live-view/screen.ts";
 import { news } from "../progress.ts";
 import { titleOf } from "../read-policy.ts";
 import { drawSite } from "./draw-site.ts";

@@ -1,5 +1,5 @@
-import { badRequest } from "../../fault.ts";
-import type { Entry } from "../../objects/entry.ts";
+import { badRequest } from "../../api-error.ts";
+import type { Entry } from "../../store/entry.ts";
 import type { Page } from "../pages.ts";
 import { inVersion, type Target } from "../target.ts";
 import { columnsOf } from "./columns.ts";

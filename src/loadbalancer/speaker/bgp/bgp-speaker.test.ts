@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { merge, print } from "../../../frr/config.ts";
-import type { Advertised } from "../../announce/decision.ts";
-import { config, peer, profile } from "../../announce/specimen.ts";
+import type { Advertised } from "../../announcement/decision.ts";
+import { config, peer, profile } from "../../testing/announcement-fixtures.ts";
 import type { Config } from "../../config/config.ts";
-import { offer, stage } from "./bgp-stage.ts";
-import { NOTHING_REFUSED } from "./refusals.ts";
+import { offer, stage } from "../../testing/bgp-harness.ts";
+import { NOTHING_REFUSED } from "./rejected.ts";
 
 const TOR = peer("tor", { bfdProfile: "fast" });
 const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });

@@ -2,9 +2,9 @@ import type { Applied } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
 import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
-import { Networks, type Route, type ServiceLines } from "./networks.ts";
-import { NOTHING_REFUSED, type Refusals } from "./refusals.ts";
-import { type BgpOutcome, type BgpPass, type BgpWanted, Round } from "./round.ts";
+import { Networks, type Route, type ServiceLines } from "./prefixes.ts";
+import { NOTHING_REFUSED, type Refusals } from "./rejected.ts";
+import { type BgpOutcome, type BgpPass, type BgpWanted, Round } from "./apply.ts";
 
 export interface BgpSpeakerOptions {
   readonly frr: {

@@ -1,7 +1,7 @@
 import type { Peer } from "../../config/config.ts";
-import type { Advertised } from "../../announce/decision.ts";
-import { goesTo } from "../../announce/peers.ts";
-import { MOST_COMMUNITIES } from "../../config/reading/bgp-ads.ts";
+import type { Advertised } from "../../announcement/decision.ts";
+import { goesTo } from "../../announcement/peers.ts";
+import { MOST_COMMUNITIES } from "../../config/bgp-advertisements.ts";
 import type { Attributes } from "./attributes.ts";
 
 export interface Merged {

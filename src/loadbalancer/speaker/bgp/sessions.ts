@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Asking } from "../../../frr/answers.ts";
+import type { Asking } from "../../../frr/show-json.ts";
 import { bgpNeighbors, bfdCounters, type BgpNeighbor } from "../../../frr/neighbors.ts";
-import { dated, keyOf } from "../../../frr/session-dating.ts";
-import { backoffMs } from "../../../kube/backoff.ts";
-import { pause } from "../../../kube/client/pause.ts";
+import { dated, keyOf } from "../../../frr/session-times.ts";
+import { backoffMs } from "../../../util/backoff.ts";
+import { pause } from "../../../util/sleep.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";

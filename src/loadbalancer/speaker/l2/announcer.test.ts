@@ -4,11 +4,11 @@ import { KernelError } from "../../../hostnet/error.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import { createLog } from "../../../kube/log.ts";
 import { L2Announcer } from "./announcer.ts";
-import type { Ground } from "./ground.ts";
-import { seal } from "./heartbeats/heartbeat.ts";
-import { observed } from "./nics.ts";
-import type { Spot } from "./tenures/tenure.ts";
-import type { WireEvents } from "./wire/wire.ts";
+import type { Ground } from "./backends.ts";
+import { seal } from "./heartbeat.ts";
+import { observed } from "./interfaces.ts";
+import type { Spot } from "./address-ownership.ts";
+import type { WireEvents } from "./packet-socket.ts";
 
 const key = generateKeyPairSync("ed25519");
 const vip = parseAddress("192.0.2.100");

@@ -1,6 +1,6 @@
 import type { Address } from "../../../ip/address.ts";
 import { l2GratuitousSent, l2RequestsReceived, l2ResponsesSent } from "../../metrics.ts";
-import type { Standing } from "./tenures/tenure.ts";
+import type { Standing } from "./address-ownership.ts";
 
 /** What is asked of this node, its kernel answers. */
 export function countAsked(address: Address, standing: Standing | undefined, device: string, times: number): void {

@@ -5,9 +5,9 @@ import { KernelError } from "../../../hostnet/error.ts";
 import { run } from "../../../hostnet/run.ts";
 import { parseAddress } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
-import { CREATE_DEVICE, DEVICE, drop, keep, RESTART_LIFETIME_S } from "./address-form.ts";
-import { observed, type Observed } from "./nics.ts";
-import type { Drop, Due, Spot, Steps } from "./tenures/tenure.ts";
+import { CREATE_DEVICE, DEVICE, drop, keep, RESTART_LIFETIME_S } from "./ip-address-commands.ts";
+import { observed, type Observed } from "./interfaces.ts";
+import type { Drop, Due, Spot, Steps } from "./address-ownership.ts";
 
 const GONE = /Cannot assign requested address|Cannot find device|address not found/i;
 const NO_DEVICE = /Cannot find device/;

@@ -1,5 +1,5 @@
 import { signal, type Signal } from "@preact/signals";
-import type { ChangeEvent, Rows, SnapshotEvent, ThingAnswer, ViewName, WhyAnswer } from "../../views.ts";
+import type { ChangeEvent, Rows, SnapshotEvent, ThingAnswer, ViewName, WhyAnswer } from "../../api.ts";
 
 type Held<V extends ViewName> = ReadonlyMap<string, Rows[V]>;
 

@@ -1,5 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
-import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../views.ts";
+import type { ChangeEvent, SnapshotEvent, ViewName, WhoAmI } from "../../api.ts";
 import { type View, route } from "../route.ts";
 import { held, takeChange, takeSnapshot } from "./rows.ts";
 

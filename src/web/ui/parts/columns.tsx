@@ -1,4 +1,4 @@
-import type { Health } from "../../../api/standing.ts";
+import type { Health } from "../../../api/health.ts";
 import { Mark } from "./health.tsx";
 import type { Column } from "./table.tsx";
 import { Since } from "./time.tsx";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import type { Health } from "../../../api/standing.ts";
-import type { Condition, ThingAnswer } from "../../views.ts";
+import type { Health } from "../../../api/health.ts";
+import type { Condition, ThingAnswer } from "../../api.ts";
 import { things } from "../live/rows.ts";
 import { linkHere, linkTo } from "../route.ts";
 import { Mark, wordOf } from "./health.tsx";

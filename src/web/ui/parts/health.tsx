@@ -1,6 +1,6 @@
-import type { Domain, Health, Thing } from "../../../api/standing.ts";
-import { HEALTHS, idOf } from "../../../api/standing.ts";
-import type { Tally } from "../../views.ts";
+import type { Domain, Health, Thing } from "../../../api/health.ts";
+import { HEALTHS, idOf } from "../../../api/health.ts";
+import type { Tally } from "../../api.ts";
 
 /** A health has a shape and a word besides its colour. Drawn in a square of 16. */
 const SHAPES: Readonly<Record<Health, string>> = {

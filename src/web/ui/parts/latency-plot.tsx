@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import type { CheckThing } from "../../views.ts";
+import type { CheckThing } from "../../api.ts";
 import { theme } from "../theme.ts";
 import { clockTime, milliseconds } from "./time.tsx";
 

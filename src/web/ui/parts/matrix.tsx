@@ -1,6 +1,6 @@
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useId, useMemo, useRef, useState } from "preact/hooks";
-import { type Health, HEALTHS } from "../../../api/standing.ts";
+import { type Health, HEALTHS } from "../../../api/health.ts";
 import { badness } from "./health.tsx";
 import { movedBy } from "./table.tsx";
 import { useWindow } from "./window.ts";

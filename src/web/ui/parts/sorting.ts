@@ -1,4 +1,4 @@
-import type { Health } from "../../../api/standing.ts";
+import type { Health } from "../../../api/health.ts";
 import { badness } from "./health.tsx";
 import { compareNames } from "./table.tsx";
 

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { HIDDEN_KIND, type CauseRow } from "../../views.ts";
+import { HIDDEN_KIND, type CauseRow } from "../../api.ts";
 import { badness, Mark, ThingName, wordOf } from "../parts/health.tsx";
 import { Empty, Pane } from "../parts/pane.tsx";
 import { Copy } from "../parts/copy.tsx";

@@ -1,4 +1,4 @@
-import type { CheckThing } from "../../views.ts";
+import type { CheckThing } from "../../api.ts";
 import { Detail, Headline, Part } from "../parts/detail.tsx";
 import { useEffect, useState } from "preact/hooks";
 import type { LatencyPlot } from "../parts/latency-plot.tsx";

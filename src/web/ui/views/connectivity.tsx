@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
-import type { CheckRow } from "../../views.ts";
+import type { CheckRow } from "../../api.ts";
 import { held } from "../live/rows.ts";
 import { wordOf } from "../parts/health.tsx";
 import { Matrix, type MatrixCell } from "../parts/matrix.tsx";

@@ -1,5 +1,5 @@
 import { useComputed } from "@preact/signals";
-import type { PolicyRow } from "../../views.ts";
+import type { PolicyRow } from "../../api.ts";
 import { held } from "../live/rows.ts";
 import { nameColumn } from "../parts/columns.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";

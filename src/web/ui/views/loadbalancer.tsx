@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { PoolRow, PoolUse, ServiceRow, SessionsRow } from "../../views.ts";
+import type { PoolRow, PoolUse, ServiceRow, SessionsRow } from "../../api.ts";
 import { held } from "../live/rows.ts";
 import { nameColumn, unwellSinceColumn } from "../parts/columns.tsx";
 import { Mark, wordOf } from "../parts/health.tsx";

@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Domain } from "../../../api/standing.ts";
-import type { CauseRow, Cell, DomainRow, NodeRow } from "../../views.ts";
+import type { Domain } from "../../../api/health.ts";
+import type { CauseRow, Cell, DomainRow, NodeRow } from "../../api.ts";
 import { held } from "../live/rows.ts";
 import { unwellSinceColumn } from "../parts/columns.tsx";
 import { isOld } from "../live/stream.ts";

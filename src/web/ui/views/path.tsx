@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Step } from "../../../explain/answer.ts";
-import { HIDDEN_KIND } from "../../views.ts";
+import { HIDDEN_KIND } from "../../api.ts";
 import { Mark, ThingName, wordOf } from "../parts/health.tsx";
 import { Since } from "../parts/time.tsx";
 import { linkTo, option, refine } from "../route.ts";

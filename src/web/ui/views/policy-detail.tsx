@@ -1,4 +1,4 @@
-import type { FailoverStep, PastTransition, PolicyRow } from "../../views.ts";
+import type { FailoverStep, PastTransition, PolicyRow } from "../../api.ts";
 import { things } from "../live/rows.ts";
 import { Conditions, Headline, Part } from "../parts/detail.tsx";
 import { Empty } from "../parts/pane.tsx";

@@ -1,5 +1,5 @@
-import { type Health, worse } from "../../../api/standing.ts";
-import type { RouterThing, TreeNode } from "../../views.ts";
+import { type Health, worse } from "../../../api/health.ts";
+import type { RouterThing, TreeNode } from "../../api.ts";
 import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
 import { Mark, wordOf } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";

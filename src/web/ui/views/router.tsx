@@ -1,5 +1,5 @@
 import { useComputed } from "@preact/signals";
-import type { RouterRow } from "../../views.ts";
+import type { RouterRow } from "../../api.ts";
 import { held } from "../live/rows.ts";
 import { unwellSinceColumn } from "../parts/columns.tsx";
 import { Mark } from "../parts/health.tsx";

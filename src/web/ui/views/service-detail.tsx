@@ -1,4 +1,4 @@
-import type { ServiceThing } from "../../views.ts";
+import type { ServiceThing } from "../../api.ts";
 import { Conditions, Detail, Headline, Part } from "../parts/detail.tsx";
 import { Mark } from "../parts/health.tsx";
 import { worstFirst } from "../parts/sorting.ts";

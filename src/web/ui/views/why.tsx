@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Answer, Cause } from "../../../explain/answer.ts";
-import { HIDDEN_KIND } from "../../views.ts";
+import { HIDDEN_KIND } from "../../api.ts";
 import { held, whys } from "../live/rows.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Mark, ThingName, wordOf } from "../parts/health.tsx";
@@ -11,7 +11,7 @@ import { Since } from "../parts/time.tsx";
 import { go, linkTo, route } from "../route.ts";
 import { Causes } from "./causes.tsx";
 import { Path } from "./path.tsx";
-import { idOf } from "../../../api/standing.ts";
+import { idOf } from "../../../api/health.ts";
 
 export function WhyView() {
   const { thing } = route.value;

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { LabHost } from "../net/lab-host.ts";
+import type { Attempt } from "../services/connect.ts";
+import { Connections } from "./connections.ts";
+
+function client() {
+  const told: string[] = [];
+  const process = {
+    onOutput: (_chunk: Buffer) => undefined as void,
+    input: (line: string) => void told.push(line),
+    kill: () => Promise.resolve(),
+  };
+  const attempts: Attempt[] = [];
+  const host = { start: () => process } as unknown as LabHost;
+  const connections = new Connections({ host, everyMs: 100, onAttempt: (attempt) => attempts.push(attempt) });
+  return { connections, attempts, told, says: (text: string) => process.onOutput(Buffer.from(text)) };
+}
+
+const web = { name: "default/web", address: "10.200.0.1", port: 80 };
+
+test("the client is told of its targets once, and again when they change", () => {
+  const { connections, told } = client();
+  connections.aim([]);
+  connections.aim([web]);
+  connections.aim([web]);
+  connections.aim([]);
+  expect(told).toEqual([`[${JSON.stringify(web)}]\n`, "[]\n"]);
+});
+
+test("attempts are counted by target, in whatever pieces they are told", () => {
+  const { connections, attempts, says } = client();
+  const ok = JSON.stringify({ name: "default/web", at: 1, ms: 2, by: "web-1" });
+  const failed = JSON.stringify({ name: "default/web", at: 101, ms: 2500, why: "no answer" });
+  says(ok.slice(0, 9));
+  says(`${ok.slice(9)}\n${failed}\n`);
+  expect(connections.tally("default/web")).toEqual({
+    ok: 1,
+    failed: 1,
+    last: { name: "default/web", at: 101, ms: 2500, why: "no answer" },
+  });
+  expect(connections.tally("default/wiki")).toEqual({ ok: 0, failed: 0 });
+  expect(attempts.map(({ by }) => by)).toEqual(["web-1", undefined]);
+});

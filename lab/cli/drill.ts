@@ -1,0 +1,142 @@
+import { writeFile } from "node:fs/promises";
+import { missingHere } from "../kernel/select.ts";
+import type { NodeName } from "../net/topology.ts";
+import { type Progress, progressOn } from "../progress.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { EXIT } from "../../src/cli/shared/exit.ts";
+import { printItems } from "../../src/cli/print/items.ts";
+import { untilStopped } from "../../src/cli/shared/signals.ts";
+import { Exercise, type Exercised, type Placed } from "../drill/runner.ts";
+import { Flows } from "../drill/traffic.ts";
+import { isGood } from "../drill/result.ts";
+import { pairsOf } from "../drill/pairs.ts";
+import { apiLine, complaintsOf, drillDocument, headLine, outcomeLine, scoreLine } from "../drill/report.ts";
+import { Sight } from "../drill/status-reader.ts";
+import { startDrillLab } from "../drill/start-lab.ts";
+import { FAULTS } from "../../src/cli/lab/faults.ts";
+
+export interface DrillOptions {
+  /** On a real API server instead of the embedded one. */
+  readonly kube?: boolean;
+  readonly only?: readonly string[];
+  readonly pairs?: number;
+  readonly seed?: number;
+  readonly output?: "json";
+  readonly write?: string;
+}
+
+/** Where everything is broken: not the first node, so that a fault of all nodes is not mistaken for one of the node that is named first. */
+const NODE: NodeName = "node2";
+const AT_REST_WITHIN_MS = 600_000;
+
+/** Breaks everything once in a lab of its own, and tells what was said of it. */
+export async function drill(options: DrillOptions): Promise<void> {
+  const stop = new AbortController();
+  void untilStopped().then(() => stop.abort());
+  const tell = options.output === "json" ? () => undefined : say;
+  const exercised = await drillAll({ signal: stop.signal, tell, progress: progressOn(process.stderr) }, options);
+  const kube = options.kube ?? false;
+  const items = exercised.map(({ outcome, judgement }) => ({ ...outcome, ...judgement, api: kube ? "kube-apiserver" : "embedded" }));
+  if (options.output === "json") printItems("Drill", items);
+  else say(`\n${scoreLine(exercised)}`);
+  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, { kube, about: aboutOf, others: leftOut() }));
+  if (!exercised.every(({ judgement }) => isGood(judgement))) process.exitCode = EXIT.no;
+}
+
+interface Ground {
+  readonly signal: AbortSignal;
+  readonly tell: (line: string) => void;
+  readonly progress: Progress;
+}
+
+/** Where routers need User-Mode Linux, which has one slow processor, all that is not about them is broken at the same time in a second lab beside it. */
+export async function drillAll(ground: Ground, { kube = false, only, pairs, seed = 1 }: DrillOptions): Promise<Exercised[]> {
+  const singles = placed(only);
+  const rounds: readonly Placed[][] = pairs === undefined ? singles.map((one) => [one]) : pairsOf(singles, pairs, seed);
+  const [aboutRouters, others] = (await needsTwoLabs(kube)) ? apart(rounds) : [rounds, []];
+  const failed = new AbortController();
+  const signal = AbortSignal.any([ground.signal, failed.signal]);
+  ground.tell(apiLine(kube));
+  ground.tell(headLine());
+  const labs = [
+    { routers: true, rounds: aboutRouters },
+    { routers: false, rounds: others },
+  ].filter(({ rounds }) => rounds.length > 0);
+  const drills = labs.map((part) =>
+    drillIn({ ...ground, signal, kube, ...part }).catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(drills);
+  failed.signal.throwIfAborted();
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
+}
+
+interface Part extends Ground {
+  readonly kube: boolean;
+  readonly routers: boolean;
+  readonly rounds: readonly Placed[][];
+}
+
+async function drillIn({ tell, signal: given, ...part }: Part): Promise<Exercised[]> {
+  const { kube, routers, rounds, progress } = part;
+  await using ending = new AsyncDisposableStack();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([given, ended.signal]);
+  const lab = await startDrillLab({ kube, routers, log: createLog({ level: "error" }), progress, signal: given });
+  ending.defer(() => lab.stop());
+  const { client } = lab.api;
+  const host = (name: string) => lab.host(name);
+  const flows = new Flows(host, { routers });
+  ending.defer(() => flows.stop());
+  ending.defer(() => ended.abort());
+  lab.services.subscribe(() => flows.aim(lab.services.list()));
+  flows.aim(lab.services.list());
+  const sight = new Sight(client);
+  await sight.open(signal);
+  const exercise = new Exercise({ sight, flows, ground: { nodes: lab.net.topology.nodes, client, host, signal } });
+  for (const text of await exercise.settle(AT_REST_WITHIN_MS)) tell(`At rest: ${text}`);
+  const exercised: Exercised[] = [];
+  for (const faults of rounds) {
+    for (const one of await exercise.of(faults)) {
+      exercised.push(one);
+      tell([outcomeLine(one), ...complaintsOf(one).map((complaint) => `  ${complaint}`)].join("\n"));
+    }
+  }
+  return exercised;
+}
+
+/** Routers need VRF, which this machine's kernel may lack. The lab without routers runs on this kernel, where kube-proxy needs nftables. */
+async function needsTwoLabs(kube: boolean): Promise<boolean> {
+  const missing = await missingHere();
+  return missing.includes("vrf") && !(kube && missing.includes("nftables"));
+}
+
+function apart(rounds: readonly Placed[][]): [Placed[][], Placed[][]] {
+  return [rounds.filter((faults) => faults.some(isAboutRouters)), rounds.filter((faults) => !faults.some(isAboutRouters))];
+}
+
+function isAboutRouters({ fault: { domain } }: Placed): boolean {
+  return domain === "router" || domain === "cluster";
+}
+
+function placed(only: readonly string[] = Object.keys(FAULTS)): Placed[] {
+  return only.flatMap((name) => {
+    const fault = FAULTS[name];
+    const expected = fault?.expect?.(NODE);
+    return fault && expected ? [{ name, fault, node: NODE, expected }] : [];
+  });
+}
+
+function leftOut(): string[] {
+  return Object.keys(FAULTS).filter((name) => !FAULTS[name]?.expect);
+}
+
+function aboutOf(name: string): string {
+  return FAULTS[name]?.about ?? "";
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

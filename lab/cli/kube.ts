@@ -1,0 +1,119 @@
+import { Command } from "commander";
+import { Background } from "../background.ts";
+import { type ControlPlane, startControlPlane } from "../kube/control-plane.ts";
+import { removeLeftovers } from "../leftovers.ts";
+import { progressOn } from "../progress.ts";
+import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
+import { printItems } from "../../src/cli/print/items.ts";
+import { untilStopped } from "../../src/cli/shared/signals.ts";
+
+interface RunningPlane {
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly parts: readonly { name: string; pid: number }[];
+}
+
+const background = new Background<RunningPlane>("lab-kube", "control plane");
+
+export function kubeCommand(): Command {
+  const kube = new Command("kube").description("A real Kubernetes control plane on loopback: RBAC on, own certificates, data in memory.");
+  kube.addHelpText("after", "\nExample:\n  plumbline lab kube status\n");
+
+  kube
+    .command("up")
+    .description("Start it and print its kubeconfig. The first time it is built, which takes about eight minutes.")
+    .option("--no-kwok", "without kwok, which makes nodes and pods look alive")
+    .option("--foreground", "stay in front until Ctrl-C")
+    .addHelpText("after", "\nExample:\n  export KUBECONFIG=$(plumbline lab kube up)\n")
+    .action(async (options: { kwok: boolean; foreground?: boolean }) =>
+      options.foreground ? holdInFront(options.kwok) : bringUp(options.kwok),
+    );
+
+  kube
+    .command("down")
+    .description("Stop it and remove everything it left.")
+    .addHelpText("after", "\nExample:\n  plumbline lab kube down\n")
+    .action(async () => {
+      const running = await background.find();
+      if (running) await background.stop(running);
+      await clean();
+      say(running ? "The control plane is down." : "No control plane is running.");
+    });
+
+  kube
+    .command("status")
+    .description("Say whether it runs, and where. Exit 1 when it does not.")
+    .option("-o, --output <format>", "json for programs")
+    .addHelpText("after", "\nExample:\n  plumbline lab kube status -o json\n")
+    .action(async (options: { output?: string }) => {
+      const running = await background.find();
+      if (options.output === "json") printItems("ControlPlane", running ? [running] : []);
+      else say(running ? table(running) : "No control plane is running; start one with: plumbline lab kube up");
+      if (!running) process.exitCode = EXIT.no;
+    });
+
+  kube
+    .command("tour")
+    .description("Show the control plane coming up, Plumbline's controller on it, and what happens when an agent falls silent.")
+    .option("--once", "end after the show instead of waiting for Ctrl-C")
+    .addHelpText("after", "\nExample:\n  plumbline lab kube tour --once\n")
+    .action(async (options: { once?: boolean }) => {
+      const { tour } = await import("./tour.ts");
+      await tour({ stay: !options.once });
+    });
+  return kube;
+}
+
+/** Standard output is for what was asked: scripts read the kubeconfig there. */
+async function clean(): Promise<void> {
+  const removed = await removeLeftovers([background]);
+  if (removed !== undefined) process.stderr.write(`${removed}\n`);
+}
+
+async function bringUp(kwok: boolean): Promise<void> {
+  await clean();
+  let running = await background.find();
+  if (!running) {
+    const [node = ""] = process.argv;
+    const flags = kwok ? [] : ["--no-kwok"];
+    running = await background.start(
+      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "kube", "up", "--foreground", ...flags],
+      progressOn(process.stderr),
+    );
+  }
+  say(running.kubeconfig);
+}
+
+/** Holds the control plane until told to end. Also what `up` starts in the background: then standard output tells it how far we are. */
+async function holdInFront(kwok: boolean): Promise<void> {
+  const other = await background.find();
+  if (other)
+    throw new CliError(`A control plane already runs at ${other.url} (pid ${other.pid}); end it with: plumbline lab kube down`, EXIT.no);
+  await clean();
+  const progress = process.stdout.isTTY ? progressOn(process.stdout) : { step: say, detail: () => undefined, done: () => undefined };
+  const plane = await startControlPlane({ kwok, progress });
+  const forget = await background.record(described(plane));
+  // Whoever reads that we are up may tell us to end at once.
+  const stopped = untilStopped();
+  say(process.stdout.isTTY ? `KUBECONFIG=${plane.kubeconfig}\nCtrl-C ends it.` : "up");
+  await stopped;
+  await plane.stop();
+  await forget();
+}
+
+function described({ server, kubeconfig, parts }: ControlPlane): RunningPlane {
+  return {
+    url: server.url,
+    kubeconfig,
+    parts: [{ name: "kube-apiserver", pid: server.pid }, ...parts.map(({ name, pid }) => ({ name, pid }))],
+  };
+}
+
+function table(running: RunningPlane): string {
+  const rows = running.parts.map(({ name, pid }) => `${name.padEnd(26)}${pid}`);
+  return [`Running at ${running.url}`, `KUBECONFIG=${running.kubeconfig}`, "", `${"PART".padEnd(26)}PID`, ...rows].join("\n");
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

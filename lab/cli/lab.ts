@@ -1,0 +1,260 @@
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { removeLeftovers } from "../leftovers.ts";
+import { DEFAULT_TOPOLOGY, MAX_NODES, type NodeName, nodeNames } from "../net/topology.ts";
+import { SITES, type SiteName } from "../sites/names.ts";
+import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
+import type { DrillOptions } from "./drill.ts";
+import { FAULTS } from "../../src/cli/lab/faults.ts";
+import type { Fault } from "../faults/fault.ts";
+import { kubeCommand } from "./kube.ts";
+import { linkCommand, topologyCommand } from "./link.ts";
+import { background, hostIn, runningLab } from "./running.ts";
+import { SITE_FAULTS, type SiteFault } from "../faults/site-faults.ts";
+import { siteClient, siteLines, sitesInBackground, sitesTable } from "./running-sites.ts";
+import { labClient, labLines, statusTable } from "./status.ts";
+import { nodesOption, torsOption } from "./topology-options.ts";
+import { localPageOption, type PageAddress } from "../../src/cli/dashboard/page-address.ts";
+import { printItems } from "../../src/cli/print/items.ts";
+import { removeStaleUps } from "../../src/cli/shared/running-ups.ts";
+
+interface UpOptions {
+  foreground?: boolean;
+  held?: boolean;
+  kube?: boolean;
+  kernel?: string;
+  sites?: 2;
+  nodes?: number;
+  tors?: 1 | 2;
+  pageAddress?: PageAddress;
+}
+
+const ANSWER_WITHIN_MS = 15_000;
+
+export function configure(lab: Command): void {
+  lab.addHelpText(
+    "after",
+    "\nExamples:\n  plumbline lab up\n  plumbline lab exec node1 -- ip netns exec shop ping 10.110.0.12\n  plumbline lab down\n",
+  );
+  lab
+    .command("up")
+    .description("Start a ToR, three nodes and two clients with real FRR and real agents, and print the kubeconfig of their API.")
+    .option("--foreground", "stay in front until Ctrl-C, with a live table")
+    .option(
+      "--kube",
+      "on a real API server instead of the embedded one, with kube-proxy and pods; the first time it and the lab's kernel are built, which takes about twenty minutes",
+    )
+    .option("--kernel <which>", "own, uml, or the path of a User-Mode Linux; the best one by default")
+    .addOption(
+      new Option("--sites <count>", "instead, two clusters as two sites of one application, each on a real API server: 2")
+        .argParser(twoSites)
+        .conflicts(["nodes", "tors"]),
+    )
+    .addOption(nodesOption())
+    .addOption(torsOption())
+    .addOption(localPageOption())
+    .addOption(new Option("--held").hideHelp())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  plumbline lab up --foreground\n  plumbline lab up --tors 2 --nodes 4\n  plumbline lab up --sites 2\n",
+    )
+    .action(up);
+  lab
+    .command("down")
+    .description("Stop it and remove everything it left.")
+    .addHelpText("after", "\nExample:\n  plumbline lab down\n")
+    .action(down);
+  lab
+    .command("status")
+    .description("Say whether it runs, where, and how its nodes are. Exit 1 when it does not run.")
+    .option("-o, --output <format>", "json for programs")
+    .addHelpText("after", "\nExample:\n  plumbline lab status\n")
+    .action(status);
+  lab
+    .command("exec")
+    .description("Run a command on a host of the lab, such as tor, node1 or client.")
+    .argument("<host>", "where")
+    .argument("<command...>", "what, after --")
+    .addHelpText("after", "\nExample:\n  plumbline lab exec tor -- vtysh -c 'show bgp l2vpn evpn summary'\n")
+    .action(exec);
+  lab.addCommand(topologyCommand());
+  lab.addCommand(linkCommand());
+  const faults = listed(FAULTS);
+  lab
+    .command("break")
+    .description("Break something in the lab.")
+    .addArgument(faultName())
+    .addOption(nodeOption())
+    .addOption(siteOption())
+    .addHelpText(
+      "after",
+      `\nFaults:\n${faults}\n\nOf two sites:\n${listed(SITE_FAULTS)}\n\nExamples:\n  plumbline lab break link-down --node node2\n  plumbline lab break peer-unreachable --site west\n`,
+    )
+    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "break"));
+  lab
+    .command("mend")
+    .description("Mend what was broken.")
+    .addArgument(faultName())
+    .addOption(nodeOption())
+    .addOption(siteOption())
+    .addHelpText("after", "\nExample:\n  plumbline lab mend link-down --node node2\n")
+    .action((fault: NamedFault, where: Where) => breakOrMend(fault, where, "mend"));
+  lab
+    .command("drill")
+    .description(
+      "Break everything once, one after the other, in a lab of its own: what is said of each fault, how soon, whether it is explained, and whether mending clears it. Exit 1 when something was not as it should.",
+    )
+    .option("--kube", "on a real API server instead of the embedded one, with kube-proxy and pods")
+    .addOption(new Option("--only <fault...>", "these alone").argParser(faultNames))
+    .addOption(new Option("--pairs <count>", "instead, so many pairs of faults at the same time").argParser(aCount))
+    .addOption(new Option("--seed <number>", "which pairs").argParser(aCount).default(1))
+    .option("--write <file>", "write what was found as a document")
+    .addOption(new Option("-o, --output <format>", "json for programs").choices(["json"]))
+    .addHelpText("after", "\nExamples:\n  plumbline lab drill --only link-down vni-taken\n  plumbline lab drill --pairs 20 --seed 7\n")
+    .action(async (options: DrillOptions) => (await import("./drill.ts")).drill(options));
+  lab.addCommand(kubeCommand());
+}
+
+function faultName(): Argument {
+  return new Argument("<fault>", "what").argParser(aFault);
+}
+
+function nodeOption(): Option {
+  return new Option("--node <name>", "on which node").choices(DEFAULT_TOPOLOGY.nodes).argParser(aNode).default("node1");
+}
+
+function siteOption(): Option {
+  return new Option("--site <name>", "at which of two sites").choices(SITES).argParser(aSite).default("east");
+}
+
+function listed(faults: Readonly<Record<string, { about: string }>>): string {
+  return Object.entries(faults)
+    .map(([name, { about }]) => `  ${name.padEnd(22)}${about}`)
+    .join("\n");
+}
+
+async function up(options: UpOptions): Promise<void> {
+  if (!options.held) await clean();
+  if (options.sites) {
+    const sites = await import("./sites.ts");
+    return (options.held ? sites.holdSitesForOthers : options.foreground ? sites.holdSitesInFront : sites.bringUpSites)();
+  }
+  // Only who holds the lab needs what it is made of.
+  const { bringUp, holdForOthers, holdInFront } = await import("./up.ts");
+  const { nodes, tors, ...others } = options;
+  const topology = { ...(nodes !== undefined && { nodes }), ...(tors !== undefined && { tors }) };
+  await (options.held ? holdForOthers : options.foreground ? holdInFront : bringUp)({ ...others, topology });
+}
+
+async function down(): Promise<void> {
+  const [running, sites] = [await background.find(), await sitesInBackground.find()];
+  if (running) await background.stop(running);
+  if (sites) await sitesInBackground.stop(sites);
+  await clean();
+  say(running || sites ? "The lab is down." : "No lab is running.");
+}
+
+/** Standard output is for what was asked: scripts read the kubeconfig there. */
+async function clean(): Promise<void> {
+  const removed = await removeLeftovers([background, sitesInBackground, { removeStale: removeStaleUps }]);
+  if (removed !== undefined) process.stderr.write(`${removed}\n`);
+}
+
+async function status(options: { output?: string }): Promise<void> {
+  const [running, sites] = [await background.find(), await sitesInBackground.find()];
+  if (!running && !sites) process.exitCode = EXIT.no;
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const lines = running && (await labLines(running, signal));
+  const siteStates = sites && (await siteLines(sites, signal));
+  if (options.output === "json") {
+    return siteStates && !lines ? printItems("LabSite", siteStates) : printItems("LabNode", lines?.nodes ?? []);
+  }
+  const tables = [...(lines ? [statusTable(running, lines)] : []), ...(siteStates ? [sitesTable(sites, siteStates)] : [])];
+  say(tables.length > 0 ? tables.join("\n\n") : "No lab is running; start one with: plumbline lab up");
+}
+
+async function exec(name: string, command: string[]): Promise<void> {
+  const { execOn } = await import("./exec.ts");
+  process.exitCode = await execOn(hostIn(await runningLab(), name), command);
+}
+
+type NamedFault = { readonly name: string } & (
+  | { readonly of: "nodes"; readonly fault: Fault }
+  | { readonly of: "sites"; readonly fault: SiteFault }
+);
+interface Where {
+  readonly node: NodeName;
+  readonly site: SiteName;
+}
+
+async function breakOrMend(named: NamedFault, { node, site }: Where, how: "break" | "mend"): Promise<void> {
+  if (named.of === "sites") return breakOrMendSite(named.name, named.fault, site, how);
+  const { name, fault } = named;
+  const lab = await runningLab();
+  if (how === "mend" && !fault.mend) return say(`${name} is mended by Plumbline itself; look at: plumbline lab status`);
+  const { nodes } = lab.topology;
+  if (!nodes.includes(node)) throw new CliError(`The lab has no ${node}; it has ${nodes.join(", ")}`, EXIT.misuse);
+  const client = await labClient(lab);
+  try {
+    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+    const ground = { node, nodes, client, host: (name: string) => hostIn(lab, name), signal };
+    await (how === "break" ? fault.break(ground) : fault.mend?.(ground));
+    if (how === "mend") return say(`${node}: ${name} is mended.`);
+    say(`${node}: ${fault.about}. ${fault.mend ? `Mend it with: plumbline lab mend ${name} --node ${node}` : "Plumbline mends it."}`);
+  } finally {
+    client.close();
+  }
+}
+
+async function breakOrMendSite(name: string, fault: SiteFault, site: SiteName, how: "break" | "mend"): Promise<void> {
+  const lab = await sitesInBackground.find();
+  if (!lab) throw new CliError("No lab of two sites is running; start one with: plumbline lab up --sites 2", EXIT.no);
+  const client = await siteClient(lab, site);
+  try {
+    await fault[how]({ site, client, directory: lab.directory, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    if (how === "mend") return say(`${site}: ${name} is mended.`);
+    say(`${site}: ${fault.about}. Mend it with: plumbline lab mend ${name} --site ${site}`);
+  } finally {
+    client.close();
+  }
+}
+
+function aFault(name: string): NamedFault {
+  const [fault, siteFault] = [FAULTS[name], SITE_FAULTS[name]];
+  if (fault) return { name, of: "nodes", fault };
+  if (siteFault) return { name, of: "sites", fault: siteFault };
+  throw new InvalidArgumentError(`It is one of ${[...Object.keys(FAULTS), ...Object.keys(SITE_FAULTS)].join(", ")}.`);
+}
+
+function faultNames(name: string, before: readonly string[] = []): string[] {
+  if (!FAULTS[name]?.expect) {
+    const drilled = Object.keys(FAULTS).filter((known) => FAULTS[known]?.expect);
+    throw new InvalidArgumentError(`It is one of ${drilled.join(", ")}.`);
+  }
+  return [...before, name];
+}
+
+function aCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("It is a number.");
+  return Number(text);
+}
+
+function twoSites(count: string): 2 {
+  if (count !== "2") throw new InvalidArgumentError("There are 2.");
+  return 2;
+}
+
+function aSite(name: string): SiteName {
+  const site = SITES.find((site) => site === name);
+  if (!site) throw new InvalidArgumentError(`It is one of ${SITES.join(", ")}.`);
+  return site;
+}
+
+function aNode(name: string): NodeName {
+  const node = nodeNames(MAX_NODES).find((node) => node === name);
+  if (!node) throw new InvalidArgumentError(`It is one of ${nodeNames(MAX_NODES).join(", ")}.`);
+  return node;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,165 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { drawTopology } from "../net/drawing.ts";
+import { type Impairment, impairLink, type ObservedLink, observeLinks, stateText } from "../net/impairment.ts";
+import { ROUTER_ASN, SPEAKER_ASN, type Topology } from "../net/topology.ts";
+import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
+import { printItems } from "../../src/cli/print/items.ts";
+import { background, type RunningLab, runningLab } from "./running.ts";
+import { type AskedTopology, nodesOption, topologyFor, torsOption } from "./topology-options.ts";
+
+interface LinkOptions {
+  loss?: number;
+  delay?: number;
+  jitter?: number;
+  reorder?: number;
+  mtu?: number;
+  clear?: boolean;
+  output?: "json";
+}
+
+/** The kernel's smallest for IPv4 hosts, and the largest that NICs have. */
+const MTU = { least: 576, most: 9000 };
+const LONGEST_DELAY_MS = 10_000;
+
+export function topologyCommand(): Command {
+  return new Command("topology")
+    .description(
+      "Draw the lab that runs: hosts, links, addresses, AS numbers, and what is set on links. With --nodes or --tors, a lab that does not run.",
+    )
+    .addOption(nodesOption())
+    .addOption(torsOption())
+    .addOption(jsonOption())
+    .addHelpText("after", "\nExamples:\n  plumbline lab topology\n  plumbline lab topology --tors 2 --nodes 4\n")
+    .action(printTopology);
+}
+
+export function linkCommand(): Command {
+  return new Command("link")
+    .description(
+      "Make a link of the lab lose, delay or reorder packets, in both directions. Replaces what was set on it. Without options, show links.",
+    )
+    .argument("[link]", "such as node1-tor; without, all are listed")
+    .addOption(new Option("--loss <percent>", "packets that are lost, such as 5%").argParser(parsePercent))
+    .addOption(new Option("--delay <time>", "how late packets are, such as 20ms").argParser(parseTime))
+    .addOption(new Option("--jitter <time>", "how much that varies, such as 5ms; needs --delay").argParser(parseTime))
+    .addOption(
+      new Option("--reorder <percent>", "packets that are sent at once, before earlier ones; needs --delay").argParser(parsePercent),
+    )
+    .addOption(new Option("--mtu <bytes>", "the largest packet, without the Ethernet header").argParser(parseMtu))
+    .addOption(new Option("--clear", "make it a good link again").conflicts(["loss", "delay", "jitter", "reorder", "mtu"]))
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      "\nExamples:\n  plumbline lab link\n  plumbline lab link node1-tor --loss 5% --delay 20ms --jitter 5ms\n  plumbline lab link node1-tor --clear\n",
+    )
+    .action(link);
+}
+
+async function printTopology({ output, ...asked }: AskedTopology & { output?: "json" }): Promise<void> {
+  const running = await background.find();
+  const isOther = asked.nodes !== undefined || asked.tors !== undefined;
+  if (!running && !isOther) {
+    throw new CliError("No lab is running; start one with: plumbline lab up, or draw one with: plumbline lab topology --tors 2", EXIT.no);
+  }
+  const topology = running && !isOther ? running.topology : topologyFor(asked);
+  const routers = !running || isOther || running.routers;
+  const links = running && !isOther ? await observeLinks(topology.links, running.hosts) : topology.links.map(untouched);
+  if (output === "json")
+    return printItems(
+      "LabLink",
+      links.map((one) => linkItem(one, topology, routers)),
+    );
+  say(drawTopology(topology, links, { routers }));
+}
+
+async function link(name: string | undefined, { clear, output, ...options }: LinkOptions): Promise<void> {
+  const impairment = impairmentFrom(options);
+  const changes = clear === true || Object.keys(impairment).length > 0;
+  if (name === undefined && changes) throw new CliError("Which link? List them with: plumbline lab link", EXIT.misuse);
+  const lab = await runningLab();
+  const links = name === undefined ? lab.topology.links : [linkIn(lab, name)];
+  if (changes) for (const one of links) await impairLink(one, lab.hosts, impairment);
+  const observed = await observeLinks(links, lab.hosts);
+  if (output === "json")
+    return printItems(
+      "LabLink",
+      observed.map((one) => linkItem(one, lab.topology, lab.routers)),
+    );
+  say(linkTable(observed));
+}
+
+function linkIn({ topology: { links } }: RunningLab, name: string): Topology["links"][number] {
+  const found = links.find((one) => one.name === name);
+  if (!found) throw new CliError(`The lab has no link ${name}; it has ${links.map((one) => one.name).join(", ")}`, EXIT.misuse);
+  return found;
+}
+
+function impairmentFrom({ loss, delay, jitter, reorder, mtu }: LinkOptions): Impairment {
+  if (jitter !== undefined && delay === undefined) throw new CliError("--jitter needs --delay, which it varies", EXIT.misuse);
+  if (reorder !== undefined && delay === undefined)
+    throw new CliError("--reorder needs --delay, which reordered packets do not wait for", EXIT.misuse);
+  return {
+    ...(loss !== undefined && { lossPercent: loss }),
+    ...(delay !== undefined && { delayMs: delay }),
+    ...(jitter !== undefined && { jitterMs: jitter }),
+    ...(reorder !== undefined && { reorderPercent: reorder }),
+    ...(mtu !== undefined && { mtu }),
+  };
+}
+
+function linkTable(links: readonly ObservedLink[]): string {
+  const rows = links.map((link) => [link.name, ...link.ends.map(({ host, device }) => `${host} ${device}`), stateText(link) || "good"]);
+  const all = [["LINK", "END", "SWITCH PORT", "STATE"], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => (row[column] ?? "").length)) + 3);
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function linkItem({ name, ends, states }: ObservedLink, { tors, nodes }: Topology, routers: boolean): object {
+  const nodeAsn = routers ? ROUTER_ASN : SPEAKER_ASN;
+  const asns = new Map<string, number>([
+    ...tors.map(({ name, asn }) => [name, asn] as const),
+    ...nodes.map((node) => [node, nodeAsn] as const),
+  ]);
+  return {
+    name,
+    ends: ends.map((end, nth) => ({ ...end, ...(asns.has(end.host) && { asn: asns.get(end.host) }), state: states[nth] })),
+  };
+}
+
+function untouched(link: Topology["links"][number]): ObservedLink {
+  return { ...link, states: [{}, {}] };
+}
+
+function jsonOption(): Option {
+  return new Option("-o, --output <format>", "json for programs").choices(["json"]);
+}
+
+function parsePercent(text: string): number {
+  const number = /^\d{1,3}(\.\d{1,3})?%?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
+  if (!(number <= 100)) throw new InvalidArgumentError("It is a percentage from 0% to 100%, such as 5%.");
+  return number;
+}
+
+function parseTime(text: string): number {
+  const [, digits = "", unit] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s)$/.exec(text) ?? [];
+  const milliseconds = Number(digits) * (unit === "s" ? 1000 : 1);
+  if (unit === undefined || milliseconds > LONGEST_DELAY_MS) throw new InvalidArgumentError("It is a time from 0ms to 10s, such as 20ms.");
+  return milliseconds;
+}
+
+function parseMtu(text: string): number {
+  const bytes = /^\d{3,4}$/.test(text) ? Number(text) : 0;
+  if (bytes < MTU.least || bytes > MTU.most) throw new InvalidArgumentError(`It is a number of bytes from ${MTU.least} to ${MTU.most}.`);
+  return bytes;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,49 @@
+import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
+import { blame } from "../../src/connectivity/analysis/common-cause.ts";
+import { type Places, saidBy } from "../../src/connectivity/analysis/check-result.ts";
+import { Cache } from "../../src/kube/cache/cache.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+
+/** Who makes the lab's checks writes onto each where its ends are. */
+const PLACES: Places = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+
+/** What the lab's connectivity checks come to, kept up to date. */
+export class Reached {
+  readonly #checks: Cache<PodNetworkConnectivityCheck>;
+  #told = "";
+
+  constructor(client: KubeClient) {
+    this.#checks = new Cache(client, PodNetworkConnectivityCheck);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#checks.start(signal);
+  }
+
+  lines(): string[] {
+    return reachedLines(this.#checks.list(), Date.now());
+  }
+
+  /** The lines, where they are others than the last time. */
+  news(): string[] {
+    const lines = this.lines();
+    const text = lines.join("\n");
+    const news = text === this.#told ? [] : lines;
+    this.#told = text;
+    return news;
+  }
+}
+
+/** `Connectivity: 20 of 24 reachable, 4 outages`, and below it who is to blame. */
+export function reachedLines(checks: readonly PodNetworkConnectivityCheck[], now: number): string[] {
+  if (checks.length === 0) return [];
+  const said = checks.map((check) => saidBy(check, PLACES, now));
+  const count = (verdict: string) => said.filter((one) => one.verdict === verdict).length;
+  const [failed, unknown] = [count("failed"), count("unknown")];
+  const parts = [
+    `${count("reached")} of ${checks.length} reachable`,
+    ...(failed > 0 ? [`${failed} ${failed === 1 ? "outage" : "outages"}`] : []),
+    ...(unknown > 0 ? [`${unknown} unknown`] : []),
+  ];
+  return [`Connectivity: ${parts.join(", ")}`, ...blame(said).map(({ sentence }) => `  ${sentence}`)];
+}

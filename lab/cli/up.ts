@@ -1,0 +1,165 @@
+import { lackText } from "../machine/start.ts";
+import { hostAddress, hostNames, type NodeName, SEGMENTS, type Topology } from "../net/topology.ts";
+import { progressOn } from "../progress.ts";
+import { createLog } from "../../src/kube/log.ts";
+import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
+import { type PageAddress, pageFlags } from "../../src/cli/dashboard/page-address.ts";
+import { untilStopped } from "../../src/cli/shared/signals.ts";
+import { recordUp } from "../../src/cli/shared/running-ups.ts";
+import { type LiveView, lineView, screenView } from "../../src/cli/live-view/view.ts";
+import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
+import { background, described, kernelTitle } from "./running.ts";
+import { type AskedTopology, refuseOther, topologyFlags, topologyFor } from "./topology-options.ts";
+import { statusView } from "./status-view.ts";
+import { Reached } from "./reachability.ts";
+import { Connections } from "./connections.ts";
+import { ServiceNews, serviceLines } from "./service-lines.ts";
+import { targetsOf } from "./announced-services.ts";
+import { Traffic } from "./traffic.ts";
+
+export interface LabUpOptions {
+  readonly kube?: boolean;
+  readonly kernel?: string;
+  readonly pageAddress?: PageAddress;
+  readonly topology: AskedTopology;
+}
+
+const TRAFFIC_EVERY_MS = 500;
+const CONNECT_EVERY_MS = 1_000;
+/** A sixth of what a cluster has: whoever breaks something here wants to see it soon. */
+const CHECK_INTERVAL = "10s";
+const HEAD_EVERY_MS = 1_000;
+
+/** Leaves it running in the background and prints its kubeconfig. */
+export async function bringUp({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+  let running = await background.find();
+  if (running) refuseOther(running.topology, topology);
+  else {
+    const [node = ""] = process.argv;
+    const kernelFlags = kernel === undefined ? [] : ["--kernel", kernel];
+    const flags = [...(kube ? ["--kube"] : []), ...kernelFlags, ...pageFlags(pageAddress), ...topologyFlags(topology)];
+    running = await background.start(
+      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "up", "--held", ...flags],
+      progressOn(process.stderr),
+    );
+  }
+  // Scripts take what is on standard output for the kubeconfig.
+  if (running.page !== undefined) process.stderr.write(`${running.page}\n`);
+  say(running.kubeconfig);
+}
+
+/** Holds the lab until told to end, with a live view of it. */
+export async function holdInFront({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+  const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
+  let view: LiveView | undefined;
+  const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
+  await hold(
+    { kube, kernel, page: pageAddress, topology: topologyFor(topology), log, progress: progressOn(process.stdout) },
+    async (lab, stopped) => {
+      const page = await lab.page;
+      const traffic = lab.routers ? startTraffic(lab) : [];
+      const connections = new Connections({ host: lab.host("client"), everyMs: CONNECT_EVERY_MS });
+      const news = new ServiceNews(connections);
+      const ended = new AbortController();
+      const reached = new Reached(lab.api.client);
+      reached.start(ended.signal);
+      const head: string[] = [];
+      const fill = () => {
+        connections.aim(targetsOf(lab.services.list()));
+        head.splice(0, head.length, ...headOf(lab, traffic, page), ...serviceLines(lab.services.list(), connections), ...reached.lines());
+        for (const line of onTerminal ? [] : [...news.of(lab.services.list()), ...reached.news()]) view?.tell(line);
+      };
+      fill();
+      const tick = setInterval(fill, HEAD_EVERY_MS);
+      const { embedded, client } = lab.api;
+      view = embedded ? (onTerminal ? screenView(embedded, head) : lineView(embedded, head)) : statusView(client, head);
+      await stopped;
+      ended.abort();
+      clearInterval(tick);
+      view.close();
+      view = undefined;
+    },
+  );
+}
+
+/** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
+export async function holdForOthers({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
+  const progress = { step: say, detail: () => undefined, done: () => undefined };
+  await hold(
+    { kube, kernel, page: pageAddress, topology: topologyFor(topology), log: createLog({ level: "warn" }), progress },
+    (_lab, stopped) => {
+      say("up");
+      return stopped;
+    },
+  );
+}
+
+type Held = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean; topology: Topology };
+
+async function hold(options: Held, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
+  const other = await background.find();
+  if (other) throw new CliError(`A lab already runs (pid ${other.pid}); end it with: plumbline lab down`, EXIT.no);
+  const abort = new AbortController();
+  const asked = untilStopped().then(() => abort.abort());
+  await using ending = new AsyncDisposableStack();
+  let lab: RouterLab;
+  try {
+    lab = await startRouterLab({
+      ...options,
+      manifests: (lab) => labManifests({ kube: options.kube, topology: options.topology, checks: true, ...lab }),
+      standIns: true,
+      checkInterval: CHECK_INTERVAL,
+      signal: abort.signal,
+    });
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    return say("Stopped before it was up. Nothing is left of it.");
+  }
+  ending.defer(() => lab.stop());
+  options.progress.done();
+  ending.defer(await background.record(await described(lab)));
+  const { embedded, manifests, url, kubeconfig } = lab.api;
+  const endpoint = embedded ? { socket: embedded.socket } : { url, kubeconfig };
+  ending.defer(recordUp({ directory: manifests ?? lab.directory, endpoint }));
+  await whileUp(lab, Promise.race([asked, lab.gone.then(() => undefined)]));
+  if (!abort.signal.aborted) throw new CliError(`The lab's machine ended by itself:\n${await lab.gone}`, EXIT.unknown);
+}
+
+/** Between the hosts of the first three nodes, and between the two segments of the first two. */
+function startTraffic(lab: RouterLab): Traffic[] {
+  const [shop, stock] = SEGMENTS;
+  if (!shop || !stock) return [];
+  const over = (from: NodeName, to: NodeName, segment: typeof shop) =>
+    new Traffic({
+      label: segment === shop ? `shop ${from} → ${to}` : `shop ${from} → stock ${to}`,
+      host: lab.host(from),
+      namespace: shop.name,
+      to: hostAddress(segment, to),
+      everyMs: TRAFFIC_EVERY_MS,
+    });
+  const [first, second, third] = lab.net.topology.nodes;
+  if (!first || !second) return [];
+  return [over(first, second, shop), ...(third ? [over(second, third, shop)] : []), over(first, second, stock)];
+}
+
+function headOf({ api, kernel, routers, net }: RouterLab, traffic: readonly Traffic[], page: string | undefined): string[] {
+  return [
+    `The lab runs on ${kernelTitle(kernel)}: ${hostNames(net.topology).join(", ")}.`,
+    ...kernel.missing.map((feature) => `That kernel ${lackText(feature)}.`),
+    ...(routers ? [] : ["Without routers the nodes' load balancers peer with the ToR."]),
+    ...(page === undefined ? [] : [page]),
+    `kubectl: export KUBECONFIG=${api.kubeconfig}`,
+    ...(api.manifests === undefined ? [] : [`Manifests, to be edited: ${api.manifests}`]),
+    `Others: plumbline lab exec node1 -- vtysh -N plumbline-${routers ? "router" : "lb"}, plumbline lab break link-down, plumbline get plumbline -A. Ctrl-C ends it.`,
+    ...(traffic.length > 0 ? [`Traffic: ${traffic.map(trafficText).join(", ")}`] : []),
+  ];
+}
+
+function trafficText({ label, milliseconds, answered }: Traffic): string {
+  if (milliseconds !== undefined) return `${label} ${milliseconds} ms`;
+  return `${label} ${answered === 0 ? "not yet" : "lost"}`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

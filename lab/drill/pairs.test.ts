@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { FAULTS } from "../../src/cli/lab/faults.ts";
+import type { Placed } from "./runner.ts";
+import { pairsOf } from "./pairs.ts";
+
+const ALL: Placed[] = Object.entries(FAULTS).flatMap(([name, fault]) => {
+  const expected = fault.expect?.("node2");
+  return expected ? [{ name, fault, node: "node2" as const, expected }] : [];
+});
+
+function names(seed: number): string[][] {
+  return pairsOf(ALL, 8, seed).map((pair) => pair.map(({ name }) => name));
+}
+
+test("the same seed gives the same pairs, another one others", () => {
+  expect(names(1)).toHaveLength(8);
+  expect(names(1)).toEqual(names(1));
+  expect(names(1)).not.toEqual(names(2));
+});
+
+test("the two of a pair are of different domains, can both be explained, and one of them interrupts nothing", () => {
+  for (const [one, other] of pairsOf(ALL, 200, 3)) {
+    expect(one?.fault.domain).not.toBe(other?.fault.domain);
+    expect(one?.expected.cause).toBeDefined();
+    expect(other?.expected).toMatchObject({ cause: expect.any(RegExp) as RegExp });
+    expect(other?.expected.interrupts ?? []).toEqual([]);
+  }
+});
+
+test("where nothing can be paired there are no pairs", () => {
+  expect(pairsOf(ALL.slice(0, 1), 3, 1)).toEqual([]);
+});

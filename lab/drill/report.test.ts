@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Exercised } from "./runner.ts";
+import { complaintsOf, drillDocument, outcomeLine, scoreLine } from "./report.ts";
+
+const good: Exercised = {
+  outcome: {
+    fault: "link-down",
+    domain: "router",
+    toldMs: 640,
+    told: "Status node2: Ready=False|x",
+    causeMs: 1260,
+    clearedMs: 4200,
+    named: ["Link/eth1@node2"],
+    untrue: [],
+    left: [],
+    interrupted: [],
+  },
+  judgement: { silent: false, right: true, claimsHealth: false, cleared: true, flowed: true },
+};
+const bad: Exercised = {
+  outcome: {
+    fault: "vni-taken",
+    domain: "router",
+    named: ["Node/node2 Odd"],
+    untrue: ["Ready=True"],
+    left: ["Failed"],
+    interrupted: ["web"],
+  },
+  judgement: { silent: true, right: false, claimsHealth: true, cleared: false, flowed: false },
+};
+
+test("each fault has a line, and what did not go well is told below", () => {
+  expect(outcomeLine(good)).toBe("link-down                 router        0.6 s    1.3 s    honest   4.2 s    flowed");
+  expect(outcomeLine(bad)).toBe("vni-taken                 router        silent   wrong    claimed  left     cut");
+  expect(complaintsOf(good)).toEqual([]);
+  expect(complaintsOf(bad)).toEqual([
+    "no status says it",
+    "why names first: Node/node2 Odd",
+    "still says: Ready=True",
+    "left: Failed",
+    "interrupted: web",
+  ]);
+});
+
+test("the score counts what matters", () => {
+  expect(scoreLine([good, bad])).toBe(
+    "2 faults: 1 of 2 causes named first (50 %), 1 silent, 1 with health claimed to the end, 1 not cleared, 1 with other traffic interrupted",
+  );
+});
+
+test("the document has a row for each fault and names what was left out", () => {
+  const text = drillDocument([good], { kube: false, about: (fault) => `what ${fault} does`, others: ["agent-killed"] });
+  expect(text).toContain("| `link-down` | what link-down does | 0.6 s | 1.3 s | honest | 4.2 s | flowed | Status node2: Ready=False\\|x |");
+  expect(text).toContain("`agent-killed` (what agent-killed does)");
+});
+
+test("the document names the command and the API that it comes from", () => {
+  expect(drillDocument([good], { kube: false, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --write docs/drill.md` found it on the embedded API,",
+  );
+  expect(drillDocument([good], { kube: true, about: () => "", others: [] })).toContain(
+    "as `plumbline lab drill --kube --write docs/drill.md` found it on a real API server,",
+  );
+});

@@ -1,0 +1,63 @@
+import type { Expectation } from "../faults/fault.ts";
+import type { Finding } from "./samples.ts";
+
+/** What became of one fault of a drill, from its beginning to the end of all its traces. */
+export interface Outcome extends Finding {
+  readonly fault: string;
+  readonly domain: string;
+  /** The fault that was there at the same time. */
+  readonly with?: string;
+  /** When nothing of it was left, after it was mended. */
+  readonly clearedMs?: number;
+  /** What was left of it when it should have been over. */
+  readonly left: readonly string[];
+  /** Traffic that has nothing to do with it and did not pass. */
+  readonly interrupted: readonly string[];
+}
+
+export interface Judgement {
+  readonly silent: boolean;
+  /** Undefined where there was nothing to ask for. */
+  readonly right?: boolean;
+  readonly claimsHealth: boolean;
+  readonly cleared: boolean;
+  readonly flowed: boolean;
+}
+
+export function judge(outcome: Outcome, expected: Expectation): Judgement {
+  return {
+    silent: outcome.toldMs === undefined,
+    ...(expected.cause && { right: outcome.causeMs !== undefined }),
+    claimsHealth: outcome.untrue.length > 0,
+    cleared: outcome.clearedMs !== undefined,
+    flowed: outcome.interrupted.length === 0,
+  };
+}
+
+export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: Judgement): boolean {
+  return !silent && right && !claimsHealth && cleared && flowed;
+}
+
+/** Of a whole drill. */
+interface Score {
+  readonly faults: number;
+  readonly silent: number;
+  readonly asked: number;
+  readonly right: number;
+  readonly claimedHealth: number;
+  readonly notCleared: number;
+  readonly interrupted: number;
+}
+
+export function scoreOf(judgements: readonly Judgement[]): Score {
+  const count = (holds: (one: Judgement) => boolean) => judgements.filter(holds).length;
+  return {
+    faults: judgements.length,
+    silent: count(({ silent }) => silent),
+    asked: count(({ right }) => right !== undefined),
+    right: count(({ right }) => right === true),
+    claimedHealth: count(({ claimsHealth }) => claimsHealth),
+    notCleared: count(({ cleared }) => !cleared),
+    interrupted: count(({ flowed }) => !flowed),
+  };
+}

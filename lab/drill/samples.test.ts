@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { Expectation } from "../faults/fault.ts";
+import { findingOf, isOver, type Sample } from "./samples.ts";
+import type { Word } from "./statements.ts";
+
+const expected: Expectation = { says: /^Session down/, untrue: /^Session up/, cause: /^Link/, withinMs: 10_000 };
+const up: Word = { text: "Session up", well: true };
+const down: Word = { text: "Session down", well: false };
+
+function sample(seconds: number, words: readonly Word[], ...causes: string[]): Sample {
+  return { atMs: seconds * 1000, words, causes };
+}
+
+test("a fault is told of by the first status that says it, and explained since the right cause is first for good", () => {
+  const samples = [
+    sample(0, [up]),
+    sample(1, [down], "Link eth1"),
+    sample(2, [down], "Session x", "Link eth1"),
+    sample(3, [down], "Link eth1"),
+    sample(4, [down], "Link eth1"),
+  ];
+  expect(findingOf(samples, expected)).toEqual({ toldMs: 1000, told: "Session down", causeMs: 3000, named: ["Link eth1"], untrue: [] });
+});
+
+test("what nobody says is silent, and goes on until it is too late", () => {
+  const samples = [sample(0, [up]), sample(9, [up])];
+  expect(findingOf(samples, expected)).toEqual({ named: [], untrue: ["Session up"] });
+  expect(isOver(samples, expected)).toBe(false);
+  expect(isOver([...samples, sample(10, [up])], expected)).toBe(true);
+});
+
+test("a good word that matches is no sign of the fault", () => {
+  expect(findingOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).toldMs).toBeUndefined();
+});
+
+test("while something still claims health it is not over, however well it is explained", () => {
+  expect(isOver([sample(1, [up, down], "Link eth1")], expected)).toBe(false);
+  expect(isOver([sample(1, [up, down], "Link eth1"), sample(2, [down], "Link eth1")], expected)).toBe(true);
+});
+
+test("a wrong cause is given some time to become the right one", () => {
+  const told = sample(1, [down], "Session x");
+  const patient = { ...expected, withinMs: 60_000 };
+  expect(isOver([told, sample(20, [down], "Session x")], patient)).toBe(false);
+  expect(isOver([told, sample(21, [down], "Session x")], patient)).toBe(true);
+});
+
+test("of two faults at once each cause is among the first two", () => {
+  const samples = [sample(1, [down], "Pool full", "Link eth1", "Session x")];
+  expect(findingOf(samples, expected, 2).causeMs).toBe(1000);
+  expect(findingOf(samples, expected, 1).causeMs).toBeUndefined();
+  expect(findingOf(samples, { ...expected, cause: /^Session/ }, 2).causeMs).toBeUndefined();
+});
+
+test("what is over before anyone could ask needs no cause", () => {
+  const { says, withinMs } = expected;
+  const samples = [sample(1, [down])];
+  expect(findingOf(samples, { says, withinMs }).causeMs).toBeUndefined();
+  expect(isOver(samples, { says, withinMs })).toBe(true);
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { TransitionStep } from "../../src/cli/failover/transitions.ts";
+import { HoldUps } from "./step-delays.ts";
+
+const waits = (pod?: string): TransitionStep => ({
+  name: "AwaitTermination",
+  state: pod === undefined ? "Done" : "Waiting",
+  ...(pod !== undefined && { waitingFor: { kind: "Pod", namespace: "shop", name: pod, message: "" } }),
+});
+
+test("a step was held up by what it waited for longest, not by what it waited for last", () => {
+  const holdUps = new HoldUps();
+  expect(holdUps.of("AwaitTermination")).toBe("");
+  for (const [pod, second] of [
+    ["web", 0],
+    ["db", 5],
+    ["db", 9],
+    ["cache", 20],
+    [undefined, 21],
+  ] as const)
+    holdUps.see([waits(pod)], second * 1000);
+  expect(holdUps.of("AwaitTermination")).toBe("Pod shop/db, 15s");
+});

@@ -1,0 +1,57 @@
+import type { LabHost } from "../net/lab-host.ts";
+import type { NodeName } from "../net/topology.ts";
+import type { Domain } from "../../src/api/health.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+
+/** What a fault is done to. */
+export interface FaultGround {
+  readonly node: NodeName;
+  /** All of them. */
+  readonly nodes: readonly NodeName[];
+  readonly host: (name: string) => LabHost;
+  readonly client: KubeClient;
+  readonly signal: AbortSignal;
+}
+
+export interface Fault {
+  readonly about: string;
+  readonly domain: Domain;
+  break(ground: FaultGround): Promise<void>;
+  /** Undefined where Plumbline mends it by itself. */
+  readonly mend?: (ground: FaultGround) => Promise<void>;
+  /** What must be seen of it on this node, and what must not. Undefined where nothing is to be seen of it. */
+  readonly expect?: (node: NodeName) => Expectation;
+}
+
+/** What must be seen of a fault, and what must not. */
+export interface Expectation {
+  /** What a status must come to say. */
+  readonly says: RegExp;
+  /** What no status may go on saying, because it is not so any more. */
+  readonly untrue?: RegExp;
+  /** What `why` must name first, as `L3VNI/openperouter-system/bad ValidationFailed`. Nothing where it is over before anyone could ask. */
+  readonly cause?: RegExp;
+  /** How long all of this may take. */
+  readonly withinMs: number;
+  /** The traffic that it may interrupt; all other must flow. */
+  readonly interrupts?: readonly Flow[];
+}
+
+/** What goes through the lab while things break: between the segments' hosts of two nodes, and from the client to the two services. */
+const FLOWS = ["shop node1 → node2", "shop node1 → node3", "shop node3 → stock node1", "web", "wiki"] as const;
+export type Flow = (typeof FLOWS)[number];
+
+/** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
+export const WITHIN_MS = {
+  /** Somebody looks at it at once. */
+  refused: 60_000,
+  /** A session has to miss its keepalives first, or an attempt has to come. */
+  session: 120_000,
+  /** A Lease has to run out. */
+  silence: 180_000,
+} as const;
+
+/** The traffic that goes through a node, the client's connections to services included. */
+export function flowsThrough(node: NodeName): Flow[] {
+  return FLOWS.filter((flow) => flow.includes(node) || flow === "web" || flow === "wiki");
+}

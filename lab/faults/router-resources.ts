@@ -1,0 +1,108 @@
+import { ROUTER_ASN, SPEAKER_ASN, TOR_ADDRESS, TOR_ASN } from "../net/topology.ts";
+import type { Kind } from "../../src/api/kind.ts";
+import { L2VNI } from "../../src/api/openpe/l2vni.ts";
+import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../src/api/openpe/l3vni.ts";
+import { RawFRRConfig } from "../../src/api/openpe/raw-frr-config.ts";
+import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { ROUTER_NAMESPACE } from "../cli/api.ts";
+import type { Fault } from "./fault.ts";
+import { applied, edited, type Made, refusedByRouters } from "./resources.ts";
+
+function made(kind: Kind, name: string, spec: object): Made {
+  return { kind, object: { metadata: { name, namespace: ROUTER_NAMESPACE }, spec } };
+}
+
+function refused(about: string, kind: Kind, name: string, spec: object, reason = "ValidationFailed"): Fault {
+  return applied(about, "router", [made(kind, name, spec)], refusedByRouters(kind.kind, name, reason));
+}
+
+function editRefused(about: string, kind: Kind, name: string, change: object, back: object): Fault {
+  const edit = { kind, name, namespace: ROUTER_NAMESPACE, change: { spec: change }, back: { spec: back } };
+  return edited(about, "router", edit, refusedByRouters(kind.kind, name, "ValidationFailed"));
+}
+
+const session = (ipv4: string) => ({ asn: ROUTER_ASN, hostasn: SPEAKER_ASN, localcidr: { ipv4 } });
+const neighbor = { asn: TOR_ASN, address: TOR_ADDRESS, holdTime: "9s", keepaliveTime: "3s", connectTime: "2s" };
+
+/** What `lab break` knows of configuration that routers refuse. */
+export const ROUTER_RESOURCE_FAULTS: Readonly<Record<string, Fault>> = {
+  "bad-resource": refused("someone applies an L3VNI with the VNI of a working L2VNI", L3VNI, "bad", { vrf: "bad", vni: 110 }),
+  "vni-taken": refused("someone applies an L2VNI with the VNI of a working L3VNI", L2VNI, "vni-taken", { vrf: "red", vni: 200 }),
+  "vrf-taken": refused("someone applies a second L3VNI for the VRF red", L3VNI, "vrf-taken", { vrf: "red", vni: 301 }),
+  "route-target-taken": refused("someone applies an L3VNI that exports the route target of another", L3VNI, "route-target-taken", {
+    vrf: "rtt",
+    vni: 302,
+    hostsession: session("192.169.31.0/24"),
+    exportRTs: [`${ROUTER_ASN}:100`],
+  }),
+  "route-target-bad": refused("someone applies an L3VNI with a route target that is none", L3VNI, "route-target-bad", {
+    vrf: "rtb",
+    vni: 303,
+    hostsession: session("192.169.32.0/24"),
+    exportRTs: ["soon"],
+  }),
+  "subnet-taken": refused("someone applies an L2VNI whose gateway lies in the subnet of another", L2VNI, "subnet-taken", {
+    vrf: "red",
+    vni: 304,
+    l2gatewayips: ["10.110.0.254/25"],
+  }),
+  "gateway-bad": refused("someone applies an L2VNI with a gateway that is no address", L2VNI, "gateway-bad", {
+    vrf: "red",
+    vni: 305,
+    l2gatewayips: ["10.131.0.300/24"],
+  }),
+  "bridge-missing": refused("someone applies an L2VNI for a bridge that no node has", L2VNI, "bridge-missing", {
+    vrf: "red",
+    vni: 306,
+    hostmaster: { type: "linux-bridge", linuxBridge: { name: "br-nowhere" } },
+  }),
+  "selector-bad": refused("someone applies an L2VNI with a nodeSelector that cannot be used", L2VNI, "selector-bad", {
+    vrf: "red",
+    vni: 307,
+    nodeSelector: { matchExpressions: [{ key: "rack", operator: "In" }] },
+  }),
+  "vrf-lonely": refused(
+    "someone applies an L3VNI for a VRF that nothing is in",
+    L3VNI,
+    "vrf-lonely",
+    { vrf: "lonely", vni: 308 },
+    "DependencyFailed",
+  ),
+  "session-prefix-taken": refused("someone applies an L3VNI with the session prefix of another", L3VNI, "session-prefix-taken", {
+    vrf: "spt",
+    vni: 309,
+    hostsession: session("192.169.10.0/24"),
+  }),
+  "second-passthrough": refused("someone applies a second L3Passthrough", L3Passthrough, "second-passthrough", {
+    hostsession: session("192.169.33.0/24"),
+  }),
+  "second-underlay": refused("someone applies a second Underlay", Underlay, "second-underlay", {
+    asn: ROUTER_ASN,
+    nics: ["eth1"],
+    neighbors: [neighbor],
+    evpn: { vtepcidr: "100.66.0.0/24" },
+  }),
+  "raw-refused": refused(
+    "someone applies a RawFRRConfig with a line that FRR does not know",
+    RawFRRConfig,
+    "raw-refused",
+    { rawConfig: "route-map drill permit 10\n set nonsense 7\n" },
+    "ApplicationFailed",
+  ),
+  "vni-edited": editRefused("someone edits a working L2VNI onto the VNI of another", L2VNI, "stock", { vni: 110 }, { vni: 120 }),
+  "nic-edited": editRefused(
+    "someone edits the Underlay onto an interface that no node has",
+    Underlay,
+    "underlay",
+    { nics: ["eth9"] },
+    { nics: ["eth1"] },
+  ),
+  "neighbor-secret-missing": editRefused(
+    "someone edits the Underlay to take its password from a Secret that is not there",
+    Underlay,
+    "underlay",
+    { neighbors: [{ ...neighbor, passwordSecret: "drill-nowhere" }] },
+    { neighbors: [neighbor] },
+  ),
+};

@@ -1,0 +1,168 @@
+import { Machine } from "../machine/machine.ts";
+import type { LabHost } from "../net/lab-host.ts";
+import { LEAF_BRIDGE, type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../net/topology.ts";
+import { AGENT_PROCESS } from "../cli/agents.ts";
+import { silentNode } from "./expectations.ts";
+import { type Expectation, type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
+
+const THIEF = "thief";
+/** Longer than anyone looks at a fault. */
+const THIEF_STAYS_SECONDS = 600;
+
+/** What `lab break` knows of routers, their links and those around them. */
+export const ROUTER_FAULTS: Readonly<Record<string, Fault>> = {
+  "link-down": {
+    about: "the tor's port towards the node goes down",
+    domain: "router",
+    break: ({ node, host }) => host("tor").ip([`link set ${node} down`]),
+    mend: ({ node, host }) => host("tor").ip([`link set ${node} up`]),
+    expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Link/eth1@${node} `) }),
+  },
+  "session-cut": {
+    about: "the tor shuts its BGP session with the node",
+    domain: "router",
+    break: (ground) => torNeighbor(ground, "shutdown"),
+    mend: (ground) => torNeighbor(ground, "no shutdown"),
+    expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Session/${TOR_ADDRESS}@${node} `) }),
+  },
+  "frr-killed": {
+    about: "zebra and bgpd of the node's router are killed",
+    domain: "router",
+    break: (ground) => signalRouter(ground, "KILL", "zebra|bgpd"),
+    expect: restarted,
+  },
+  "bgpd-killed": {
+    about: "bgpd of the node's router is killed",
+    domain: "router",
+    break: (ground) => signalRouter(ground, "KILL", "bgpd"),
+    expect: restarted,
+  },
+  "zebra-killed": {
+    about: "zebra of the node's router is killed",
+    domain: "router",
+    break: (ground) => signalRouter(ground, "KILL", "zebra"),
+    expect: restarted,
+  },
+  "frr-restarted": {
+    about: "every daemon of the node's router is told to end, and comes back",
+    domain: "router",
+    break: (ground) => signalRouter(ground, "TERM", "[a-z]+"),
+    expect: restarted,
+  },
+  "frr-frozen": {
+    about: "every daemon of the node's router stops in its tracks",
+    domain: "router",
+    break: (ground) => signalRouter(ground, "STOP", "[a-z]+"),
+    mend: (ground) => signalRouter(ground, "CONT", "[a-z]+"),
+    expect: (node) => ({
+      says: new RegExp(`^${statusOf(node)}: Ready=False RouterUnavailable`),
+      untrue: new RegExp(`^${statusOf(node)}: (Ready=True|Degraded=False|SessionsEstablished=True|VNIsUp=True|session .* Established)`),
+      cause: new RegExp(`^FRR/router@${node} `),
+      withinMs: WITHIN_MS.session,
+      interrupts: flowsThrough(node),
+    }),
+  },
+  "agent-killed": {
+    about: "the node's agent is killed; its router goes on",
+    domain: "cluster",
+    break: async ({ node, host }) => void (await host(node).run(["pkill", "-KILL", "-f", AGENT_PROCESS])),
+  },
+  "agent-frozen": {
+    about: "the node's agent stops in its tracks, until its status becomes Unknown",
+    domain: "cluster",
+    break: async ({ node, host }) => void (await host(node).run(["pkill", "-STOP", "-f", AGENT_PROCESS])),
+    mend: thawAgent,
+    expect: (node) => ({ ...silentNode(node), interrupts: ["wiki"] }),
+  },
+  "address-stolen": {
+    about: "someone else on the segment answers for the node's address",
+    domain: "router",
+    break: stealAddress,
+    mend: removeThief,
+    expect: (node) => ({ ...torSession(node), cause: new RegExp(`^Session/${TOR_ADDRESS}@${node} `) }),
+  },
+  "bridge-deleted": {
+    about: "a person deletes a bridge of the node's router",
+    domain: "router",
+    break: ({ node, host }) => routerIp(host(node), ["link del br-pe-110"]),
+    expect: repaired,
+  },
+  "address-flushed": {
+    about: "a person takes the gateway's address off a bridge of the node's router",
+    domain: "router",
+    break: ({ node, host }) => routerIp(host(node), ["address flush dev br-pe-110"]),
+    expect: repaired,
+  },
+  "config-typed": {
+    about: "a person types a neighbor into vtysh",
+    domain: "router",
+    break: async ({ node, host }) => {
+      const lines = ["configure terminal", "router bgp 64514", "neighbor 203.0.113.9 remote-as 65000"];
+      await host(node).do(["vtysh", "-N", "plumbline-router", ...lines.flatMap((line) => ["-c", line])]);
+    },
+  },
+};
+
+function statusOf(node: NodeName): string {
+  return `RouterNodeConfigurationStatus [^ ]+/${node}`;
+}
+
+/** The session with the tor falls. */
+function torSession(node: NodeName): Expectation {
+  return {
+    says: new RegExp(`^${statusOf(node)}: session default/${TOR_ADDRESS} (?!Established)`),
+    untrue: new RegExp(`^${statusOf(node)}: (SessionsEstablished=True|session default/${TOR_ADDRESS} Established)`),
+    withinMs: WITHIN_MS.session,
+    interrupts: flowsThrough(node),
+  };
+}
+
+/** Over before anyone could ask. */
+function restarted(node: NodeName): Expectation {
+  return {
+    says: new RegExp(`^Event FRRRestarted of [^ ]+ ${node}$|^${statusOf(node)}: (Ready=False|session .* (?!Established))`),
+    withinMs: WITHIN_MS.session,
+    interrupts: flowsThrough(node),
+  };
+}
+
+function repaired(node: NodeName): Expectation {
+  return { says: /^Event DriftRepaired of L2VNI shop$/, withinMs: WITHIN_MS.session, interrupts: flowsThrough(node) };
+}
+
+async function torNeighbor({ node, host }: FaultGround, words: string): Promise<void> {
+  const not = words.startsWith("no ") ? "no " : "";
+  const line = `${not}neighbor ${underlayAddress(node)} ${words.replace(/^no /, "")}`;
+  await host("tor").do(["vtysh", ...["configure terminal", `router bgp ${TOR_ASN}`, line].flatMap((text) => ["-c", text])]);
+}
+
+/** Only the router's daemons, which carry its name; a speaker's on the same node are left alone. */
+async function signalRouter({ node, host }: FaultGround, signal: string, daemons: string): Promise<void> {
+  await host(node).do(["pkill", `-${signal}`, "-f", `/(${daemons}) .*-N plumbline-router`]);
+}
+
+/** Whoever started it, outside of the node, stopped with it, and would not hear of its end. */
+async function thawAgent({ node, host }: FaultGround): Promise<void> {
+  await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS]);
+  await new Machine(host(node).access.machine).run(["pkill", "-CONT", "-f", `^nsenter .*${AGENT_PROCESS}--node ${node} `]);
+}
+
+async function stealAddress({ node, host }: FaultGround): Promise<void> {
+  const tor = host("tor");
+  const address = underlayAddress(node);
+  await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master leaf type veth peer name eth0 netns ${THIEF}`]);
+  await tor.do(["ip", "-n", THIEF, "-batch", "-"], { input: `address add ${address}/${UNDERLAY_LENGTH} dev eth0\nlink set eth0 up\n` });
+  // Again and again: a single ARP request of the true owner would win the address back.
+  const announce = `setsid ip netns exec ${THIEF} arping -q -U -w ${THIEF_STAYS_SECONDS} -I eth0 ${address} >/dev/null 2>&1 </dev/null &`;
+  await tor.do(["sh", "-c", announce]);
+}
+
+async function removeThief({ node, host }: FaultGround): Promise<void> {
+  // As an operator would, so that the ToR does not go on sending to the thief until its entry is old.
+  const forget = `ip neigh flush to ${underlayAddress(node)} dev ${LEAF_BRIDGE}`;
+  await host("tor").do(["sh", "-c", `ip netns pids ${THIEF} | xargs -r kill; ip netns del ${THIEF}; ${forget}`]);
+}
+
+async function routerIp(host: LabHost, lines: readonly string[]): Promise<void> {
+  await host.do(["ip", "-n", "perouter", "-batch", "-"], { input: `${lines.join("\n")}\n` });
+}

@@ -1,0 +1,150 @@
+import { Machine } from "../machine/machine.ts";
+import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_NETWORK, accessPort } from "../net/topology.ts";
+import { Service } from "../../src/api/core/service.ts";
+import { parsePrefix } from "../../src/ip/prefix.ts";
+import { parseAddress } from "../../src/ip/address.ts";
+import { isKubeError } from "../../src/kube/client/error.ts";
+import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
+import { DEVICE } from "../../src/loadbalancer/speaker/l2/ip-address-commands.ts";
+import { AGENT_PROCESS, SWITCHED_OFF } from "../cli/agents.ts";
+import { silentNode } from "./expectations.ts";
+import { type Fault, type FaultGround, flowsThrough, WITHIN_MS } from "./fault.ts";
+
+const THIEF = "vip-thief";
+/** More than the pool of the client's segment has addresses. */
+const CROWD = ["crowd-1", "crowd-2", "crowd-3", "crowd-4"];
+const NAMESPACE = "default";
+/** Where a node keeps the routes to other nodes' pods, which go with the link. */
+const ROUTES = "/run/plumbline-lab-routes";
+const SWITCH_ON = `ip link set eth0 up; while read -r route; do ip route replace $route dev eth0; done <${ROUTES}; rm -f ${SWITCHED_OFF}`;
+
+/** What `lab break` knows of the load balancer. */
+export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
+  "node-lost": {
+    about: "the node loses its power: no link, no agent, no FRR, and no address that was held on the client's segment",
+    domain: "cluster",
+    break: loseNode,
+    mend: async ({ node, host }) => {
+      await host(node).do(["sh", "-c", SWITCH_ON]);
+      await host("tor").ip([`link set ${node} up`, `link set ${accessPort(node)} up`]);
+    },
+    expect: (node) => ({ ...silentNode(node), interrupts: flowsThrough(node) }),
+  },
+  "api-cut": {
+    about: "the node alone no longer reaches the API",
+    domain: "cluster",
+    break: (ground) => isolate(ground, "on"),
+    mend: (ground) => isolate(ground, "off"),
+    expect: silentNode,
+  },
+  "lb-frr-killed": {
+    about: "every daemon of the node's load balancer is killed",
+    domain: "loadbalancer",
+    break: (ground) => signalSpeaker(ground, "KILL"),
+    expect: (node) => ({
+      says: new RegExp(
+        `^BGPSessionStatus [^ ]+@${node}: (session (?!Established)|Reported=False)|^Event (FRRRestarted|DriftRepaired) of [^ ]+ [^ ]*${node}$`,
+      ),
+      withinMs: WITHIN_MS.session,
+      interrupts: ["web"],
+    }),
+  },
+  "lb-frr-frozen": {
+    about: "every daemon of the node's load balancer stops in its tracks",
+    domain: "loadbalancer",
+    break: (ground) => signalSpeaker(ground, "STOP"),
+    mend: (ground) => signalSpeaker(ground, "CONT"),
+    expect: (node) => ({
+      says: new RegExp(`^BGPSessionStatus [^ ]+@${node}: Reported=False FRRUnavailable`),
+      untrue: new RegExp(`^BGPSessionStatus [^ ]+@${node}: (session Established|Reported=True)`),
+      cause: new RegExp(`^FRR/lb@${node} `),
+      withinMs: WITHIN_MS.session,
+      interrupts: ["web"],
+    }),
+  },
+  "pool-exhausted": {
+    about: "someone creates more services than the pool of the client's segment has addresses",
+    domain: "loadbalancer",
+    break: async ({ client, signal }) => {
+      for (const name of CROWD) {
+        await client.resource(Service).create(
+          {
+            metadata: { name, namespace: NAMESPACE, annotations: { "metallb.io/address-pool": "segment" } },
+            spec: { type: "LoadBalancer", ports: [{ protocol: "TCP", port: 80 }] },
+          },
+          { signal },
+        );
+      }
+    },
+    mend: async ({ client, signal }) => {
+      for (const name of CROWD) {
+        await client
+          .resource(Service)
+          .delete({ name, namespace: NAMESPACE }, { signal })
+          .catch((error: unknown) => {
+            if (!isKubeError(error, "NotFound")) throw error;
+          });
+      }
+    },
+    expect: () => ({
+      says: /^IPAddressPool [^ ]+\/segment: Exhausted=True/,
+      untrue: /^IPAddressPool [^ ]+\/segment: Exhausted=False/,
+      cause: /^IPAddressPool\/metallb-system\/segment /,
+      withinMs: WITHIN_MS.refused,
+    }),
+  },
+  "service-stolen": {
+    about: "someone else on the client's segment answers for a service's address",
+    domain: "loadbalancer",
+    break: stealService,
+    mend: async ({ host }) => void (await host("tor").do(["ip", "netns", "del", THIEF])),
+    expect: () => ({
+      says: /^ServiceL2Status wiki@[^ ]+: (Contested=True|Announced=False)/,
+      cause: /^Address\//,
+      withinMs: WITHIN_MS.session,
+      interrupts: ["wiki"],
+    }),
+  },
+};
+
+async function signalSpeaker({ node, host }: FaultGround, signal: string): Promise<void> {
+  await host(node).do(["pkill", `-${signal}`, "-f", "/[a-z]+ .*-N plumbline-lb"]);
+}
+
+async function loseNode({ node, host }: FaultGround): Promise<void> {
+  // First the silence, then the reasons for it: nobody may hear a farewell.
+  await host("tor").ip([`link set ${node} down`, `link set ${accessPort(node)} down`]);
+  const script = [
+    `touch ${SWITCHED_OFF}`,
+    `ip -4 route show dev eth0 | grep via >${ROUTES}`,
+    "ip link set eth0 down",
+    `pkill -KILL -f '${AGENT_PROCESS}'`,
+    'pkill -KILL -f "/[a-z]+ .*-N plumbline-(lb|router)"',
+    `ip link del ${DEVICE} || true`,
+  ];
+  await host(node).run(["sh", "-c", script.join("\n")]);
+}
+
+/** The way out of the lab's machine is an isolated port too, and two of those do not reach each other. */
+async function isolate({ node, host }: FaultGround, how: "on" | "off"): Promise<void> {
+  await new Machine(host(node).access.machine).do(["bridge", "link", "set", "dev", `mgmt-${node}`, "isolated", how]);
+}
+
+async function stealService({ host, client, signal }: FaultGround): Promise<void> {
+  const address = await addressOnSegment(client, signal);
+  const tor = host("tor");
+  await tor.ip([`netns add ${THIEF}`, `link add ${THIEF} up master ${ACCESS_BRIDGE} type veth peer name eth0 netns ${THIEF}`]);
+  await tor.do(["ip", "-n", THIEF, "-batch", "-"], { input: `address add ${address}/${ACCESS_LENGTH} dev eth0\nlink set eth0 up\n` });
+  await tor.run(["ip", "netns", "exec", THIEF, "arping", "-q", "-U", "-c", "2", "-I", "eth0", address]);
+}
+
+async function addressOnSegment(client: FaultGround["client"], signal: AbortSignal): Promise<string> {
+  const segment = parsePrefix(ACCESS_NETWORK);
+  const { items } = await client.resource(Service).list({ signal });
+  for (const { status } of items) {
+    for (const { ip } of status?.loadBalancer?.ingress ?? []) {
+      if (ip !== undefined && segment.contains(parseAddress(ip))) return ip;
+    }
+  }
+  throw new CliError("No service has an address on the client's segment", EXIT.no);
+}

@@ -1,0 +1,36 @@
+import type { KubeError } from "../../kube/client/error.ts";
+import { EXIT, exitCodeOf } from "../shared/exit.ts";
+
+/** One thing that a server does not like about an object. */
+export interface Refusal {
+  /** Empty where it blames none. */
+  readonly field: string;
+  readonly sentence: string;
+}
+
+/** What a server says no to, field by field; undefined when it has not said no but failed, or was not reached. */
+export function refusals(error: KubeError): Refusal[] | undefined {
+  // Server-side apply answers a field that the schema does not have with an internal error.
+  const [, untyped, why] = /failed to create typed patch object .*?: \.?(\S+): (.*)$/.exec(error.message) ?? [];
+  if (untyped !== undefined)
+    return [why === "field not declared in schema" ? noSuchField(untyped) : { field: untyped, sentence: `${untyped}: ${why}` }];
+  if (exitCodeOf(error) === EXIT.unknown) return undefined;
+  const unknown = Array.from(error.message.matchAll(/unknown field "([^"]+)"/g), ([, field = ""]) => field);
+  if (unknown.length > 0) return unknown.map(noSuchField);
+
+  const causes = (error.details?.causes ?? []).filter(({ field }) => field !== undefined && field !== "<nil>");
+  if (causes.length === 0) return [{ field: "", sentence: error.message }];
+  return causes.map(({ field = "", message = "", reason }) => {
+    const path = field.replace(/^\./, "");
+    return { field: path, sentence: reason === "FieldManagerConflict" ? conflict(path, message) : `${path}: ${message}` };
+  });
+}
+
+function noSuchField(field: string): Refusal {
+  return { field, sentence: `${field}: the kind has no such field` };
+}
+
+function conflict(field: string, message: string): string {
+  const holder = /conflict with "([^"]*)"/.exec(message)?.[1] ?? message;
+  return `${field} was set by ${holder}; take it over with --force-conflicts, or leave it out of the manifest`;
+}

@@ -1,0 +1,75 @@
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { declarationOf, resetOverrides } from "../shared/embedded-api.ts";
+import type { Resource } from "../resources/discovery.ts";
+import { pathOf } from "../resources/path.ts";
+
+type Outcome = "created" | "configured" | "unchanged" | "reset";
+
+/** Brings one object to what its manifest says. */
+export type Apply = (client: KubeClient, resource: Resource, object: KubeObject, signal: AbortSignal) => Promise<Outcome>;
+
+/** By this name servers know who set a field; the embedded API keeps in files what comes under it. */
+const FIELD_MANAGER = "plumbline";
+const WRITE = { fieldManager: FIELD_MANAGER, fieldValidation: "Strict" };
+
+export function applyServerSide(force: boolean): Apply {
+  return async (client, resource, object, signal) => {
+    const path = pathOf(resource, object.metadata);
+    const before = await versionAt(client, path, signal);
+    const applied = await client.request<KubeObject>("PATCH", path, {
+      body: object,
+      contentType: "application/apply-patch+yaml",
+      query: { ...WRITE, force: force ? "true" : undefined },
+      signal,
+    });
+    return outcomeOf(before, applied.metadata.resourceVersion);
+  };
+}
+
+/** The embedded API does not track who set which field. A field is removed where the manifest of before had it and this one has not. */
+export const applyBeside: Apply = async (client, resource, object, signal) => {
+  const path = pathOf(resource, object.metadata);
+  const before = await versionAt(client, path, signal);
+  if (before === undefined) {
+    await client.request("POST", pathOf(resource, { namespace: object.metadata.namespace }), { body: object, query: WRITE, signal });
+    return "created";
+  }
+  const declared = await declarationOf(client, resource, object.metadata, signal);
+  const body = toward(declared?.manifest ?? {}, object as KubeObject & JsonObject);
+  const contentType = "application/merge-patch+json";
+  const applied = await client.request<KubeObject>("PATCH", path, { body, contentType, query: WRITE, repeatable: true, signal });
+  return outcomeOf(before, applied.metadata.resourceVersion);
+};
+
+export const resetToFile: Apply = async (client, resource, { metadata }, signal) => {
+  const before = await versionAt(client, pathOf(resource, metadata), signal);
+  const { metadata: after } = await resetOverrides(client, resource, metadata, signal);
+  return before === after.resourceVersion ? "unchanged" : "reset";
+};
+
+/** The merge patch that sets what `wanted` has, and removes what only `before` has. */
+export function toward(before: JsonObject, wanted: JsonObject): JsonObject {
+  const removed = Object.keys(before).filter((name) => wanted[name] === undefined);
+  const set = Object.entries(wanted).map(([name, value]) => {
+    const old = before[name];
+    return [name, isObject(value) ? toward(isObject(old) ? old : {}, value) : value] as const;
+  });
+  return Object.fromEntries([...removed.map((name) => [name, null] as const), ...set]);
+}
+
+async function versionAt(client: KubeClient, path: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await client.request<KubeObject>("GET", path, { signal })).metadata.resourceVersion;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+function outcomeOf(before: string | undefined, after: string | undefined): Outcome {
+  if (before === undefined) return "created";
+  return before === after ? "unchanged" : "configured";
+}

@@ -1,0 +1,71 @@
+import type { Field } from "../../connectivity/analysis/field.ts";
+import type { Band, Matrix } from "../../connectivity/analysis/matrix.ts";
+import { harmless } from "../print/columns.ts";
+import type { Colour, Paint } from "../print/color.ts";
+
+interface Mark {
+  readonly text: string;
+  readonly colour?: Colour;
+}
+
+const MARKS = {
+  reached: { text: ".", colour: "green", means: "reached" },
+  failed: { text: "X", colour: "red", means: "not reached" },
+  lookup: { text: "D", colour: "red", means: "name not found" },
+  unknown: { text: "?", colour: "yellow", means: "no result" },
+} as const satisfies Record<string, Mark & { means: string }>;
+const NAMES_SHOWN = 3;
+const LONGEST_NAME = 48;
+
+/** The matrix, what its columns are, and what its marks mean. `describe` says more about a target than its name. */
+export function drawMatrix({ rows, columns, fields }: Matrix, describe: (target: string) => string, paint: Paint): string[] {
+  const marks = fields.map((line) => line.map(markOf));
+  const names = rows.map(nameOf);
+  const width = Math.max(...names.map(({ length }) => length));
+  const widths = columns.map((_, at) => Math.max(String(at + 1).length, ...marks.map((line) => line[at]?.text.length ?? 0)));
+  const head = `${" ".repeat(width)}  ${widths.map((size, at) => String(at + 1).padStart(size)).join(" ")}`;
+  const lines = marks.map((line, row) => {
+    const cells = line.map(({ text, colour }, at) => " ".repeat((widths[at] ?? 0) - text.length) + (colour ? paint(colour, text) : text));
+    return `${(names[row] ?? "").padEnd(width)}  ${cells.join(" ")}`.trimEnd();
+  });
+  const legend = columns.map((band, at) => `${String(at + 1).padStart(String(columns.length).length)}  ${titleOf(band, describe)}`);
+  return [head, ...lines, "", ...legend, "", meanings(marks.flat(), paint)];
+}
+
+function nameOf(band: Band): string {
+  return titleOf(band, (name) => name);
+}
+
+/** `node n1`, or `node n1, node n2, node n3 and 4 more`. */
+function titleOf({ names }: Band, describe: (name: string) => string): string {
+  const [only] = names;
+  if (names.length === 1 && only !== undefined) return shortened(describe(only), 2 * LONGEST_NAME);
+  const shown = names.length > NAMES_SHOWN + 1 ? names.slice(0, NAMES_SHOWN) : names;
+  const more = names.length - shown.length;
+  return `${shown.map((name) => shortened(name, LONGEST_NAME)).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function shortened(text: string, most: number): string {
+  const shown = harmless(text);
+  return shown.length > most ? `${shown.slice(0, most - 3)}...` : shown;
+}
+
+function markOf(field: Field | undefined): Mark {
+  if (!field) return { text: "" };
+  const { reached, failed, lookups, unknown } = field;
+  const all = reached + failed + unknown;
+  if (reached === all) return MARKS.reached;
+  if (lookups === all) return MARKS.lookup;
+  if (failed === all) return MARKS.failed;
+  if (unknown === all) return MARKS.unknown;
+  return { text: `${reached}/${all}`, colour: failed > 0 ? "red" : "yellow" };
+}
+
+/** What the marks that occur mean. */
+function meanings(marks: readonly Mark[], paint: Paint): string {
+  const plain = Object.values(MARKS).filter((mark) => marks.includes(mark));
+  const texts = plain.map(({ text, colour, means }) => `${paint(colour, text)} ${means}`);
+  const share = marks.find(({ text }) => text.includes("/"));
+  const empty = marks.some(({ text }) => text === "");
+  return [...texts, ...(share ? [`${share.text} reached of tried`] : []), ...(empty ? ["empty: not tried"] : [])].join("   ");
+}

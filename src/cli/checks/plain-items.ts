@@ -1,0 +1,39 @@
+import { metaTime } from "../../api/time.ts";
+import type { Blame } from "../../connectivity/analysis/common-cause.ts";
+import type { Incident } from "../../connectivity/analysis/incidents.ts";
+import type { Said } from "../../connectivity/analysis/check-result.ts";
+import type { SeenOutage } from "../../connectivity/analysis/outage-window.ts";
+
+/** What other programs read: the same facts, with times as the API has them. */
+
+export function checkItem({ since, ...said }: Said): object {
+  return { ...said, since: time(since) };
+}
+
+export function blameItem({ cause, couldBe, failing, sentence }: Blame): object {
+  return { ...(cause && { cause }), couldBe, checks: failing.map(({ check }) => check), sentence };
+}
+
+export function incidentItem(incident: Incident, more: object): object {
+  return { ...bounds(incident), ...more, outages: incident.outages.map(outageItem) };
+}
+
+function outageItem({ said: { check, source, target }, reason, why, message, ...outage }: SeenOutage): object {
+  return { check, source, target, ...bounds(outage), reason, why, message };
+}
+
+type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "mendedAfter" | "mendedBy" | "state">;
+
+function bounds({ brokenAfter, brokenBy, mendedAfter, mendedBy, state }: Bounds): object {
+  return {
+    state,
+    ...(brokenAfter !== undefined && { brokenAfter: time(brokenAfter) }),
+    brokenBy: time(brokenBy),
+    mendedAfter: time(mendedAfter),
+    ...(mendedBy !== undefined && { mendedBy: time(mendedBy) }),
+  };
+}
+
+function time(at: number): string {
+  return metaTime(new Date(at));
+}

@@ -1,0 +1,126 @@
+import { readdir } from "node:fs/promises";
+import { setFlagsFromString } from "node:v8";
+import type { Command } from "commander";
+import { Node } from "../../api/core/node.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { Manager } from "../../kube/controller/manager.ts";
+import { createLog, type Log } from "../../kube/log.ts";
+import {
+  type CheckOptions,
+  type LoadBalancerOptions,
+  type RouterPlaceOptions,
+  withChecks,
+  withLoadBalancer,
+  withNode,
+  withHeartbeat,
+  withPart,
+  withRouterPlace,
+} from "../shared/agent-options.ts";
+import { addAgentParts } from "../shared/agent-components.ts";
+import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
+import { type LogLevel, withLogLevel } from "../shared/log-level.ts";
+
+interface AgentOptions extends ClusterOptions, RouterPlaceOptions, LoadBalancerOptions, CheckOptions {
+  node: string;
+  namespace: string;
+  routerNamespace: string;
+  router: "on" | "off";
+  loadbalancer: "on" | "off";
+  connectivity: "on" | "off";
+  frrStart?: boolean;
+  heartbeatInterval?: number;
+  healthAddress: string;
+  logLevel: LogLevel;
+}
+
+/** It is on every node and idle nearly always: a smaller heap, and no compiler that takes 10 MiB to make a pass some milliseconds faster. */
+const FRUGAL = ["--optimize-for-size", "--no-turbofan"];
+
+export function configure(command: Command): void {
+  withPart(command, "router", "be the router of this machine");
+  withPart(command, "loadbalancer", "announce Services of type LoadBalancer");
+  withPart(command, "connectivity", "make the connectivity checks of this node");
+  withLogLevel(withHeartbeat(withChecks(withLoadBalancer(withRouterPlace(withNode(withCluster(command)))))))
+    .option("--namespace <name>", "for Plumbline's own objects", "plumbline-system")
+    .option("--router-namespace <name>", "where the router's configuration and statuses are", "openperouter-system")
+    .option("--frr-start", "start FRR and keep it running; otherwise someone else does")
+    .option("--health-address <address>", "/livez, /readyz and /metrics are served here", ":8081")
+    .addHelpText(
+      "after",
+      `
+Needs root. When it ends, the router and what is announced go on as they are, and the next agent takes them over: sessions stay up, and addresses of the
+local network stay for two minutes. \`plumbline router clean\` takes the router away.
+
+Examples:
+  plumbline agent --kubeconfig agent.kubeconfig --frr-start
+  plumbline agent --router off --frr-start --lb-class example.com/edge
+  plumbline agent --node worker-1 --health-address 127.0.0.1:8081 --log-level debug
+`,
+    )
+    .action(run);
+}
+
+async function run({
+  logLevel,
+  healthAddress,
+  node,
+  namespace,
+  routerNamespace,
+  router,
+  loadbalancer,
+  connectivity,
+  frrStart = false,
+  heartbeatInterval,
+  ...options
+}: AgentOptions): Promise<void> {
+  for (const flag of FRUGAL) setFlagsFromString(flag);
+  const log = createLog({ level: logLevel }).child({ node });
+  const client = await connectToCluster(options);
+  const away = !(await answers(client, node, { hasRunBefore: () => hasRunBefore(options.stateDirectory), log }));
+  const manager = new Manager({ client, log, healthAddress });
+  const agent = addAgentParts({
+    manager,
+    client,
+    log,
+    node,
+    namespace,
+    metallbNamespace: options.metallbNamespace,
+    place: options,
+    startFrr: frrStart,
+    ...(heartbeatInterval !== undefined && { heartbeatMs: heartbeatInterval }),
+    ...(router === "on" && { routerNamespace }),
+    ...(loadbalancer === "on" && { loadbalancer: options }),
+    ...(connectivity === "on" && { checks: options }),
+  });
+  await agent.run(new AbortController().signal, away ? { restoreAfterMs: 0 } : {});
+}
+
+/**
+ * Throws at once what would otherwise be a retry in the log for ever: no trust, no right. A server that is away will come; and where an agent has run
+ * before, there is something to go on with until someone gives us our rights back.
+ */
+async function answers(
+  client: KubeClient,
+  node: string,
+  { hasRunBefore, log }: { hasRunBefore: () => Promise<boolean>; log: Log },
+): Promise<boolean> {
+  try {
+    await client.resource(Node).get(node, { signal: AbortSignal.timeout(10_000) });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return true;
+    if (!isKubeError(error, "Unauthorized", "Forbidden")) return false;
+    if (await hasRunBefore()) {
+      log.error({ error }, "the API server refuses us; the node goes on as it was");
+      return false;
+    }
+    client.close();
+    throw error;
+  }
+}
+
+async function hasRunBefore(stateDirectory: string): Promise<boolean> {
+  const names = await readdir(stateDirectory).catch(() => []);
+  return names.some((name) => name.endsWith(".json"));
+}

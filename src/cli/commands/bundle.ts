@@ -1,0 +1,194 @@
+import { hostname } from "node:os";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Command } from "commander";
+import type { Kind } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { print, printError } from "../../kube/printable.ts";
+import { LOAD_BALANCER, ROUTER_PLACE } from "../shared/agent-options.ts";
+import { gatherObjects, type GatheredObjects } from "../support-bundle/gather-objects.ts";
+import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "../support-bundle/manifest.ts";
+import { type Content, masked } from "../support-bundle/mask.ts";
+import { gatherNode, type NodePlaces } from "../support-bundle/node-state.ts";
+import { runHere, type RunOnNode } from "../support-bundle/run-on-node.ts";
+import { writeOwnersFile } from "../support-bundle/owners-file.ts";
+import { packTar } from "../support-bundle/tar.ts";
+import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { VERSION } from "./version.ts";
+
+interface BundleOptions extends ConnectionOptions {
+  output?: string;
+  nodeState?: boolean;
+  node: string;
+  namespace: string;
+}
+
+interface RawFile {
+  readonly path: string;
+  readonly content: Content;
+  readonly objects?: number;
+}
+
+interface Gathering {
+  readonly files: RawFile[];
+  readonly missing: Missing[];
+}
+
+/** A node whose state can be looked at from here. */
+interface ReachableNode {
+  readonly name: string;
+  readonly run: RunOnNode;
+}
+
+const PLACES: NodePlaces = {
+  routerNetns: ROUTER_PLACE.routerNetns,
+  frrRunDirectory: ROUTER_PLACE.frrRunDirectory,
+  lbFrrRunDirectory: LOAD_BALANCER.lbFrrRunDirectory,
+};
+
+export function configure(command: Command): void {
+  withConnection(command)
+    .option("-o, --output <file>", "where to write it; otherwise plumbline-bundle-TIME.tar.gz, here")
+    .option("--node-state", "also what FRR and the kernel of this machine have, as root; with `up` and in the lab that is always so")
+    .option("--node <name>", "the name of this machine's Node", process.env["NODE_NAME"] ?? hostname())
+    .option("--namespace <name>", "where Plumbline's own Leases and programs are", "plumbline-system")
+    .addHelpText(
+      "after",
+      `
+Writes one archive of all objects of Plumbline's kinds and what they speak of, and of FRR and the kernel of the nodes that can be reached from here. Secrets are
+not read; passwords, tokens and keys are masked wherever they stand. MANIFEST.json in it says what is there, what is missing, and why.
+
+Examples:
+  plumbline bundle
+  plumbline bundle -o edge.tar.gz
+  plumbline bundle --node-state --node worker-1   on that node: with its FRR and kernel
+  plumbline get plumbline -A --bundle edge.tar.gz
+`,
+    )
+    .action(run);
+}
+
+async function run({ output, nodeState = false, node, namespace, ...connection }: BundleOptions): Promise<void> {
+  const { signal } = new AbortController();
+  const time = new Date();
+  const root = `plumbline-bundle-${time.toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+  const file = output ?? `${root}.tar.gz`;
+  const client = await connect(connection);
+  try {
+    const gathering: Gathering = { files: [], missing: [] };
+    await addObjects(gathering, client, namespace, nodeState, signal);
+    await addNodes(gathering, await reachableNodes(client, { nodeState, node }, signal));
+    const { files, missing } = gathering;
+    const manifest = { version: VERSION, time: time.toISOString(), server: client.access.server };
+    await writeOwnersFile(file, await archive(root, time, manifest, gathering));
+    for (const { what, why } of missing) say(`Warning: ${what} is missing: ${why}`);
+    say(`${files.length} files, ${missing.length} missing; secrets are masked, names and addresses are not`);
+    print(`${file}\n`);
+  } finally {
+    client.close();
+  }
+}
+
+/** A server that is not there is told among what is missing, where there is something else to gather. */
+async function addObjects(
+  { files, missing }: Gathering,
+  client: KubeClient,
+  namespace: string,
+  otherwise: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  say(`Reading objects of ${client.access.describe}`);
+  let gathered: GatheredObjects;
+  try {
+    gathered = await gatherObjects({ client, namespace, signal });
+  } catch (error) {
+    if (!otherwise || !(error instanceof Error)) throw error;
+    missing.push({ what: "objects", why: error.message });
+    return;
+  }
+  missing.push(...gathered.missing);
+  const kinds = gathered.kinds.filter(({ items }) => items.length > 0);
+  say(`${kinds.reduce((sum, { items }) => sum + items.length, 0)} objects of ${kinds.length} kinds`);
+  for (const { kind, items } of kinds) {
+    const list = { apiVersion: "v1", kind: "List", items };
+    files.push({
+      path: `objects/${titleOf(kind)}.json`,
+      content: { json: list },
+      objects: items.length,
+    });
+  }
+}
+
+async function addNodes(
+  { files, missing }: Gathering,
+  { nodes, missing: unreached }: { nodes: ReachableNode[]; missing: Missing[] },
+): Promise<void> {
+  missing.push(...unreached);
+  await Promise.all(
+    nodes.map(async ({ name, run }) => {
+      say(`Looking at FRR and the kernel of ${name}`);
+      const below = `nodes/${name.replaceAll(/[^\w.-]/g, "_")}`;
+      try {
+        const state = await gatherNode(run, PLACES);
+        for (const { path, content } of state.files) files.push({ path: `${below}/${path}`, content });
+        for (const { what, why } of state.missing) missing.push({ what: `${below}/${what}`, why });
+      } catch (error) {
+        missing.push({ what: below, why: error instanceof Error ? error.message : String(error) });
+      }
+    }),
+  );
+}
+
+/** All nodes of a lab that is spoken to; this machine with `up`, or when asked for. */
+async function reachableNodes(
+  { access: { server } }: KubeClient,
+  { nodeState, node }: { nodeState: boolean; node: string },
+  signal: AbortSignal,
+): Promise<{ nodes: ReachableNode[]; missing: Missing[] }> {
+  const { background, hostIn } = await import("../../../lab/cli/running.ts");
+  const lab = await background.find();
+  if (lab && lab.url === server) {
+    const nodes = lab.topology.nodes.map((name) => ({
+      name,
+      run: (command: readonly string[]) => hostIn(lab, name).run(command, { signal }),
+    }));
+    return { nodes, missing: [] };
+  }
+  if (nodeState || server.startsWith("unix:")) {
+    if (process.getuid?.() !== 0)
+      return { nodes: [], missing: [{ what: `nodes/${node}`, why: "FRR and the kernel are looked at by root only" }] };
+    return { nodes: [{ name: node, run: (command) => runHere(command, signal) }], missing: [] };
+  }
+  const why = "FRR and the kernel of a node are looked at on the node: plumbline bundle --node-state";
+  return { nodes: [], missing: [{ what: "nodes", why }] };
+}
+
+type Head = Pick<BundleManifest, "version" | "time" | "server">;
+
+async function archive(root: string, time: Date, head: Head, { files, missing }: Gathering): Promise<Buffer> {
+  const manifest: BundleManifest = {
+    apiVersion: BUNDLE_VERSION,
+    kind: "Bundle",
+    ...head,
+    files: files.map(({ path, objects }) => (objects === undefined ? { path } : { path, objects })),
+    missing,
+  };
+  const all: RawFile[] = [{ path: MANIFEST, content: { json: manifest } }, ...files];
+  const clean = masked(all.map(({ content }) => content));
+  const archived = all.map(({ path }, at) => ({ path: `${root}/${path}`, content: Buffer.from(textOf(clean[at])) }));
+  return promisify(gzip)(packTar(archived, time));
+}
+
+function textOf(content: Content | undefined): string {
+  if (!content) throw new CliError("a file of the bundle has no content", EXIT.unknown);
+  return "text" in content ? content.text : `${JSON.stringify(content.json, null, 1)}\n`;
+}
+
+function titleOf({ plural, group }: Kind): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}
+
+function say(line: string): void {
+  printError(`${line}\n`);
+}

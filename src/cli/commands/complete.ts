@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { Namespace } from "../../api/core/namespace.ts";
+import type { Kind } from "../../api/kind.ts";
+import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { printable } from "../../kube/printable.ts";
+import { type Candidate, type Line, readLine } from "../completion/parse-line.ts";
+import { connect } from "../shared/connection.ts";
+import { program } from "../program.ts";
+import { discover } from "../resources/discovery.ts";
+import { glance } from "../resources/glance.ts";
+import { resolve } from "../resources/resolve.ts";
+import { namespaceOf } from "../resources/selection.ts";
+
+/** Nobody waits longer for a completion. */
+const PATIENCE_MS = 2_000;
+
+/** Asked by the shells. Whatever goes wrong, it offers less and says nothing. */
+export function configure(command: Command): void {
+  command.argument("[words...]", "the line so far, its last word unfinished").action(run);
+}
+
+async function run(words: readonly string[]): Promise<void> {
+  const current = words.at(-1) ?? "";
+  const line = readLine(await program(() => true), words.length === 0 ? [""] : words);
+  const fitting = (await candidatesOf(line)).filter(({ text }) => text.startsWith(current) && printable(text) === text);
+  process.stdout.write(fitting.map(({ text, about = "" }) => `${text}\t${about}\n`).join(""));
+}
+
+async function candidatesOf({ place, options }: Line): Promise<readonly Candidate[]> {
+  if (place.is === "one of") return place.candidates;
+  if (place.is === "other") return [];
+  const client = await connect(options).catch(() => undefined);
+  try {
+    if (client) return await askServer(client, place, options);
+  } catch {
+    // A completion has nobody to complain to.
+  } finally {
+    client?.close();
+  }
+  return place.is === "kind" ? CUSTOM_KINDS.map(kindCandidate) : [];
+}
+
+type Asked = Exclude<Line["place"], { is: "one of" | "other" }>;
+
+async function askServer(client: KubeClient, place: Asked, options: Line["options"]): Promise<Candidate[]> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  if (place.is === "namespace") return named(await glance(client, Namespace, { signal }));
+  const discovered = await discover(client, signal);
+  if (place.is === "kind") return discovered.resources.filter(({ verbs }) => verbs.includes("list")).map(kindCandidate);
+  const namespace = options["allNamespaces"] ? undefined : namespaceOf(client, options);
+  const objects = await glance(client, resolve(place.kind, discovered), { namespace, signal });
+  return named(objects.filter(({ name }) => !place.taken.includes(name)));
+}
+
+function named(objects: readonly { name: string }[]): Candidate[] {
+  return objects.map(({ name }) => ({ text: name }));
+}
+
+function kindCandidate({ plural, kind, group }: Kind): Candidate {
+  return { text: plural, about: group === "" ? kind : `${kind} of ${group}` };
+}

@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+import type { KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { print } from "../../kube/printable.ts";
+import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
+import { CliError, EXIT, exitCodeOf, failWith } from "../shared/exit.ts";
+import { readInputs } from "../manifests/input.ts";
+import { resolveInputs } from "../manifests/resolve-inputs.ts";
+import { discover, type Resource } from "../resources/discovery.ts";
+import { missing } from "../resources/hints.ts";
+import { pathOf } from "../resources/path.ts";
+import { labelOf } from "../resources/resolve.ts";
+import { namespaceOf, select, type SelectionOptions, withNamespace } from "../resources/selection.ts";
+
+interface DeleteOptions extends ConnectionOptions, SelectionOptions {
+  filename?: string[];
+}
+
+interface Doomed {
+  resource: Resource;
+  namespace: string | undefined;
+  name: string;
+}
+
+export function configure(command: Command): void {
+  withConnection(withNamespace(command))
+    .argument("[kind]", "kind, plural or short name; or KIND/NAME")
+    .argument("[names...]", "which ones")
+    .option("-f, --filename <path...>", "the objects of these files and directories; - is standard input")
+    .addHelpText(
+      "after",
+      `
+An object that stands in a file of \`plumbline up\` is deleted by removing it there.
+
+Examples:
+  plumbline delete l3vni red -n openperouter-system
+  plumbline delete -f red.yaml
+`,
+    )
+    .action((kind: string | undefined, names: string[], options: DeleteOptions) =>
+      run(kind === undefined ? [] : [kind, ...names], options),
+    );
+}
+
+async function run(words: readonly string[], options: DeleteOptions): Promise<void> {
+  if ((options.filename === undefined) === (words.length === 0)) {
+    throw new CliError("Name a kind and its objects, or files with -f", EXIT.misuse);
+  }
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const doomed = options.filename
+      ? await ofFiles(client, options.filename, options, signal)
+      : await ofWords(client, words, options, signal);
+    for (const one of doomed) await deleteOne(client, one, signal);
+  } finally {
+    client.close();
+  }
+}
+
+async function ofWords(client: KubeClient, words: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
+  const selections = await select(client, words, options, signal);
+  if (selections.some(({ names }) => names.length === 0)) throw new CliError("Say which objects to delete, by name", EXIT.misuse);
+  return selections.flatMap(({ resource, namespace, names }) => names.map((name) => ({ resource, namespace, name })));
+}
+
+/** In the opposite order of apply: what stands on something goes before it. */
+async function ofFiles(client: KubeClient, paths: readonly string[], options: DeleteOptions, signal: AbortSignal): Promise<Doomed[]> {
+  const discovered = await discover(client, signal);
+  const resolved = resolveInputs(await readInputs(paths), discovered, namespaceOf(client, options), options.namespace);
+  return resolved.map(({ resource, namespace, input }) => ({ resource, namespace, name: input.object.metadata.name })).reverse();
+}
+
+async function deleteOne(client: KubeClient, doomed: Doomed, signal: AbortSignal): Promise<void> {
+  const { resource, name } = doomed;
+  try {
+    const left = await client.request<KubeObject>("DELETE", pathOf(resource, doomed), { signal, query: { fieldManager: "plumbline" } });
+    print(`${labelOf(resource)}/${name} ${outcome(left)}\n`);
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return failWith(await missing(client, doomed, name, signal), EXIT.no);
+    if (!isKubeError(error) || exitCodeOf(error) === EXIT.unknown) throw error;
+    failWith(error.message, EXIT.no);
+  }
+}
+
+/** The server answers with the object where something still holds it. */
+function outcome({ kind, metadata }: KubeObject): string {
+  if (kind === "Status" || !metadata.deletionTimestamp) return "deleted";
+  const { finalizers = [] } = metadata;
+  return finalizers.length > 0 ? `is being deleted; it waits for ${finalizers.join(", ")}` : "is being deleted";
+}

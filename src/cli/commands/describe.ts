@@ -1,0 +1,88 @@
+import type { Command } from "commander";
+import { stringify } from "yaml";
+import { Event } from "../../api/core/event.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import { print, printError } from "../../kube/printable.ts";
+import { connect, type ConnectionOptions, timeOf, withLooking } from "../shared/connection.ts";
+import { type Described, describeObject } from "../describe/describe-object.ts";
+import { declarationOf, isEmbedded } from "../shared/embedded-api.ts";
+import { EXIT, failWith } from "../shared/exit.ts";
+import { paintFor } from "../print/color.ts";
+import { read } from "../get/read.ts";
+import { nameView } from "../get/view.ts";
+import type { Resource } from "../resources/discovery.ts";
+import { nothingFound } from "../resources/hints.ts";
+import { select, type Selection, type SelectionOptions, withSelection } from "../resources/selection.ts";
+
+export function configure(command: Command): void {
+  withLooking(withSelection(command))
+    .argument("<kind>", "kind, plural, short name or category; several with commas; or KIND/NAME")
+    .argument("[names...]", "only these")
+    .addHelpText("after", "\nExample:\n  plumbline describe l3vni red -n openperouter-system\n")
+    .action((kind: string, names: string[], options: ConnectionOptions & SelectionOptions) => run([kind, ...names], options));
+}
+
+async function run(words: readonly string[], options: ConnectionOptions & SelectionOptions): Promise<void> {
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const selections = await select(client, words, options, signal);
+    const embedded = await isEmbedded(client, signal);
+    let printed = 0;
+    for (const selection of selections) printed += await describeSelection(client, selection, embedded, printed, signal);
+    const [first] = selections;
+    if (printed === 0 && first && first.names.length === 0) printError(`${await nothingFound(client, first, signal)}\n`);
+  } finally {
+    client.close();
+  }
+}
+
+/** Returns how many objects were described. */
+async function describeSelection(
+  client: KubeClient,
+  selection: Selection,
+  embedded: boolean,
+  printed: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const { items, missing } = await read(client, selection, nameView(), signal);
+  for (const [at, object] of items.entries()) {
+    const described = await gather(client, selection.resource, object, embedded, signal);
+    const text = describeObject(described, { paint: paintFor(process.stdout), now: timeOf(client), yaml });
+    print(printed + at === 0 ? text : `\n\n${text}`);
+  }
+  for (const sentence of missing) failWith(sentence, EXIT.no);
+  return items.length;
+}
+
+async function gather(
+  client: KubeClient,
+  resource: Resource,
+  object: KubeObject,
+  embedded: boolean,
+  signal: AbortSignal,
+): Promise<Described> {
+  const declared = embedded ? await declarationOf(client, resource, object.metadata, signal) : undefined;
+  return { object, declared, events: await eventsOf(client, object, signal) };
+}
+
+async function eventsOf(client: KubeClient, { metadata, kind = "" }: KubeObject, signal: AbortSignal): Promise<Event[] | undefined> {
+  const { name, namespace, uid } = metadata;
+  const fields = { name, kind, ...(namespace && { namespace }), ...(uid && { uid }) };
+  const fieldSelector = Object.entries(fields)
+    .map(([field, value]) => `involvedObject.${field}=${value}`)
+    .join(",");
+  try {
+    // What lives in no namespace has its events in default.
+    return (await client.resource(Event).list({ namespace: namespace ?? "default", fieldSelector, signal })).items;
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return undefined;
+    throw error;
+  }
+}
+
+function yaml(value: unknown): string {
+  return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
+}

@@ -1,0 +1,104 @@
+import { type Command, Option } from "commander";
+import { print, printError } from "../../kube/printable.ts";
+import { seconds } from "../../util/duration.ts";
+import { blame } from "../../connectivity/analysis/common-cause.ts";
+import { counted } from "../../connectivity/analysis/labels.ts";
+import { CAPS } from "../../connectivity/history/history.ts";
+import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
+import { saidThen, type Told } from "../../connectivity/analysis/results-during.ts";
+import { connect, timeOf } from "../shared/connection.ts";
+import { drawIncidents, overlaps } from "../checks/draw-incidents.ts";
+import { incidentItem } from "../checks/plain-items.ts";
+import { type CheckSelection, noChecks, readChecks, withCheckSelection } from "../checks/read-checks.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { harmless } from "../print/columns.ts";
+import { printItems } from "../print/items.ts";
+import { paintFor } from "../print/color.ts";
+
+interface OutagesOptions extends CheckSelection {
+  since: string;
+  output: "text" | "json";
+}
+
+/** Every check is looked at once for each; older ones are read one by one. */
+const EXPLAINED = 20;
+
+export function configure(command: Command): void {
+  withCheckSelection(command)
+    .option("--since <duration>", "how far back: 90m, 24h, 7d", "24h")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+Outages that can have begun and ended together are one line. Each check keeps its latest ${CAPS.outages} outages.
+
+Examples:
+  plumbline outages
+  plumbline outages --since 7d -n shop
+  plumbline outages --mesh nodes -o json
+`,
+    )
+    .action(run);
+}
+
+async function run(options: OutagesOptions): Promise<void> {
+  const lengthMs = lengthOf(options.since);
+  const { signal } = new AbortController();
+  const client = await connect(options);
+  try {
+    const now = timeOf(client);
+    const { all } = await readChecks(client, options, now, signal);
+    if (all.length === 0) throw noChecks(options);
+    const from = now - lengthMs;
+    const incidents = incidentsOf(
+      all.flatMap(({ outages }) =>
+        outages.filter(({ state, mendedBy = 0, mendedAfter }) => state === "open" || Math.max(mendedBy, mendedAfter) >= from),
+      ),
+    );
+    const explained = incidents.map((incident, at) => ({ incident, sentences: at < EXPLAINED ? explanation(all, incident) : [] }));
+    if (options.output === "json") {
+      const items = explained.map(({ incident, sentences }) =>
+        incidentItem(incident, { overlaps: overlaps(incident, incidents), sentences }),
+      );
+      printItems("Outage", items);
+      return;
+    }
+    const lines =
+      incidents.length === 0
+        ? [`No outage in the last ${options.since}, by ${counted(all.length, "check")}`]
+        : drawIncidents(incidents, now, paintFor(process.stdout));
+    const words = explained.flatMap(({ sentences }, at) => sentences.map((sentence) => `${at + 1}: ${harmless(sentence)}`));
+    print([...lines, ...(words.length > 0 ? ["", "What the checks say of it:", ...words.map((line) => `  ${line}`)] : []), ""].join("\n"));
+    warn(all, from);
+  } finally {
+    client.close();
+  }
+}
+
+/** What the outages of an incident have in common, seen beside what worked at the time. */
+function explanation(all: readonly Told[], incident: Incident): string[] {
+  const own = new Set(incident.outages.map(({ said }) => said.check));
+  return blame(saidThen(all, incident))
+    .filter(({ failing }) => failing.some(({ check }) => own.has(check)))
+    .map(({ sentence }) => sentence)
+    .slice(0, 3);
+}
+
+/** What is not in the picture. */
+function warn(all: readonly Told[], from: number): void {
+  const full = all.filter(({ outages }) => outages.length >= CAPS.outages && (outages.at(-1)?.brokenBy ?? 0) > from).length;
+  const silent = all.filter(({ said }) => said.verdict === "unknown").length;
+  if (full > 0)
+    printError(`Warning: ${counted(full, "check")} had more outages than are kept; the oldest are missing
+`);
+  if (silent > 0)
+    printError(`Warning: nothing is heard of ${counted(silent, "check")} at present; plumbline connectivity says why
+`);
+}
+
+function lengthOf(text: string): number {
+  const days = /^(\d+)d$/.exec(text)?.[1];
+  const length = days === undefined ? seconds(text) : Number(days) * 86_400;
+  if (length === undefined || length <= 0) throw new CliError(`--since ${text} is no length of time; write 90m, 24h or 7d`, EXIT.misuse);
+  return length * 1000;
+}

@@ -1,0 +1,108 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { allowTargetOption, parseCheckInterval } from "../shared/agent-options.ts";
+import { withCluster } from "../shared/connection.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { oneOf, withLogLevel } from "../shared/log-level.ts";
+import type { PodCheckOptions } from "../p2pnc/in-pod.ts";
+import type { PruneOptions } from "../p2pnc/prune.ts";
+import { targetsByHand, targetsOfChecks } from "../p2pnc/targets.ts";
+
+interface CheckOptions extends PodCheckOptions {
+  once?: boolean;
+  output?: "json";
+}
+
+export function configure(command: Command): void {
+  command.addHelpText("after", ({ command }) => {
+    const line = lineOf(command);
+    return `\nExamples:\n  ${line} check tcp-endpoint\n  ${line} check tcp-endpoint --once 10.0.134.23:2379 etcd.example.com:2379\n  ${line} prune --dry-run\n`;
+  });
+  const check = command.command("check").description("Try whether targets can be reached.");
+  check.addHelpText("after", ({ command }) => `\nExample:\n  ${lineOf(command)} tcp-endpoint --once 10.0.134.23:2379\n`);
+  configureTcpEndpoint(check.command("tcp-endpoint"));
+  configurePrune(command.command("prune"));
+}
+
+function configureTcpEndpoint(command: Command): void {
+  withLogLevel(withCluster(command))
+    .description("Look names up and connect to TCP endpoints, every minute.")
+    .argument("[targets...]", "HOST:PORT=CHECK writes the result into that PodNetworkConnectivityCheck; HOST:PORT needs no cluster")
+    .option("--once", "try everything once, print what came of it, write nothing")
+    .addOption(new Option("--interval <duration>", "how often each target is tried").argParser(parseCheckInterval).default(60_000, "1m"))
+    .option("-o, --output <format>", "json for programs, where results are printed", oneOf(["json"]))
+    .addOption(allowTargetOption())
+    .option("--state-dir <directory>", "where results are kept until the API has them", "/var/lib/p2pnc")
+    .option("--health-address <address>", "/livez, /readyz and /metrics are served here; otherwise nowhere")
+    .addHelpText("after", ({ command }) => {
+      const line = lineOf(command);
+      return `
+Without targets it makes the checks of its own pod: every PodNetworkConnectivityCheck of namespace POD_NAMESPACE whose spec.sourcePod is POD_NAME. Both come
+from the downward API. POD_UID, given the same way, lets its Lease go with the pod; a static pod must not have it.
+
+HOST:PORT alone is tried without a cluster, special addresses included, and exits with 0 only if everything is reached, with 1 if not, and with 3 if this
+machine itself could not try.
+
+Examples:
+  ${line}
+  ${line} 10.0.134.23:2379=kas-to-etcd-0 etcd.example.com:2379=kas-to-etcd
+  ${line} --once 10.0.134.23:2379 [fd00::1]:443 -o json
+  ${line} --interval 5s web.example.com:443
+`;
+    })
+    .action(check);
+}
+
+async function check(targets: string[], { once = false, output, ...options }: CheckOptions): Promise<void> {
+  const byHand = targetsByHand(targets);
+  if (byHand) {
+    const { tryByHand } = await import("../p2pnc/by-hand.ts");
+    return tryByHand(byHand, { once, output, intervalMs: options.interval });
+  }
+  const named = targetsOfChecks(targets);
+  if (once) {
+    if (named.size > 0) throw new CliError("--once writes nothing, so it takes no =CHECK; leave out one of them", EXIT.misuse);
+    const { tryOwnChecks } = await import("../p2pnc/own-checks-once.ts");
+    return tryOwnChecks({ ...options, output });
+  }
+  if (output) throw new CliError("-o is for results that are printed: with --once, or with targets without =CHECK", EXIT.misuse);
+  const { checkInPod } = await import("../p2pnc/in-pod.ts");
+  return checkInPod(named, options);
+}
+
+function configurePrune(command: Command): void {
+  withLogLevel(withCluster(command))
+    .description("Delete checks that nobody has a use for: long without any activity, and without a pod that could make them.")
+    .option("--namespace <name>", "only the checks in here; otherwise POD_NAMESPACE, and without that all", process.env["POD_NAMESPACE"])
+    .addOption(
+      new Option("--older-than <duration>", "how long nothing must have happened to a check")
+        .argParser(parseHours)
+        .default(48 * HOUR_MS, "48h"),
+    )
+    .option("--dry-run", "only say what would be deleted")
+    .option("--health-address <address>", "/livez, /readyz and /metrics are served here; otherwise nowhere")
+    .addHelpText("after", ({ command }) => {
+      const line = lineOf(command);
+      return `
+Runs until it is told to end, beside an operator that creates checks itself. It watches for an hour before it deletes anything, and again whenever it lost
+sight of the API; what a mesh of Plumbline or an owner keeps is never deleted. Several may run at once.
+
+Examples:
+  ${line} --namespace openshift-kube-apiserver
+  ${line} --older-than 96h --dry-run
+`;
+    })
+    .action(async (options: PruneOptions) => (await import("../p2pnc/prune.ts")).prune(options));
+}
+
+const HOUR_MS = 3_600_000;
+
+function parseHours(text: string): number {
+  const hours = Number(/^(\d+)h$/.exec(text)?.[1] ?? Number.NaN);
+  if (!(hours >= 1 && hours <= 8_760)) throw new InvalidArgumentError("It is a number of hours from 1h to 8760h, such as 48h.");
+  return hours * HOUR_MS;
+}
+
+/** `plumbline p2pnc check tcp-endpoint`, or without the first word. */
+function lineOf(command: Command): string {
+  return command.parent ? `${lineOf(command.parent)} ${command.name()}` : command.name();
+}

@@ -1,0 +1,218 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { parseListenAddress } from "../../embedded/credentials.ts";
+import { type Embedded, startEmbedded } from "../../embedded/embedded.ts";
+import { LockError } from "../../embedded/lock.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { Manager } from "../../kube/controller/manager.ts";
+import { createLog, type Log } from "../../kube/log.ts";
+import { allowTargetOption, CHECKS, LOAD_BALANCER, ROUTER_PLACE } from "../shared/agent-options.ts";
+import { embeddedAccess } from "../shared/connection.ts";
+import { addControllerParts } from "../shared/controller-components.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { localPageOption, type PageAddress } from "../dashboard/page-address.ts";
+import { untilStopped } from "../shared/signals.ts";
+import { recordUp } from "../shared/running-ups.ts";
+import { type LiveView, lineView, screenView } from "../live-view/view.ts";
+
+interface UpOptions {
+  dir: string;
+  listen?: string;
+  router?: boolean;
+  loadbalancer?: boolean;
+  connectivity?: boolean;
+  allowTarget: readonly Prefix[];
+  pageAddress?: PageAddress;
+}
+
+const NAMESPACE = "plumbline-system";
+const ROUTER_NAMESPACE = "openperouter-system";
+const METALLB_NAMESPACE = "metallb-system";
+
+export function configure(command: Command): void {
+  command
+    .option("--dir <directory>", "the manifests, all below them included", process.env["PLUMBLINE_DIR"] || ".")
+    .option("--listen <address>", "also serve on TCP, with TLS, and write a kubeconfig for kubectl: 127.0.0.1:6443, :6443", listenAddress)
+    .option("--router", "also be the router of this machine, which then has a Node object; needs root and FRR")
+    .option("--loadbalancer", "also announce Services from this machine, which then has a Node object; needs root and, for BGP, FRR")
+    .option("--connectivity", "also make the connectivity checks of this machine, which then has a Node object")
+    .addOption(allowTargetOption())
+    .addOption(localPageOption())
+    .addHelpText(
+      "after",
+      `
+Runs until Ctrl-C. Edit the files meanwhile, and speak to it from another terminal. What programs write is kept in DIR/.plumbline.
+
+Examples:
+  plumbline up --dir examples
+  plumbline up --dir examples --listen 127.0.0.1:6443
+  plumbline up --dir examples --router --loadbalancer
+  plumbline up --dir examples --connectivity
+`,
+    )
+    .action(run);
+}
+
+async function run({ dir, listen, router = false, loadbalancer = false, connectivity = false, ...options }: UpOptions): Promise<void> {
+  const flag = router ? "--router" : "--loadbalancer";
+  if ((router || loadbalancer) && process.getuid?.() !== 0)
+    throw new CliError(`${flag} changes this machine's network, so it needs root`, EXIT.misuse);
+  if (!(await stat(dir).catch(() => undefined))?.isDirectory()) {
+    throw new CliError(`${dir} is not a directory; create it, or name another with --dir`, EXIT.misuse);
+  }
+  const directory = resolve(dir);
+  let view: LiveView | undefined;
+  const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
+  const stopped = untilStopped();
+
+  await using embedded = await start(directory, listen, log);
+  const forget = recordUp({ directory, endpoint: { socket: embedded.socket } });
+  const stop = new AbortController();
+  const lines = head(dir, embedded);
+  const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
+  const onPage = (line: string) => {
+    if (onTerminal) lines.splice(1, 0, line);
+    else view?.tell(line);
+  };
+  const controller = runParts(embedded, { directory, router, loadbalancer, connectivity, ...options, log, onPage }, stop.signal);
+  view = onTerminal ? screenView(embedded, lines) : lineView(embedded, lines);
+  try {
+    await Promise.race([stopped, controller]);
+  } finally {
+    view.close();
+    view = undefined;
+    stop.abort();
+    forget();
+    await controller;
+    process.stdout.write(`Stopped. What programs wrote is kept in ${join(dir, ".plumbline")}.\n`);
+    if (router) process.stdout.write(`The router goes on as it is; to take it away: ${ownName()} router clean --yes\n`);
+    if (loadbalancer) process.stdout.write(`What is announced goes on; to take it away: ${ownName()} loadbalancer clean --yes\n`);
+  }
+}
+
+interface Parts {
+  router: boolean;
+  loadbalancer: boolean;
+  connectivity: boolean;
+  allowTarget: readonly Prefix[];
+  pageAddress?: PageAddress;
+}
+
+/** Alone with its directory, it needs no election and waits for nobody's last write. */
+async function runParts(
+  embedded: Embedded,
+  {
+    directory,
+    router,
+    loadbalancer,
+    connectivity,
+    allowTarget,
+    pageAddress,
+    log,
+    onPage,
+  }: Parts & {
+    directory: string;
+    log: Log;
+    onPage: (line: string) => void;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const client = new KubeClient(embeddedAccess(directory, embedded.socket));
+  const manager = new Manager({ client, log });
+  addControllerParts({
+    manager,
+    client,
+    log,
+    namespace: NAMESPACE,
+    routerNamespace: ROUTER_NAMESPACE,
+    loadBalancer: { namespace: METALLB_NAMESPACE },
+    settle: nothingToSettle,
+  });
+  // Last of all, so that what it reads is what the others read.
+  const addPage = async () => {
+    if (!pageAddress) return;
+    const { addLocalPage } = await import("../dashboard/local-page.ts");
+    const places = { routerNamespace: ROUTER_NAMESPACE, metallbNamespace: METALLB_NAMESPACE };
+    void addLocalPage({ manager, places, address: pageAddress, log }).then(onPage);
+  };
+  if (router || loadbalancer || connectivity) {
+    const { addAgentParts } = await import("../shared/agent-components.ts");
+    const { ensureOwnNode } = await import("../live-view/own-node.ts");
+    const node = await ensureOwnNode(client, signal);
+    const agent = addAgentParts({
+      manager,
+      client,
+      log,
+      node,
+      namespace: NAMESPACE,
+      // What changes this machine outlives the directory; what only looks goes with it, and needs no root.
+      place: router || loadbalancer ? ROUTER_PLACE : { ...ROUTER_PLACE, stateDirectory: join(directory, ".plumbline") },
+      startFrr: true,
+      ...(router && { routerNamespace: ROUTER_NAMESPACE }),
+      ...(loadbalancer && { loadbalancer: LOAD_BALANCER }),
+      ...(connectivity && { checks: { ...CHECKS, allowTarget } }),
+    });
+    await addPage();
+    return agent.run(signal);
+  }
+  await addPage();
+  return manager.run(signal);
+}
+
+/** What to type to run us: in a checkout the launcher, wherever one stands. */
+function ownName(): string {
+  const launcher = join(import.meta.dirname, "../../../plumbline");
+  if (!existsSync(launcher)) return "plumbline";
+  const path = relative(process.cwd(), launcher);
+  return path.includes("/") ? path : `./${path}`;
+}
+
+function nothingToSettle(): Promise<void> {
+  return Promise.resolve();
+}
+
+function head(dir: string, { tcp }: Embedded): string[] {
+  return [
+    `Plumbline serves ${dir}. Edit the files, or in another terminal: ${ownName()} get plumbline -A`,
+    ...(tcp ? [`kubectl: export KUBECONFIG=${tcp.kubeconfig}`] : []),
+    "Ctrl-C ends it.",
+  ];
+}
+
+async function start(directory: string, listen: string | undefined, log: Log): Promise<Embedded & AsyncDisposable> {
+  try {
+    const embedded = await startEmbedded({ directory, ...(listen !== undefined && { listen }), log });
+    return { ...embedded, [Symbol.asyncDispose]: () => embedded.stop() };
+  } catch (error) {
+    if (error instanceof LockError && (error.code === "Held" || error.code === "NotOwn"))
+      throw new CliError(error.message, EXIT.no, { cause: error });
+    const { syscall, code = "" } = error as NodeJS.ErrnoException;
+    if (["EACCES", "EPERM", "EROFS"].includes(code) && syscall !== "listen") {
+      throw new CliError(
+        `${join(directory, ".plumbline")}, where the state is kept, cannot be written (${code}); serve a directory of yours`,
+        EXIT.unknown,
+        { cause: error },
+      );
+    }
+    if (syscall !== "listen") throw error;
+    throw new CliError(`--listen ${listen} is not possible: ${why(code)}`, EXIT.unknown, { cause: error });
+  }
+}
+
+function why(code: string): string {
+  if (code === "EADDRINUSE") return "someone listens there already; choose another port";
+  if (code === "EADDRNOTAVAIL") return "this machine does not have the address";
+  return code === "EACCES" ? "ports below 1024 are for root" : code;
+}
+
+function listenAddress(text: string): string {
+  try {
+    parseListenAddress(text);
+    return text;
+  } catch {
+    throw new InvalidArgumentError("It is an address with a port: 127.0.0.1:6443, [::1]:6443, or :6443 for all addresses.");
+  }
+}

@@ -1,0 +1,61 @@
+import type { AddressInfo } from "node:net";
+import { Secret } from "../../api/core/secret.ts";
+import type { Places } from "../../explain/explainers.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import { WebhookCertificates } from "../../kube/webhook/certificates.ts";
+import { Page } from "../../web/server/dashboard-server.ts";
+import { TokenDoor } from "../../web/access/login.ts";
+import { VERSION } from "../commands/version.ts";
+import type { PageAddress } from "./page-address.ts";
+import { pageCaches } from "./page-caches.ts";
+import { pageFiles } from "./page-files.ts";
+
+const NAME = "plumbline-page";
+/** Reviews wait for each other, and for nothing and nobody else. */
+const REVIEW_SOCKETS = 8;
+
+/** The page over TLS, for those whose token the API server knows. Its certificate is made and renewed as the webhook's is. Returns where it listens, once it does. */
+export function addClusterPage(options: {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  namespace: string;
+  places: Places;
+  address: PageAddress;
+}): Promise<AddressInfo> {
+  const { manager, client, log, namespace, places } = options;
+  const { host, port } = options.address;
+  const secret = { namespace, name: `${NAME}-cert` };
+  const service = `${NAME}.${namespace}`;
+  const certificates = new WebhookCertificates({
+    client,
+    // Nothing of the controller waits for what only the page needs.
+    secrets: manager.lateCache(Secret, { namespace, fieldSelector: `metadata.name=${secret.name}` }),
+    secret,
+    // A forwarded port is asked for as localhost.
+    names: [`${service}.svc`, `${service}.svc.cluster.local`, "localhost", ...(host === undefined ? [] : [host])],
+    log,
+  });
+  const page = new Page({
+    caches: pageCaches(manager, places),
+    places,
+    doorkeeper: new TokenDoor(client.apart({ maxSockets: REVIEW_SOCKETS })),
+    assets: pageFiles,
+    version: VERSION,
+    port,
+    ...(host !== undefined && { host }),
+    certificates,
+    log,
+  });
+  manager.add(certificates);
+  manager.add({
+    name: page.name,
+    run: (signal) =>
+      page.run(signal).catch((error: unknown) => {
+        log.error({ error }, "there is no page, the controller goes on without");
+      }),
+  });
+  return page.address;
+}

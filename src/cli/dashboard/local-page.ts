@@ -1,0 +1,39 @@
+import type { AddressInfo } from "node:net";
+import type { Places } from "../../explain/explainers.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import { Page } from "../../web/server/dashboard-server.ts";
+import { atThisMachine } from "../../web/access/loopback.ts";
+import { VERSION } from "../commands/version.ts";
+import type { PageAddress } from "./page-address.ts";
+import { pageCaches } from "./page-caches.ts";
+import { pageFiles } from "./page-files.ts";
+
+/** How many ports after the usual one are tried: another lab, or another page. */
+const OTHER_PORTS = 20;
+
+/** The page on a loopback address, for whoever sits at the machine. Returns where it is served, once it is, or that it is not and why. */
+export function addLocalPage(options: { manager: Manager; places: Places; address: PageAddress; log: Log }): Promise<string> {
+  const { manager, places, log } = options;
+  const { chosen, ...address } = options.address;
+  const page = new Page({
+    caches: pageCaches(manager, places),
+    places,
+    doorkeeper: atThisMachine,
+    assets: pageFiles,
+    version: VERSION,
+    ...address,
+    ...(!chosen && { otherPorts: OTHER_PORTS }),
+    log,
+  });
+  // What it shows goes on without it: a port that is taken ends no lab.
+  manager.add({ name: page.name, run: (signal) => page.run(signal).catch(() => undefined) });
+  return page.address.then(
+    (bound) => `The page: ${urlOf(bound)}`,
+    (error: unknown) => `There is no page: ${error instanceof Error ? error.message : String(error)}`,
+  );
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { ago, check, NOW } from "../../connectivity/testing/checks.ts";
+import { plain } from "../print/color.ts";
+import { checkSections } from "./check-sections.ts";
+import { sparkline } from "./sparkline.ts";
+
+const paint = plain;
+
+/** The newer entry first, as in a log. */
+const attempt = (minutes: number, ms: number) => [
+  { time: ago(minutes), success: true, reason: "ConnectDone", message: "Connection to web:80 established.", latency: `${ms}ms` },
+  { time: ago(minutes), success: true, reason: "DNSDone", message: "web resolved to 10.0.0.1", latency: "3ms" },
+];
+
+test("a check of a name is told with both of its latencies, its latest entries and its outages", () => {
+  const status = {
+    successes: [...attempt(1, 2.845865), ...attempt(3, 12), ...attempt(4, 1)],
+    failures: [
+      { time: ago(2), success: false, reason: "ConnectError", message: "Failed connect to web:80; Connection refused", latency: "1ms" },
+    ],
+    outages: [{ start: ago(2), end: ago(1), startedAfter: ago(3), endedAfter: ago(2), message: "Connectivity restored after 1m0s" }],
+  };
+  expect(
+    checkSections(check("a", "web:80", status), { paint, now: NOW })?.map((lines) =>
+      lines.map((line) => line.replaceAll(/(?<=\S) {3,}/g, " | ")),
+    ),
+  ).toEqual([
+    [
+      "Latency:",
+      "  connect | ▁█x▂ | min 1ms, median 2.85ms, max 12ms of 3 since 2026-11-16T11:56:00Z",
+      "  lookup | ▁▁▁ | min 3ms, median 3ms, max 3ms of 3 since 2026-11-16T11:56:00Z",
+    ],
+    [
+      "Latest:",
+      "  TIME | AGE | RESULT | TOOK | MESSAGE",
+      "  2026-11-16T11:59:00Z | 60s | ConnectDone | 2.85ms | Connection to web:80 established.",
+      "  2026-11-16T11:59:00Z | 60s | DNSDone | 3ms | web resolved to 10.0.0.1",
+      "  2026-11-16T11:58:00Z | 2m | ConnectError | 1ms | Failed connect to web:80; Connection refused",
+      "  2026-11-16T11:57:00Z | 3m | ConnectDone | 12ms | Connection to web:80 established.",
+      "  2026-11-16T11:57:00Z | 3m | DNSDone | 3ms | web resolved to 10.0.0.1",
+      "  2026-11-16T11:56:00Z | 4m | ConnectDone | 1ms | Connection to web:80 established.",
+      "  2026-11-16T11:56:00Z | 4m | DNSDone | 3ms | web resolved to 10.0.0.1",
+    ],
+    [
+      "Outages:",
+      "  BROKE | MENDED | LASTED | WHY | MESSAGE",
+      "  2026-11-16T11:57:00Z to 11:58:00Z | 2026-11-16T11:58:00Z to 11:59:00Z | 0s to 2m | ConnectError | Connectivity restored after 1m0s",
+    ],
+  ]);
+});
+
+test("what others wrote is told by our names, and what they call duration is how long it took", () => {
+  const theirs = {
+    time: ago(1),
+    success: true,
+    reason: "TCPConnect",
+    message: "tcp connection to 10.0.0.1:80 succeeded",
+    duration: "200ms",
+  };
+  const [latency, latest] = checkSections(check("a", "10.0.0.1:80", { successes: [theirs] }), { paint, now: NOW }) ?? [];
+  expect(latency?.[1]).toBe("  connect   ▁     min 200ms, median 200ms, max 200ms of 1 since 2026-11-16T11:59:00Z");
+  expect(latest?.[2]).toBe("  2026-11-16T11:59:00Z   60s   ConnectDone   200ms   tcp connection to 10.0.0.1:80 succeeded");
+});
+
+test("a check that nobody has tried has nothing to tell, and other kinds are told as ever", () => {
+  expect(checkSections(check("a", "10.0.0.1:80", {}), { paint, now: NOW })).toEqual([]);
+  expect(
+    checkSections({ apiVersion: "v1", kind: "PodNetworkConnectivityCheck", metadata: { name: "x" } }, { paint, now: NOW }),
+  ).toBeUndefined();
+});
+
+test("a line of bars runs from the lowest to the highest", () => {
+  expect(sparkline([1, 2, 3, 4, 5, 6, 7, 8], "x")).toBe("▁▂▃▄▅▆▇█");
+  expect(sparkline([5, undefined, 5], "x")).toBe("▁x▁");
+  expect(sparkline([], "x")).toBe("");
+});

@@ -1,0 +1,103 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
+import { metaTime } from "../../api/time.ts";
+import { durationText } from "../../connectivity/history/duration.ts";
+import { fromStatus } from "../../connectivity/history/from-status.ts";
+import { type Entry, isSuccess } from "../../connectivity/history/history.ts";
+import { present } from "../../connectivity/history/reduce.ts";
+import type { Places } from "../../connectivity/analysis/check-result.ts";
+import { outagesSeen } from "../../connectivity/analysis/outage-window.ts";
+import { ageOf } from "../../util/age.ts";
+import { boundCells } from "../checks/draw-incidents.ts";
+import { type Cell, Columns, harmless } from "../print/columns.ts";
+import type { Paint } from "../print/color.ts";
+import { sparkline } from "./sparkline.ts";
+
+interface SectionOptions {
+  readonly paint: Paint;
+  readonly now: number;
+}
+
+const SHOWN = 10;
+const NOWHERE: Places = { zoneOf: () => undefined, nodeAt: () => undefined, nodeOfPod: () => undefined };
+
+/** The status of a connectivity check for people: how fast, what happened last, and every outage. Undefined for other kinds. */
+export function checkSections(object: KubeObject, options: SectionOptions): string[][] | undefined {
+  if (object.kind !== PodNetworkConnectivityCheck.kind || object.apiVersion !== apiVersionOf(PodNetworkConnectivityCheck)) return undefined;
+  const check = object as PodNetworkConnectivityCheck;
+  const { successes, failures } = present(fromStatus(check.status, options.now));
+  return [
+    ...titled("Latency:", latencies(successes, failures, options)),
+    ...titled("Latest:", latest(successes, failures, options)),
+    ...titled("Outages:", outages(check, options)),
+  ];
+}
+
+function titled(title: string, lines: readonly string[]): string[][] {
+  return lines.length === 0 ? [] : [[title, ...lines.map((line) => `  ${line}`)]];
+}
+
+function latencies(successes: readonly Entry[], failures: readonly Entry[], { paint }: SectionOptions): string[] {
+  const rows = (["Connect", "DNS"] as const).flatMap((action): Cell[][] => {
+    const done = successes.filter(({ outcome, latencyMs }) => outcome === `${action}Done` && latencyMs !== undefined);
+    const [newest, oldest] = [done[0], done.at(-1)];
+    if (!newest || !oldest) return [];
+    // Older failures may be kept for longer than the successes around them.
+    const failed = failures.filter(({ outcome, at }) => outcome === `${action}Error` && at >= oldest.at);
+    const course = [...done, ...failed].toSorted((one, other) => one.at - other.at);
+    const values = course.map((entry) => (isSuccess(entry) ? entry.latencyMs : undefined));
+    const line = sparkline(values, "x");
+    const sorted = done.map(({ latencyMs = 0 }) => latencyMs).toSorted((one, other) => one - other);
+    const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+    const figures = `min ${short(sorted[0])}, median ${short(middle)}, max ${short(sorted.at(-1))}`;
+    return [
+      [
+        { text: action === "DNS" ? "lookup" : "connect" },
+        { text: line, painted: line.replaceAll("x", paint("red", "x")) },
+        { text: `${figures} of ${done.length} since ${timeOf(oldest)}` },
+      ],
+    ];
+  });
+  return new Columns(paint).lines(rows);
+}
+
+function latest(successes: readonly Entry[], failures: readonly Entry[], { paint, now }: SectionOptions): string[] {
+  // Both lists are newest first, and within an attempt the later action is.
+  const entries = [...successes, ...failures].toSorted((one, other) => other.at - one.at || order(other) - order(one));
+  if (entries.length === 0) return [];
+  const head = ["TIME", "AGE", "RESULT", "TOOK", "MESSAGE"].map((text): Cell => ({ text }));
+  const rows = entries
+    .slice(0, SHOWN)
+    .map((entry): Cell[] => [
+      { text: timeOf(entry) },
+      { text: ageOf(timeOf(entry), now) },
+      { text: entry.outcome, colour: isSuccess(entry) ? "green" : "red" },
+      { text: short(entry.latencyMs) },
+      { text: harmless(entry.message) },
+    ]);
+  const more = entries.length - SHOWN;
+  return [...new Columns(paint).lines([head, ...rows]), ...(more > 0 ? [`and ${more} more; plumbline get -o yaml shows all`] : [])];
+}
+
+function order({ outcome }: Entry): number {
+  return outcome.startsWith("Connect") ? 1 : 0;
+}
+
+function outages(check: PodNetworkConnectivityCheck, { paint, now }: SectionOptions): string[] {
+  const seen = outagesSeen(check, NOWHERE, now);
+  if (seen.length === 0) return [];
+  const head = ["BROKE", "MENDED", "LASTED", "WHY", "MESSAGE"].map((text): Cell => ({ text }));
+  const rows = seen.map((outage) =>
+    boundCells(outage, now).concat([{ text: harmless(outage.why || outage.reason) }, { text: harmless(outage.message) }]),
+  );
+  return new Columns(paint).lines([head, ...rows]);
+}
+
+/** To three digits: nobody compares nanoseconds by eye. */
+function short(ms: number | undefined): string {
+  return ms === undefined ? "" : durationText(Number(ms.toPrecision(3)));
+}
+
+function timeOf({ at }: Entry): string {
+  return metaTime(new Date(at));
+}

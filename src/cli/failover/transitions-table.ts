@@ -1,0 +1,59 @@
+import { humanDuration } from "../../util/age.ts";
+import { type Cell, Columns, harmless } from "../print/columns.ts";
+import type { Colour, Paint } from "../print/color.ts";
+import type { Switch } from "./transitions.ts";
+
+/** A switch, and where it was made where that is not clear. */
+export interface PlacedSwitch extends Switch {
+  readonly namespace?: string;
+  readonly policy?: string;
+}
+
+const COLOURS: Readonly<Record<Switch["outcome"], Colour>> = { Completed: "green", Running: "yellow", Superseded: "yellow" };
+
+/** A table of switches, in the order in which they come. */
+export function drawSwitches(switches: readonly PlacedSwitch[], now: number, paint: Paint): string[] {
+  const placed = switches.some(({ policy }) => policy !== undefined);
+  const writable = switches.some(({ volumesSeconds }) => volumesSeconds !== undefined);
+  const forced = switches.some((made) => made.forced !== undefined);
+  const rows = switches.map((made): Cell[] => [
+    ...(placed ? [{ text: made.namespace ?? "" }, { text: made.policy ?? "" }] : []),
+    { text: made.to },
+    { text: made.mode },
+    { text: made.startTime },
+    ...(writable ? [{ text: durationText(made.volumesSeconds) }] : []),
+    { text: tookText(made, now) },
+    { text: durationText(made.lossSeconds) },
+    { text: made.outcome, colour: COLOURS[made.outcome] },
+    { text: longestStep(made) },
+    ...(forced ? [{ text: harmless(made.forced), colour: "red" as const }] : []),
+  ]);
+  const head = [
+    ...(placed ? ["NAMESPACE", "POLICY"] : []),
+    "TO",
+    "MODE",
+    "STARTED",
+    ...(writable ? ["VOLUMES"] : []),
+    "TOOK",
+    "RPO",
+    "OUTCOME",
+    "LONGEST STEP",
+    ...(forced ? ["FORCED BECAUSE"] : []),
+  ];
+  return new Columns(paint).lines([head.map((text) => ({ text })), ...rows]);
+}
+
+function tookText({ outcome, startTime, seconds }: Switch, now: number): string {
+  if (outcome === "Running") return `${humanDuration(now - Date.parse(startTime))} so far`;
+  return durationText(seconds);
+}
+
+function durationText(seconds: number | undefined): string {
+  return seconds === undefined ? "" : humanDuration(seconds * 1000);
+}
+
+/** `AwaitTermination 31s`; nothing where none took a second. */
+function longestStep({ steps }: Switch): string {
+  const [longest] = steps.toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  return longest?.seconds ? `${longest.name} ${humanDuration(longest.seconds * 1000)}` : "";
+}

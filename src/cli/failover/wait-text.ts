@@ -1,0 +1,20 @@
+import { harmless } from "../print/columns.ts";
+
+interface Waited {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+/** What is waited for, with the object to look at: most messages name it themselves. */
+export function waitSentence(waited: Waited): string {
+  const { kind, name, message } = waited;
+  const named = message.startsWith(`${objectTitle(waited)} `) || message.startsWith(`${kind} ${name} `);
+  return harmless(named ? message : `${objectTitle(waited)}: ${message}`);
+}
+
+/** `Pod shop/web-0` */
+export function objectTitle({ kind, namespace, name }: Omit<Waited, "message">): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}

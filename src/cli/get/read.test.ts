@@ -1,0 +1,48 @@
+import { afterEach, expect, test } from "vitest";
+import { fixedAccess } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { answer, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
+import type { Selection } from "../resources/selection.ts";
+import { configMaps } from "../testing/fixtures.ts";
+import { read } from "./read.ts";
+import { nameView } from "./view.ts";
+
+const { signal } = new AbortController();
+let server: ScriptedServer;
+let client: KubeClient;
+afterEach(async () => {
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+const page = (names: readonly string[], next?: string) =>
+  answer(200, {
+    kind: "ConfigMapList",
+    apiVersion: "v1",
+    metadata: { resourceVersion: "9", continue: next },
+    items: names.map((name) => ({ metadata: { name, namespace: "shop" } })),
+  });
+
+async function readFrom(steps: Step[], selection: Selection = configMaps) {
+  server = await ScriptedServer.start(steps);
+  client = new KubeClient(fixedAccess(server.url));
+  const { items, ...rest } = await read(client, selection, nameView(), signal);
+  return { names: items.map(({ metadata }) => metadata.name), ...rest };
+}
+
+const asked = () => server.received.map(({ query }) => `limit=${query.get("limit")} continue=${query.get("continue")}`);
+
+test("all pages are read", async () => {
+  expect(await readFrom([page(["a", "b"], "next"), page(["c"])])).toEqual({ names: ["a", "b", "c"], resourceVersion: "9", missing: [] });
+  expect(asked()).toEqual(["limit=500 continue=null", "limit=500 continue=next"]);
+});
+
+test("pages of a moment that expires half-way are read again, all at once", async () => {
+  const { names } = await readFrom([page(["a"], "next"), says(410, "Expired"), page(["a", "b"])]);
+  expect({ names, asked: asked().at(-1) }).toEqual({ names: ["a", "b"], asked: "limit=null continue=null" });
+});
+
+test("a server that cannot list elsewhere still says that a name is missing", async () => {
+  const { missing } = await readFrom([says(404, "NotFound"), says(403, "Forbidden")], { ...configMaps, names: ["gone"] });
+  expect(missing).toEqual(["There is no ConfigMap gone in namespace shop"]);
+});

@@ -1,0 +1,100 @@
+import type { KubeObject, ObjectMeta } from "../../api/kind.ts";
+import { harmless } from "../print/columns.ts";
+import { itemsLine, itemsText } from "../print/items.ts";
+import type { Paint } from "../print/color.ts";
+import { ACCEPT_TABLE, type Table, TablePrinter, type TableRow } from "../print/table.ts";
+import { labelOf } from "../resources/resolve.ts";
+
+export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
+
+/** How the objects of one kind are asked for and shown. `Item` is what stands for one object. */
+export interface View<Item> {
+  /** The form in which the server shall answer. */
+  readonly accept?: string;
+  /** From a list, from one object, or from an event of a watch. */
+  items(answer: unknown): Item[];
+  metadata(item: Item): ObjectMeta;
+  /** The text of all items. */
+  whole(items: readonly Item[]): string;
+  /** The text of one item that has just changed. */
+  change(type: ChangeType, item: Item): string;
+}
+
+export interface TableViewOptions {
+  paint: Paint;
+  wide: boolean;
+  namespaces: boolean;
+  prefix?: string;
+}
+
+/** A table by the server's columns. */
+export function tableView(options: TableViewOptions): View<TableRow> {
+  const printer = new TablePrinter(options);
+  let columnDefinitions: NonNullable<Table["columnDefinitions"]> = [];
+  const text = (rows: readonly TableRow[]) => lines(printer.lines({ columnDefinitions, rows: [...rows] }));
+  return {
+    accept: ACCEPT_TABLE,
+    items(answer) {
+      const table = answer as Table;
+      columnDefinitions = table.columnDefinitions ?? columnDefinitions;
+      return table.rows ?? [];
+    },
+    metadata: ({ object }) => object?.metadata ?? { name: "" },
+    whole: text,
+    // The row of what is gone must not look like that of something that is there.
+    change: (type, row) => (type === "DELETED" ? text([row]).replace(/\n$/, "   (deleted)\n") : text([row])),
+  };
+}
+
+/** `{ apiVersion, kind, items }`; of a watch one line per event. */
+export function jsonView(kind: string): View<KubeObject> {
+  return {
+    ...objects,
+    whole: (items) => itemsText(kind, items),
+    change: (type, object) => itemsLine("WatchEvent", [{ type, object }]),
+  };
+}
+
+/** Documents that could be applied again. */
+export function yamlView(stringify: (value: unknown) => string): View<KubeObject> {
+  // A string with one of these is between double quotes, and they in it are as they are: terminals would obey them.
+  const text = (object: KubeObject) =>
+    stringify(object).replaceAll(/[\u007f-\u009f]/g, (control) => `\\x${control.charCodeAt(0).toString(16)}`);
+  return {
+    ...objects,
+    whole: (items) => items.map(text).join("---\n"),
+    change: (_type, object) => `---\n${text(object)}`,
+  };
+}
+
+/** `l3vni.openpe.openperouter.github.io/red` */
+export function nameView(): View<KubeObject> {
+  return { ...objects, whole: (items) => lines(items.map(nameOf)), change: (_type, object) => lines([nameOf(object)]) };
+}
+
+function nameOf(object: KubeObject): string {
+  return harmless(`${labelOf(object)}/${object.metadata.name}`);
+}
+
+const objects = {
+  items(answer: unknown): KubeObject[] {
+    const { items, ...whole } = answer as KubeObject & { items?: KubeObject[] };
+    if (!items) return [readable(whole)];
+    // The server names the kind once for the whole list; alone, an item should still know what it is.
+    const { apiVersion = "", kind = "" } = whole;
+    return items.map((item) => readable({ apiVersion, kind: kind.replace(/List$/, ""), ...item }));
+  },
+  metadata: ({ metadata }: KubeObject) => metadata,
+};
+
+/** As people write objects, and without the server's record of who set which field. */
+function readable(object: KubeObject): KubeObject {
+  const { apiVersion = "", kind = "", ...rest } = object;
+  const metadata = { ...object.metadata };
+  delete metadata.managedFields;
+  return { apiVersion, kind, ...rest, metadata };
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join("");
+}

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fixedAccess } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { answer, holdTime, ScriptedServer, says, type Step, until } from "../../kube/testing/scripted-server.ts";
+import { configMaps } from "../testing/fixtures.ts";
+import { nameView } from "./view.ts";
+import { watch } from "./watch.ts";
+
+const map = (name: string, resourceVersion: string) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name, namespace: "shop", resourceVersion },
+});
+const list = (resourceVersion: string, ...items: object[]) =>
+  answer(200, { kind: "ConfigMapList", apiVersion: "v1", metadata: { resourceVersion }, items });
+const events =
+  (...lines: object[]): Step =>
+  (response) => {
+    for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
+    response.end();
+  };
+const cutAfter =
+  (...lines: object[]): Step =>
+  (response) => {
+    for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
+    setImmediate(() => response.destroy());
+  };
+const silent: Step = (response) => response.flushHeaders();
+
+let server: ScriptedServer;
+let client: KubeClient;
+let stop: AbortController;
+let watching: Promise<void>;
+let out: string[];
+let err: string[];
+
+beforeEach(() => {
+  holdTime();
+  [out, err] = [[], []];
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => Boolean(out.push(...String(text).trimEnd().split("\n"))));
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => Boolean(err.push(String(text).trimEnd())));
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort(new Error("over"));
+  await watching.catch(() => undefined);
+  client.close();
+  await server[Symbol.asyncDispose]();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function follow(...steps: Step[]): Promise<void> {
+  server = await ScriptedServer.start(steps);
+  client = new KubeClient(fixedAccess(server.url), { retries: 0 });
+  watching = watch({ client, selection: configMaps, view: nameView(), signal: stop.signal });
+  watching.catch(() => undefined);
+}
+
+/** Lets the pauses between attempts pass until so many requests were made. */
+async function requests(count: number): Promise<void> {
+  while (server.received.length < count) {
+    await vi.advanceTimersByTimeAsync(100);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const asked = () =>
+  server.received.map(({ query }) => `${query.has("watch") ? "watch" : "list"} ${query.get("resourceVersion") ?? ""}`.trim());
+
+test("a watch that the server ends goes on where it was, bookmarks included", async () => {
+  await follow(
+    list("5", map("a", "3")),
+    events({ type: "MODIFIED", object: map("a", "6") }, { type: "BOOKMARK", object: map("", "9") }),
+    silent,
+  );
+  await requests(3);
+  expect(asked()).toEqual(["list", "watch 5", "watch 9"]);
+  expect(out).toEqual(["configmap/a", "configmap/a"]);
+  expect(err).toEqual([]);
+});
+
+test("a connection that breaks is said once, and tried again until it holds", async () => {
+  await follow(
+    list("5", map("a", "3")),
+    cutAfter({ type: "ADDED", object: map("b", "6") }),
+    says(503, "ServiceUnavailable"),
+    events(),
+    silent,
+  );
+  await requests(5);
+  expect(asked()).toEqual(["list", "watch 5", "watch 6", "watch 6", "watch 6"]);
+  expect(out).toEqual(["configmap/a", "configmap/b"]);
+  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} was cut off; trying again`]);
+});
+
+test("after the server has forgotten where we were, only what differs is printed", async () => {
+  await follow(
+    list("5", map("a", "3"), map("b", "4")),
+    events({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" } }),
+    list("20", map("a", "3"), map("b", "18"), map("c", "19")),
+    silent,
+  );
+  await requests(4);
+  expect(asked()).toEqual(["list", "watch 5", "list", "watch 20"]);
+  expect(out).toEqual(["configmap/a", "configmap/b", "configmap/b", "configmap/c"]);
+  expect(err).toEqual([]);
+});
+
+test("a server that says nothing for long is asked anew", async () => {
+  await follow(list("5"), silent);
+  await requests(2);
+  await until(() => server.connections.size > 1);
+  await vi.advanceTimersByTimeAsync(90_000);
+  await requests(3);
+  expect(asked()).toEqual(["list", "watch 5", "watch 5"]);
+  expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} has been silent for 90 s; trying again`]);
+});
+
+test("a server that cannot be asked at the start is an error, not a wait", async () => {
+  await follow(says(403, "Forbidden"));
+  await expect(watching).rejects.toMatchObject({ code: "Forbidden" });
+});

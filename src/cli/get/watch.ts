@@ -1,0 +1,127 @@
+import { createInterface } from "node:readline";
+import { keyOf, type ObjectMeta } from "../../api/kind.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError, KubeError, type Status } from "../../kube/client/error.ts";
+import { pause } from "../../util/sleep.ts";
+import { printable } from "../../kube/printable.ts";
+import { pathOf } from "../resources/path.ts";
+import type { Selection } from "../resources/selection.ts";
+import { acceptOf, read } from "./read.ts";
+import type { ChangeType, View } from "./view.ts";
+
+const RETRY = { minMs: 250, maxMs: 30_000 };
+/** A server sends a bookmark every minute. */
+const SILENCE_MS = 90_000;
+
+interface WatchOptions<Item> {
+  client: KubeClient;
+  selection: Selection;
+  view: View<Item>;
+  signal: AbortSignal;
+}
+
+/** Prints what is there and then every change, through lost connections, until the signal aborts. */
+export async function watch<Item>(options: WatchOptions<Item>): Promise<void> {
+  await new Watching(options).run();
+}
+
+interface Event {
+  type: ChangeType | "BOOKMARK" | "ERROR";
+  object: unknown;
+}
+
+class Watching<Item> {
+  readonly #options: WatchOptions<Item>;
+  /** What was printed, by its key. */
+  readonly #seen = new Map<string, string>();
+  /** Where to go on; empty when everything must be read again. */
+  #resourceVersion = "";
+
+  constructor(options: WatchOptions<Item>) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    // The first look must succeed: a user who misspelled the server should not wait for it.
+    await this.#look();
+    for (let failures = 0; ;) {
+      try {
+        if (this.#resourceVersion === "") await this.#look();
+        await this.#follow(() => (failures = 0));
+      } catch (error) {
+        if (signal.aborted || !isKubeError(error)) throw error;
+        if (error.code === "Gone") this.#resourceVersion = "";
+        else {
+          if (failures === 0) process.stderr.write(`plumbline: ${printable(error.message)}; trying again\n`);
+          failures += 1;
+        }
+      }
+      await pause(backoffMs(failures + 1, RETRY), signal);
+    }
+  }
+
+  /** Reads everything and prints what is new or has changed since it was last printed. */
+  async #look(): Promise<void> {
+    const { client, selection, view, signal } = this.#options;
+    const [name] = selection.names;
+    const { items, resourceVersion } = await read(client, { ...selection, names: [] }, view, signal);
+    const wanted = items.filter((item) => name === undefined || view.metadata(item).name === name);
+    const changed = wanted.filter((item) => this.#note(view.metadata(item)));
+    this.#resourceVersion = resourceVersion;
+    if (changed.length > 0) process.stdout.write(view.whole(changed));
+  }
+
+  async #follow(onOpen: () => void): Promise<void> {
+    const { client, selection, view, signal } = this.#options;
+    const { resource, namespace, selector: labelSelector, names } = selection;
+    const fieldSelector = names[0] === undefined ? undefined : `metadata.name=${names[0]}`;
+    const resourceVersion = this.#resourceVersion;
+    const query = { watch: "true", allowWatchBookmarks: "true", labelSelector, fieldSelector, resourceVersion };
+    const path = pathOf(resource, { namespace });
+    const stream = await client.stream(path, { query, signal, ...acceptOf(view) });
+    onOpen();
+    const lost = (why: string, cause?: unknown) =>
+      new KubeError("Unreachable", `The watch of ${resource.plural} at ${client.access.server} ${why}`, { cause });
+    const silence = setTimeout(() => stream.destroy(lost(`has been silent for ${SILENCE_MS / 1000} s`)), SILENCE_MS);
+    const onAbort = () => stream.destroy(signal.reason as Error);
+    signal.addEventListener("abort", onAbort);
+    try {
+      for await (const line of createInterface({ input: stream })) {
+        silence.refresh();
+        const { type, object } = JSON.parse(line) as Event;
+        if (type === "ERROR") throw refusal(object as Status);
+        for (const item of view.items(object)) {
+          const metadata = view.metadata(item);
+          this.#resourceVersion = metadata.resourceVersion ?? this.#resourceVersion;
+          if (type === "BOOKMARK") continue;
+          if (type === "DELETED") this.#seen.delete(keyOf({ metadata }));
+          else this.#note(metadata);
+          process.stdout.write(view.change(type, item));
+        }
+      }
+      if (stream.errored) throw stream.errored;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw isKubeError(error) ? error : lost("was cut off", error);
+    } finally {
+      clearTimeout(silence);
+      signal.removeEventListener("abort", onAbort);
+      stream.destroy();
+    }
+  }
+
+  /** Whether this form of the object is a new one. */
+  #note(metadata: ObjectMeta): boolean {
+    const { resourceVersion = "" } = metadata;
+    const key = keyOf({ metadata });
+    if (this.#seen.get(key) === resourceVersion) return false;
+    this.#seen.set(key, resourceVersion);
+    return true;
+  }
+}
+
+function refusal({ code, message, reason }: Status): KubeError {
+  return new KubeError(code === 410 ? "Gone" : "ServerError", message ?? "The server ended the watch", { status: code, reason });
+}

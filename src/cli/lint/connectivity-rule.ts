@@ -1,0 +1,130 @@
+import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { Service } from "../../api/core/service.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { allowMark } from "../../api/annotations.ts";
+import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
+import { refusalOf } from "../../connectivity/probe/special-addresses.ts";
+import { parseTarget } from "../../connectivity/probe/target.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import type { Failure, LintWarning } from "./rules.ts";
+
+/** Where nodes may be sources, unless Plumbline was given another namespace. */
+const SYSTEM_NAMESPACE = "plumbline-system";
+
+interface Remark {
+  readonly field: string;
+  readonly message: string | undefined;
+}
+
+/** Targets that nobody can try, and ports that the Services among the manifests do not have. */
+export function connectivityRule(objects: readonly KubeObject[]): Failure[] {
+  const services = servicesOf(objects);
+  const about = remarks(
+    objects,
+    ({ spec }) => [{ field: "spec.targetEndpoint", message: problemOf(spec.targetEndpoint) }],
+    (mesh) => meshFaults(mesh, services),
+  );
+  return about.map((remark) => Object.assign(remark, { reason: "ValidationFailed", class: "Permanent" as const }));
+}
+
+/** Targets that are refused unless they are allowed, Services that do not allow the mesh, and nodes as sources where they are none. */
+export function connectivityWarnings(objects: readonly KubeObject[]): LintWarning[] {
+  const services = servicesOf(objects);
+  return remarks(
+    objects,
+    (check) => [
+      { field: "spec.targetEndpoint", message: refusal(check.spec.targetEndpoint) },
+      { field: "metadata.annotations", message: nodeAnnotation in (check.metadata.annotations ?? {}) ? elsewhere(check) : undefined },
+    ],
+    (mesh) => [
+      { field: "spec.sources.nodes", message: mesh.spec.sources.nodes && elsewhere(mesh) },
+      ...mesh.spec.targets.map(({ host = "" }, at): Remark => ({ field: `spec.targets[${at}].host`, message: refusal(host) })),
+      ...mesh.spec.targets.map((target, at): Remark => ({ field: `spec.targets[${at}]`, message: noConsent(target, mesh, services) })),
+    ],
+  );
+}
+
+function servicesOf(objects: readonly KubeObject[]): Map<string, Service> {
+  return new Map(of<Service>(Service, objects).map((service) => [`${namespaceOf(service)}/${service.metadata.name}`, service]));
+}
+
+function noConsent(
+  { service, endpoints }: ConnectivityMesh["spec"]["targets"][number],
+  mesh: ConnectivityMesh,
+  services: ReadonlyMap<string, Service>,
+): string | undefined {
+  const own = namespaceOf(mesh);
+  const namespace = (service ?? endpoints)?.namespace ?? own;
+  const key = `${namespace}/${service?.name ?? endpoints?.service}`;
+  const found = services.get(key);
+  if (!found || namespace === own || own === SYSTEM_NAMESPACE || allowsMeshesOf(own, found)) return undefined;
+  return `Service ${key} does not allow meshes of namespace ${own}: annotate it with ${allowMark}: ${own}`;
+}
+
+function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Service>): Remark[] {
+  const { sourcesPerTarget, targets } = mesh.spec;
+  const few = Number(sourcesPerTarget) < 1 ? "must be at least 1, or all" : undefined;
+  const perTarget = targets.map(({ host, service, endpoints }, at): Remark => {
+    if (host !== undefined) return { field: `spec.targets[${at}].host`, message: problemOf(host) };
+    if (service) return { field: `spec.targets[${at}].service.port`, message: portProblem(service, service.name, mesh, services) };
+    return { field: `spec.targets[${at}].endpoints.port`, message: portProblem(endpoints, endpoints?.service, mesh, services) };
+  });
+  return [{ field: "spec.sourcesPerTarget", message: few }, ...perTarget];
+}
+
+function remarks(
+  objects: readonly KubeObject[],
+  ofCheck: (check: PodNetworkConnectivityCheck) => Remark[],
+  ofMesh: (mesh: ConnectivityMesh) => Remark[],
+): LintWarning[] {
+  const checks = of<PodNetworkConnectivityCheck>(PodNetworkConnectivityCheck, objects);
+  const meshes = of<ConnectivityMesh>(ConnectivityMesh, objects);
+  return [...checks.flatMap((check) => placed(check, ofCheck(check))), ...meshes.flatMap((mesh) => placed(mesh, ofMesh(mesh)))];
+}
+
+function placed({ kind = "", metadata: { name, namespace = "" } }: KubeObject, about: readonly Remark[]): LintWarning[] {
+  return about.flatMap(({ field, message }) => (message === undefined ? [] : [{ kind, name, namespace, field, message }]));
+}
+
+type TargetService = { namespace?: string; port?: number | string } | undefined;
+
+function portProblem(
+  target: TargetService,
+  name: string | undefined,
+  mesh: ConnectivityMesh,
+  services: ReadonlyMap<string, Service>,
+): string | undefined {
+  const key = `${target?.namespace ?? namespaceOf(mesh)}/${name}`;
+  const service = services.get(key);
+  // A Service that is not among the manifests is somewhere else.
+  if (!target || !service) return undefined;
+  const wanted = target.port;
+  const tcp = (service.spec.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
+  const found = wanted === undefined ? tcp : tcp.filter((port) => port.name === wanted || String(port.port) === String(wanted));
+  return found.length > 0 ? undefined : `Service ${key} has no TCP port${wanted === undefined ? "" : ` ${wanted}`}`;
+}
+
+function problemOf(text: string): string | undefined {
+  const target = parseTarget(text);
+  return "problem" in target ? target.problem : undefined;
+}
+
+function refusal(text: string): string | undefined {
+  const target = parseTarget(text);
+  return "problem" in target || !target.address ? undefined : refusalOf(target.address, []);
+}
+
+function elsewhere(object: KubeObject): string | undefined {
+  if (namespaceOf(object) === SYSTEM_NAMESPACE) return undefined;
+  return `nodes try only checks of Plumbline's own namespace, which is ${SYSTEM_NAMESPACE} unless it was given another`;
+}
+
+function namespaceOf({ metadata }: KubeObject): string {
+  return metadata.namespace ?? "default";
+}
+
+function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
+  const isOurs = (apiVersion = "") => (group === "" ? !apiVersion.includes("/") : apiVersion.startsWith(`${group}/`));
+  return objects.filter((object) => object.kind === kind && isOurs(object.apiVersion)) as T[];
+}

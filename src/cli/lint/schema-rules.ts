@@ -1,0 +1,107 @@
+import { unknownFields } from "../../api/admission/pruning.ts";
+import { itemsOf, memberOf } from "../../api/admission/value.ts";
+import type { CustomKind } from "../../api/define-kind.ts";
+import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
+import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import type { Schema } from "../../api/schema.ts";
+import { ApiFault } from "../../embedded/api-error.ts";
+import { CORE_KINDS } from "../../embedded/kinds/core-kinds.ts";
+import { customKind, type ServedKind } from "../../embedded/kinds/served-kind.ts";
+import { prepareCreate } from "../../embedded/store/admission.ts";
+import { without } from "../../embedded/store/json.ts";
+import { Undecodable } from "../../embedded/store/metadata.ts";
+import { didYouMean } from "../resources/nearest.ts";
+
+interface Complaint {
+  readonly reason: "UnknownKind" | "UnknownField" | "ValidationFailed";
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What a server would make of a new object. */
+export interface Judgement {
+  /** With defaults filled; missing when it would be refused. */
+  readonly admitted?: KubeObject;
+  readonly complaints: readonly Complaint[];
+  /** What a server would warn of. */
+  readonly warning?: string;
+}
+
+const KINDS: readonly ServedKind[] = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
+
+/** Judges an object by its schema alone, in the words of an API server. */
+export function judge(object: KubeObject): Judgement {
+  const { apiVersion = "", kind: name = "" } = object;
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const kind = KINDS.find((one) => one.kind === name && one.group === group);
+  const served = kind?.versions.find((one) => one.name === version);
+  if (!kind || !served) return { complaints: [unknownKind(apiVersion, name)] };
+  return { ...judgeAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
+}
+
+/** Without a status, which no server takes from a manifest. */
+function asManifest({ custom }: ServedKind, object: KubeObject): KubeObject {
+  return custom ? { ...without(object, "status"), metadata: object.metadata } : object;
+}
+
+/** The same for all, so that none is older than another. */
+const NOT_CREATED = "1970-01-01T00:00:00Z";
+
+function judgeAs(kind: ServedKind, object: KubeObject): Judgement {
+  const metadata = { ...(kind.scope === "Namespaced" && { namespace: "default" }), ...object.metadata };
+  // An object that was read from a server has one, and a new one may not.
+  delete metadata.resourceVersion;
+  const body = { ...object, apiVersion: apiVersionOf(kind), metadata };
+  const fresh = { namespace: metadata.namespace, uid: "", now: NOT_CREATED, generateName: (prefix: string) => prefix };
+  try {
+    const prepared = prepareCreate(kind, body, fresh);
+    return { admitted: prepared.object, complaints: prepared.unknownFields.map((field) => unknownField(kind, field)) };
+  } catch (error) {
+    const unknown = kind.custom ? unknownFields(kind.custom, object) : [];
+    return { complaints: [...refusals(error), ...unknown.map((field) => unknownField(kind, field))] };
+  }
+}
+
+function refusals(error: unknown): Complaint[] {
+  if (error instanceof Undecodable) return [refused("metadata", error.message)];
+  if (!(error instanceof ApiFault)) throw error;
+  // That rules were not asked because of the other complaints need not be said beside them.
+  const causes = (error.details?.causes ?? []).filter(({ field }) => field !== "<nil>");
+  if (causes.length === 0) return [refused("", error.message)];
+  return causes.map(({ field = "", message = "" }) => refused(field, message));
+}
+
+function refused(field: string, message: string): Complaint {
+  return { reason: "ValidationFailed", field, message };
+}
+
+function unknownKind(apiVersion: string, kind: string): Complaint {
+  const named = KINDS.filter((one) => one.kind === kind);
+  const versions = named.flatMap((one) => one.versions.map(({ name }) => apiVersionOf({ ...one, version: name })));
+  if (versions.length > 0) {
+    return {
+      reason: "UnknownKind",
+      field: "apiVersion",
+      message: `There is no ${kind} in apiVersion ${apiVersion}, but in ${versions.join(", ")}`,
+    };
+  }
+  const suggestion = didYouMean(
+    kind,
+    KINDS.map((one) => one.kind),
+  );
+  return { reason: "UnknownKind", field: "kind", message: `There is no kind ${kind}${suggestion}` };
+}
+
+function unknownField({ kind, custom }: ServedKind, field: string): Complaint {
+  const name = field.slice(field.lastIndexOf(".") + 1);
+  const suggestion = custom ? didYouMean(name, siblings(custom, field)) : "";
+  return { reason: "UnknownField", field, message: `${kind} has no such field${suggestion}` };
+}
+
+/** The fields that could have been meant: those of the object that holds it. */
+function siblings({ schema }: CustomKind, field: string): string[] {
+  const steps = Array.from(field.matchAll(/\[\d+\]|[^.[\]]+/g), ([step]) => step).slice(0, -1);
+  let within: Schema | undefined = schema;
+  for (const step of steps) within = step.startsWith("[") ? itemsOf(within) : memberOf(within, step);
+  return within?.type === "object" ? Object.keys(within.properties) : [];
+}

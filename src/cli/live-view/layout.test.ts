@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { plain } from "../print/color.ts";
+import type { Row } from "./object-table.ts";
+import { frame, type Picture } from "./layout.ts";
+
+const now = Date.parse("2026-11-15T12:00:00Z");
+const row = (name: string, more: Partial<Row> = {}): Row => ({
+  kind: "L3VNI",
+  namespace: "openperouter-system",
+  name,
+  conditions: [],
+  since: "2026-11-15T11:55:00Z",
+  source: () => ({ path: `${name}.yaml`, line: 3 }),
+  ...more,
+});
+
+function drawn(picture: Partial<Picture>, height = 24, paint = plain): string[] {
+  return frame({ head: ["HEAD"], rows: [], problems: [], news: [], ...picture }, height, paint, now);
+}
+
+/** Of the rows, and what stands below them as it is. */
+const names = (lines: readonly string[]) => lines.slice(3).map((line) => line.split(/ {3,}/)[2] ?? line);
+
+test("objects are shown with their conditions, problems and news below", () => {
+  const node = row("n1", {
+    kind: "RouterNodeConfigurationStatus",
+    source: () => undefined,
+    conditions: [
+      { type: "Ready", status: "True" },
+      { type: "Degraded", status: "False" },
+    ],
+  });
+  expect(drawn({ rows: [row("red"), node], problems: ["a.yaml:3:1: vni is missing"], news: ["12:00:00 L3VNI red added"] })).toEqual([
+    "HEAD",
+    "",
+    "KIND                            NAMESPACE             NAME   SINCE   CONDITIONS                  FILE",
+    "L3VNI                           openperouter-system   red    5m                                  red.yaml:3",
+    "RouterNodeConfigurationStatus   openperouter-system   n1     5m      Ready=True Degraded=False",
+    "",
+    "Problems:",
+    "  a.yaml:3:1: vni is missing",
+    "",
+    "News:",
+    "  12:00:00 L3VNI red added",
+  ]);
+});
+
+test("a condition is coloured by whether one wants it", () => {
+  const conditions = [
+    { type: "Ready", status: "False" as const },
+    { type: "Degraded", status: "Unknown" as const },
+  ];
+  expect(drawn({ rows: [row("n1", { conditions })] }, 24, (colour, text) => `<${colour}>${text}</>`)[3]).toMatch(
+    / {3}<red>Ready=False<\/> <yellow>Degraded=Unknown<\/> {3}n1\.yaml:3$/,
+  );
+});
+
+test("an empty directory says what to do", () => {
+  expect(drawn({})).toEqual(["HEAD", "", "There is nothing yet: put manifests into the directory."]);
+});
+
+test("of more objects than fit, those that are not well and those that changed last are shown", () => {
+  const rows = Array.from({ length: 50 }, (_, at) => row(`v${String(at).padStart(2, "0")}`));
+  rows[7] = row("v07", { conditions: [{ type: "Ready", status: "Unknown" }] });
+  rows[30] = row("v30", { since: "2026-11-15T11:59:00Z" });
+  const lines = drawn({ rows, problems: Array.from({ length: 9 }, (_, at) => `p${at}`) }, 15);
+  expect(lines).toHaveLength(15);
+  expect(lines.slice(3, 7).map((line) => line.split(/ {3,}/)[2])).toEqual(["v00", "v01", "v07", "v30"]);
+  expect(lines.slice(7)).toEqual([
+    "and 46 more: plumbline get plumbline -A",
+    "",
+    "Problems:",
+    "  p0",
+    "  p1",
+    "  p2",
+    "  p3",
+    "  and 5 more",
+  ]);
+});
+
+test("of connectivity checks only those that fail have a row", () => {
+  const check = (name: string, status: "True" | "False" | "Unknown") =>
+    row(name, { kind: "PodNetworkConnectivityCheck", conditions: [{ type: "Reachable", status }] });
+  const rows = [row("red"), check("a", "True"), check("b", "False"), check("c", "Unknown")];
+  expect(names(drawn({ rows }))).toEqual(["red", "b", "and 2 more: plumbline get plumbline -A"]);
+  expect(names(drawn({ rows: rows.slice(0, 1) }))).toEqual(["red"]);
+});

@@ -1,0 +1,88 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { ageOf } from "../../util/age.ts";
+import { type Cell, Columns, harmless } from "../print/columns.ts";
+import { type Paint, statusColour } from "../print/color.ts";
+import { conditionText, type Row } from "./object-table.ts";
+
+export interface Picture {
+  /** What stands above everything: where, and how to speak to it. */
+  readonly head: readonly string[];
+  readonly rows: readonly Row[];
+  /** `red.yaml:12:3: spec.vni: Required value` */
+  readonly problems: readonly string[];
+  /** What happened last, the newest last. */
+  readonly news: readonly string[];
+}
+
+/** Problems and news have so many lines each. */
+const FEW = 5;
+
+/** The lines of one screenful. */
+export function frame({ head, rows, problems, news }: Picture, height: number, paint: Paint, now: number): string[] {
+  const below = [
+    ...section(
+      "Problems",
+      few(problems).map((line) => paint("red", line)),
+    ),
+    ...section("News", news.slice(-FEW)),
+  ];
+  const room = Math.max(4, height - head.length - 1 - below.length);
+  return [...head, "", ...table(rows, room, paint, now), ...below];
+}
+
+function table(rows: readonly Row[], room: number, paint: Paint, now: number): string[] {
+  if (rows.length === 0) return ["There is nothing yet: put manifests into the directory."];
+  const worth = rows.filter(isWorthARow);
+  const fits = worth.length + (worth.length < rows.length ? 1 : 0) < room;
+  const shown = fits ? worth : mostTelling(worth, room - 2);
+  const left = rows.length - shown.length;
+  const header = ["KIND", "NAMESPACE", "NAME", "SINCE", "CONDITIONS", "FILE"].map((text): Cell => ({ text }));
+  const cells = shown.map((row): Cell[] => [
+    { text: row.kind },
+    { text: row.namespace },
+    { text: row.name },
+    { text: ageOf(row.since, now) },
+    { text: conditionText(row), painted: paintedConditions(row, paint) },
+    { text: fileOf(row) },
+  ]);
+  const lines = new Columns(paint).lines([header, ...cells]);
+  return left === 0 ? lines : [...lines, `and ${left} more: plumbline get plumbline -A`];
+}
+
+/** Checks are many, and while they succeed they all say the same. */
+function isWorthARow({ kind, conditions }: Row): boolean {
+  return kind !== PodNetworkConnectivityCheck.kind || conditions.some(({ status }) => status === "False");
+}
+
+/** Those that are not well, then those that have changed last; in their usual order. */
+function mostTelling(rows: readonly Row[], room: number): Row[] {
+  const ranked = rows.toSorted((a, b) => Number(isWell(a)) - Number(isWell(b)) || (a.since < b.since ? 1 : a.since > b.since ? -1 : 0));
+  const chosen = new Set(ranked.slice(0, room));
+  return rows.filter((row) => chosen.has(row));
+}
+
+function isWell({ conditions }: Row): boolean {
+  return conditions.every(({ type, status }) => statusColour(type, status) === "green");
+}
+
+function paintedConditions({ conditions }: Row, paint: Paint): string {
+  return conditions
+    .map(({ type, status }) => {
+      const colour = statusColour(type, status);
+      return colour ? paint(colour, harmless(`${type}=${status}`)) : harmless(`${type}=${status}`);
+    })
+    .join(" ");
+}
+
+function fileOf(row: Row): string {
+  const source = row.source();
+  return source ? `${source.path}:${source.line}` : "";
+}
+
+function few(lines: readonly string[]): string[] {
+  return lines.length <= FEW ? [...lines] : [...lines.slice(0, FEW - 1), `and ${lines.length - FEW + 1} more`];
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", `${title}:`, ...lines.map((line) => `  ${line}`)];
+}

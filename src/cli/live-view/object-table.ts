@@ -1,0 +1,111 @@
+import { isObject } from "../../api/admission/value.ts";
+import { type Condition, type ConditionStatus, keyOf } from "../../api/kind.ts";
+import type { ServedKind, StoredObject } from "../../embedded/kinds/served-kind.ts";
+import type { Source } from "../../embedded/store/declaration.ts";
+import type { Store } from "../../embedded/store/store.ts";
+import { harmless } from "../print/columns.ts";
+import { changedFields, type FieldChange } from "./changed-fields.ts";
+
+/** One object, as whoever watches `up` sees it. */
+export interface Row {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly conditions: readonly { readonly type: string; readonly status: ConditionStatus }[];
+  /** Since when it is as it is: the last turn of a condition, the last change that we saw, or its creation. */
+  readonly since: string;
+  /** Where it stands now; lines move without the object changing. */
+  readonly source: () => Source | undefined;
+}
+
+export interface RowChange {
+  readonly type: "added" | "changed" | "deleted";
+  readonly row: Row;
+  /** What is different, the status aside. */
+  readonly fields: readonly FieldChange[];
+  readonly conditionsTurned: boolean;
+}
+
+/** The objects that a user cares for, kept up to date: all of our own kinds, and of others what stands in files. */
+export class Board {
+  readonly #store: Store;
+  readonly #rows = new Map<string, Row>();
+  readonly #unsubscribe: () => void;
+  /** The rows in order, until one changes: they are drawn every second, and may be ten thousand. */
+  #ordered: readonly Row[] | undefined;
+
+  /** `onChange` is told of what a user would call a change, not of every write. */
+  constructor(store: Store, onChange: (change: RowChange) => void) {
+    this.#store = store;
+    for (const kind of store.kinds) {
+      for (const { object } of store.collection(kind).list()) {
+        if (this.#isShown(kind, object)) this.#rows.set(idOf(kind, object), this.#row(kind, object));
+      }
+    }
+    this.#unsubscribe = store.subscribe((kind, { type, entry, previous }) => {
+      const change = this.#take(kind, entry.object, previous?.object, type === "DELETED");
+      if (change) onChange(change);
+    });
+  }
+
+  /** By kind, namespace and name. */
+  rows(): readonly Row[] {
+    return (this.#ordered ??= inOrder(this.#rows.values()));
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #take(kind: ServedKind, object: StoredObject, previous: StoredObject | undefined, gone: boolean): RowChange | undefined {
+    const id = idOf(kind, object);
+    const before = this.#rows.get(id);
+    this.#ordered = undefined;
+    if (gone) {
+      this.#rows.delete(id);
+      return before && { type: "deleted", row: before, fields: [], conditionsTurned: false };
+    }
+    if (!before && !this.#isShown(kind, object)) return undefined;
+    const fields = previous ? changedFields(previous, object) : [];
+    const row = this.#row(kind, object, fields.length > 0 ? new Date().toISOString() : before?.since);
+    this.#rows.set(id, row);
+    const conditionsTurned = conditionText(row) !== (before ? conditionText(before) : "");
+    if (!before) return { type: "added", row, fields: [], conditionsTurned };
+    return fields.length > 0 || conditionsTurned ? { type: "changed", row, fields, conditionsTurned } : undefined;
+  }
+
+  #row(kind: ServedKind, { metadata, ...content }: StoredObject, changed = ""): Row {
+    const conditions = conditionsOf(content["status"]);
+    const moments = [metadata.creationTimestamp ?? "", changed, ...conditions.map(({ lastTransitionTime = "" }) => lastTransitionTime)];
+    return {
+      kind: kind.kind,
+      namespace: metadata.namespace ?? "",
+      name: metadata.name,
+      conditions: conditions.map(({ type, status }) => ({ type, status })),
+      since: moments.sort().at(-1) ?? "",
+      source: () => this.#store.declarationOf(kind, metadata)?.source,
+    };
+  }
+
+  #isShown(kind: ServedKind, { metadata }: StoredObject): boolean {
+    return kind.custom !== undefined || this.#store.declarationOf(kind, metadata) !== undefined;
+  }
+}
+
+function conditionsOf(status: unknown): (Pick<Condition, "type" | "status"> & Partial<Condition>)[] {
+  return isObject(status) && Array.isArray(status["conditions"]) ? (status["conditions"] as Condition[]) : [];
+}
+
+/** `Ready=True Degraded=False` */
+export function conditionText({ conditions }: Row): string {
+  return conditions.map(({ type, status }) => harmless(`${type}=${status}`)).join(" ");
+}
+
+function idOf(kind: ServedKind, object: StoredObject): string {
+  return `${kind.group} ${kind.kind} ${keyOf(object)}`;
+}
+
+function inOrder(rows: Iterable<Row>): Row[] {
+  const keyed = Array.from(rows, (row) => ({ row, key: `${row.kind} ${row.namespace} ${row.name}` }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row);
+}

@@ -1,0 +1,119 @@
+import type { Embedded } from "../../embedded/embedded.ts";
+import { harmless } from "../print/columns.ts";
+import { paintFor } from "../print/color.ts";
+import { Board, conditionText, type RowChange } from "./object-table.ts";
+import { frame } from "./layout.ts";
+import { Screen } from "./screen.ts";
+
+/** What a person sees of a running `up`. */
+export interface LiveView {
+  /** Something to be told once, such as a warning of the log. */
+  tell(line: string): void;
+  close(): void;
+}
+
+type Watched = Pick<Embedded, "store" | "problems">;
+
+/** How often problems are looked at and ages are drawn anew. */
+const TICK_MS = 1_000;
+/** Changes that come together are drawn together. */
+const GATHER_MS = 50;
+const NEWS_KEPT = 20;
+const FIELDS_SHOWN = 3;
+const VALUE_LENGTH = 40;
+
+/** A table that follows the objects, on the terminal's second screen. */
+export function screenView(embedded: Watched, head: readonly string[]): LiveView {
+  const screen = new Screen(process.stdout);
+  const news: string[] = [];
+  let gathering: NodeJS.Timeout | undefined;
+  const draw = () => {
+    gathering = undefined;
+    const picture = { head, rows: board.rows(), problems: problemLines(embedded), news };
+    screen.draw(frame(picture, screen.height, paintFor(process.stdout), Date.now()));
+  };
+  const soon = () => (gathering ??= setTimeout(draw, GATHER_MS));
+  const tell = (line: string) => {
+    news.push(`${clock()} ${line}`);
+    news.splice(0, news.length - NEWS_KEPT);
+    soon();
+  };
+  const board = new Board(embedded.store, (change) => tell(changeText(change)));
+  const tick = setInterval(draw, TICK_MS);
+  const onResize = () => {
+    screen.forget();
+    soon();
+  };
+  process.stdout.on("resize", onResize);
+  draw();
+  return {
+    tell,
+    close() {
+      board.close();
+      clearInterval(tick);
+      clearTimeout(gathering);
+      process.stdout.off("resize", onResize);
+      screen.close();
+    },
+  };
+}
+
+/** A line for everything that happens, for logs and pipes. */
+export function lineView(embedded: Watched, head: readonly string[]): LiveView {
+  const tell = (line: string) => write(`${clock()} ${line}`);
+  for (const line of head) write(line);
+  const board = new Board(embedded.store, (change) => tell(changeText(change)));
+  write(summary(board));
+  let known = new Set<string>();
+  const look = () => {
+    const problems = new Set(problemLines(embedded));
+    for (const problem of problems) if (!known.has(problem)) tell(`problem: ${problem}`);
+    for (const problem of known) if (!problems.has(problem)) tell(`solved: ${problem}`);
+    known = problems;
+  };
+  const tick = setInterval(look, TICK_MS);
+  look();
+  return {
+    tell,
+    close() {
+      board.close();
+      clearInterval(tick);
+    },
+  };
+}
+
+function write(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function problemLines({ problems }: Watched): string[] {
+  return problems().map(({ path, line, message }) =>
+    harmless(`${path}${line === undefined ? "" : `:${line}`}: ${message}`.replaceAll(/ ?\n/g, "; ")),
+  );
+}
+
+/** `L3VNI openperouter-system/red changed: spec.vni 100 → 101` */
+function changeText({ type, row, fields, conditionsTurned }: RowChange): string {
+  const { kind, namespace, name } = row;
+  const shown = fields.slice(0, FIELDS_SHOWN).map(({ field, from, to }) => `${field} ${valueText(from)} → ${valueText(to)}`);
+  const more = fields.length > FIELDS_SHOWN ? [`${fields.length - FIELDS_SHOWN} more fields`] : [];
+  const details = [...shown, ...more, ...(conditionsTurned ? [conditionText(row)] : [])].join(", ");
+  return harmless(`${kind} ${namespace === "" ? "" : `${namespace}/`}${name} ${type}${details === "" ? "" : `: ${details}`}`);
+}
+
+function valueText(value: unknown): string {
+  const text = value === undefined ? "none" : harmless(value);
+  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
+}
+
+/** `5 objects: 3 L3VNI, 2 IPAddressPool` */
+function summary(board: Board): string {
+  const rows = board.rows();
+  const counts = Map.groupBy(rows, ({ kind }) => kind);
+  const kinds = [...counts].map(([kind, of]) => `${of.length} ${kind}`);
+  return `${rows.length} ${rows.length === 1 ? "object" : "objects"}${kinds.length > 0 ? `: ${kinds.join(", ")}` : ""}`;
+}
+
+function clock(): string {
+  return new Date().toLocaleTimeString("en-GB");
+}

@@ -1,0 +1,63 @@
+import { type Command, Option } from "commander";
+import { print } from "../../kube/printable.ts";
+import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
+import { EXIT, failWith } from "../shared/exit.ts";
+import { failureLine } from "../print/failure-line.ts";
+import { printItems } from "../print/items.ts";
+import { type Paint, paintFor } from "../print/color.ts";
+import { CLASSES, type Difference } from "./difference.ts";
+import { differences, type Moving } from "./differences.ts";
+import { lookAt } from "./inventory.ts";
+
+interface CheckOptions extends ClusterOptions, Partial<Moving> {
+  metallbNamespace: string;
+  routerNamespace: string;
+  output: "text" | "json";
+}
+
+export function configureCheck(command: Command): void {
+  withCluster(command)
+    .option("--metallb-namespace <name>", "where the load balancer's configuration is", "metallb-system")
+    .option("--router-namespace <name>", "where the router's configuration is", "openperouter-system")
+    .option("--lb-class <class>", "as Plumbline's controller is to have it")
+    .option("--replace-status-crds", "reports of other programs may lose what Plumbline does not know")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+Only looks. Exit 1 while something is in the way.
+
+Examples:
+  plumbline migrate check
+  plumbline migrate check --replace-status-crds -o json
+`,
+    )
+    .action(run);
+}
+
+async function run({ output, replaceStatusCrds = false, ...options }: CheckOptions): Promise<void> {
+  const client = await connectToCluster(options);
+  try {
+    const seen = await lookAt(client, options, AbortSignal.timeout(120_000));
+    const found = differences(seen, { ...options, replaceStatusCrds });
+    if (output === "json") printItems("Difference", found);
+    else print(report(found, paintFor(process.stdout)));
+    for (const what of seen.unseen) failWith(`Could not look at ${what}`, EXIT.unknown);
+    if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
+  } finally {
+    client.close();
+  }
+}
+
+function report(found: readonly Difference[], paint: Paint): string {
+  const lines: string[] = [];
+  for (const [what, group] of Map.groupBy(found, (one) => one.class)) {
+    lines.push(paint("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
+  }
+  const blocking = found.filter((one) => one.class === "Blocks").length;
+  const verdict =
+    blocking > 0
+      ? paint("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
+      : paint("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
+  return [...lines, verdict, ""].join("\n");
+}

@@ -1,0 +1,72 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { LINT_RULES, LINT_WARNERS } from "../lint/rules.ts";
+import { judge } from "../lint/schema-rules.ts";
+import type { Difference, DifferenceClass } from "./difference.ts";
+import type { SeenCluster } from "./inventory.ts";
+
+const CONFIGURATION = new Set([
+  "Underlay",
+  "L2VNI",
+  "L3VNI",
+  "L3Passthrough",
+  "RawFRRConfig",
+  "IPAddressPool",
+  "BGPPeer",
+  "BFDProfile",
+  "BGPAdvertisement",
+  "L2Advertisement",
+  "Community",
+]);
+
+/** What Plumbline makes of the configuration that is there: what it does not know, what it refuses, what has no effect. */
+export function configurationDifferences(
+  seen: SeenCluster,
+  namespaces: { metallbNamespace: string; routerNamespace: string },
+): Difference[] {
+  const found: Difference[] = [];
+  const admitted: KubeObject[] = [...withKind("Node", seen.nodes), ...withKind("Namespace", seen.namespaces)];
+  for (const object of seen.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
+    const stray = strayed(object, namespaces);
+    if (stray !== undefined) {
+      found.push(difference(object, "metadata.namespace", "Differs", stray));
+      continue;
+    }
+    const judgement = judge(object);
+    for (const { reason, field, message } of judgement.complaints) {
+      found.push(
+        difference(
+          object,
+          field,
+          reason === "UnknownField" ? "Differs" : "Blocks",
+          reason === "UnknownField" ? `${message}; it is dropped` : message,
+        ),
+      );
+    }
+    if (judgement.admitted) admitted.push(judgement.admitted);
+  }
+  for (const failure of LINT_RULES.flatMap((rule) => rule(admitted, namespaces))) found.push({ ...pick(failure), class: "Blocks" });
+  for (const warning of LINT_WARNERS.flatMap((warner) => warner(admitted, namespaces))) found.push({ ...pick(warning), class: "Differs" });
+  return found;
+}
+
+function strayed(
+  { apiVersion = "", metadata }: KubeObject,
+  { metallbNamespace, routerNamespace }: { metallbNamespace: string; routerNamespace: string },
+) {
+  const wanted = apiVersion.startsWith("metallb.io/") ? metallbNamespace : routerNamespace;
+  if (metadata.namespace === wanted) return undefined;
+  const option = wanted === metallbNamespace ? "--metallb-namespace" : "--router-namespace";
+  return `It has no effect here: configuration is read in namespace ${wanted}, or where ${option} says`;
+}
+
+function withKind(kind: string, objects: readonly KubeObject[]): KubeObject[] {
+  return objects.map((object) => ({ apiVersion: "v1", ...object, kind }));
+}
+
+function pick({ kind, name, namespace, field, message }: Omit<Difference, "class">): Omit<Difference, "class"> {
+  return { kind, name, namespace, field, message };
+}
+
+function difference({ kind = "", metadata }: KubeObject, field: string, what: DifferenceClass, message: string): Difference {
+  return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
+}

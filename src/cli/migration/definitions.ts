@@ -1,0 +1,105 @@
+import { crdOf, type CustomResourceDefinition, type StructuralSchema } from "../../api/crd.ts";
+import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import type { Difference, DifferenceClass } from "./difference.ts";
+import type { SeenCluster, StoredDefinition } from "./inventory.ts";
+
+/** Groups of those we take over from; what has no place among our kinds is not read. */
+const THEIR_GROUPS = new Set(["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"]);
+const MOST_FIELDS = 8;
+
+export function definitionDifferences(seen: SeenCluster, { replaceStatusCrds }: { replaceStatusCrds: boolean }): Difference[] {
+  return seen.definitions.flatMap((definition) => {
+    const ours = ourDefinition(definition);
+    if (ours) return replaced(definition, ours, countOf(definition, seen), replaceStatusCrds);
+    if (!THEIR_GROUPS.has(definition.spec.group)) return [];
+    return [difference(definition, "", "Unused", "Plumbline has no such kind and does not read its objects")];
+  });
+}
+
+/** The definition of ours that would take its place. */
+export function ourDefinition({ metadata }: StoredDefinition): CustomResourceDefinition | undefined {
+  return CUSTOM_KINDS.map(crdOf).find((crd) => crd.metadata.name === metadata.name);
+}
+
+/** Whether its objects are reports of somebody else's, which mean something else than ours of the same name. */
+export function isForeignStatus(definition: StoredDefinition, ours: CustomResourceDefinition): boolean {
+  return isStatus(ours) && unknownFields(definition, ours).length > 0;
+}
+
+function replaced(definition: StoredDefinition, ours: CustomResourceDefinition, count: number, replaceStatusCrds: boolean): Difference[] {
+  const found: Difference[] = [];
+  const unknown = unknownFields(definition, ours);
+  if (isForeignStatus(definition, ours)) {
+    const whose = `Reports of another program, with ${listed(unknown)}; ${objects(count)} of them`;
+    const message = replaceStatusCrds
+      ? `${whose}, which lose what Plumbline does not know`
+      : `${whose}. Plumbline's definition takes its place only with --replace-status-crds`;
+    found.push(difference(definition, "spec.versions", replaceStatusCrds ? "Differs" : "Blocks", message));
+  } else if (unknown.length > 0) {
+    found.push(difference(definition, "spec.versions", "Differs", `Plumbline does not know ${listed(unknown)}`));
+  }
+  const versions = new Set(ours.spec.versions.map(({ name }) => name));
+  for (const stored of definition.status?.storedVersions ?? []) {
+    if (versions.has(stored)) continue;
+    const message = `Objects are stored as ${stored}, which Plumbline does not serve: store them as ${[...versions].join(" or ")} first`;
+    found.push(difference(definition, "status.storedVersions", "Blocks", message));
+  }
+  if (definition.spec.conversion?.strategy === "Webhook") {
+    const message =
+      "Its versions are converted by a webhook, which goes with the program that answers it; here all versions have the same fields";
+    found.push(difference(definition, "spec.conversion", "Differs", message));
+  }
+  return found;
+}
+
+function isStatus(ours: CustomResourceDefinition): boolean {
+  return ours.spec.versions.every(({ schema }) => schema.openAPIV3Schema.properties?.["spec"]?.properties === undefined);
+}
+
+/** `status.errorSummary`, of the version that it stores. */
+function unknownFields(definition: StoredDefinition, ours: CustomResourceDefinition): string[] {
+  const theirs = definition.spec.versions.find(({ storage }) => storage)?.schema.openAPIV3Schema ?? {};
+  const known = ours.spec.versions.find(({ storage }) => storage)?.schema.openAPIV3Schema ?? {};
+  return ["spec", "status"].flatMap((part) => beyond(theirs.properties?.[part], known.properties?.[part], part));
+}
+
+function beyond(theirs: StructuralSchema | undefined, known: StructuralSchema | undefined, path: string): string[] {
+  if (theirs === undefined || isEmpty(theirs)) return [];
+  if (known === undefined) return [path];
+  if (known["x-kubernetes-preserve-unknown-fields"]) return [];
+  if (theirs["x-kubernetes-preserve-unknown-fields"]) return [`whatever stands in ${path}`];
+  const { properties = {} } = theirs;
+  return [
+    ...Object.entries(properties).flatMap(([name, schema]) =>
+      known.properties?.[name] ? beyond(schema, known.properties[name], `${path}.${name}`) : [`${path}.${name}`],
+    ),
+    ...(theirs.items ? beyond(theirs.items, known.items, `${path}[]`) : []),
+  ];
+}
+
+/** Kubebuilder gives every kind a spec, also one that has nothing to say there. */
+function isEmpty({ properties = {}, ...rest }: StructuralSchema): boolean {
+  return (
+    Object.keys(properties).length === 0 &&
+    rest.type === "object" &&
+    !rest["x-kubernetes-preserve-unknown-fields"] &&
+    !rest.additionalProperties
+  );
+}
+
+function countOf({ spec }: StoredDefinition, { objects: all }: SeenCluster): number {
+  return all.filter(({ kind, apiVersion = "" }) => kind === spec.names.kind && apiVersion.startsWith(`${spec.group}/`)).length;
+}
+
+function objects(count: number): string {
+  return count === 1 ? "there is 1" : `there are ${count}`;
+}
+
+function listed(fields: readonly string[]): string {
+  const shown = fields.slice(0, MOST_FIELDS);
+  return fields.length > shown.length ? `${shown.join(", ")} and ${fields.length - shown.length} more` : shown.join(", ");
+}
+
+function difference({ metadata }: StoredDefinition, field: string, kind: DifferenceClass, message: string): Difference {
+  return { kind: "CustomResourceDefinition", name: metadata.name, namespace: "", field, message, class: kind };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import type { Service } from "../../api/core/service.ts";
+import { crdOf } from "../../api/crd.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { CUSTOM_KINDS } from "../../api/kinds.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { differences, type Moving } from "./differences.ts";
+import type { SeenCluster, StoredDefinition, Workload } from "./inventory.ts";
+
+const MOVING: Moving = { metallbNamespace: "metallb-system", routerNamespace: "openperouter-system", replaceStatusCrds: false };
+const NOTHING: SeenCluster = {
+  definitions: [],
+  workloads: [],
+  webhooks: [],
+  objects: [],
+  services: [],
+  nodes: [],
+  namespaces: [],
+  configMaps: [],
+  secrets: [],
+  unseen: [],
+};
+
+const told = (seen: Partial<SeenCluster>, moving: Partial<Moving> = {}) =>
+  differences({ ...NOTHING, ...seen }, { ...MOVING, ...moving }).map(
+    ({ class: what, kind, name, field, message }) => `${what} ${kind} ${name} ${field}: ${message}`,
+  );
+
+/** Their definition of one of our kinds: ours, with some fields more. */
+function theirs(
+  kind: (typeof CUSTOM_KINDS)[number],
+  status: Record<string, object>,
+  more: Partial<StoredDefinition["spec"]> = {},
+): StoredDefinition {
+  const crd = structuredClone(crdOf(kind)) as StoredDefinition;
+  for (const { schema } of crd.spec.versions) {
+    const properties = (schema.openAPIV3Schema.properties ??= {});
+    properties["status"] = { type: "object", properties: { ...properties["status"]?.properties, ...status } };
+  }
+  return { ...crd, spec: { ...crd.spec, ...more } };
+}
+
+const pool = (addresses: string[], more: object = {}): KubeObject & { spec: object } => ({
+  apiVersion: "metallb.io/v1beta1",
+  kind: "IPAddressPool",
+  metadata: { name: "edge", namespace: "metallb-system" },
+  spec: { addresses, ...more },
+});
+
+function service(name: string, ip: string, annotations: Record<string, string> = {}): Service {
+  return {
+    metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z", annotations },
+    spec: { type: "LoadBalancer", clusterIPs: ["10.96.0.1"], ports: [{ protocol: "TCP", port: 80 }] },
+    status: { loadBalancer: { ingress: [{ ip }] } },
+  };
+}
+
+function workload(kind: Workload["kind"], name: string, image: string, container: object = {}): Workload {
+  const containers = [{ name, image, ...container }];
+  return { kind, metadata: { name, namespace: "metallb-system" }, spec: { template: { spec: { containers } } } };
+}
+
+test("a cluster with our own definitions and nothing else has no differences", () => {
+  expect(told({ definitions: CUSTOM_KINDS.map((kind) => crdOf(kind) as StoredDefinition) })).toEqual([]);
+});
+
+describe("definitions", () => {
+  const foreign = theirs(ServiceL2Status, { serviceName: { type: "string" }, serviceNamespace: { type: "string" } });
+
+  test("reports of another program are in the way until they may be replaced", () => {
+    const objects = [
+      { apiVersion: "metallb.io/v1beta1", kind: "ServiceL2Status", metadata: { name: "l2-abc", namespace: "metallb-system" } },
+    ];
+    const fields = "Reports of another program, with status.serviceName, status.serviceNamespace; there is 1 of them";
+    expect(told({ definitions: [foreign], objects })).toEqual([
+      `Blocks CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}. Plumbline's definition takes its place only with --replace-status-crds`,
+    ]);
+    expect(told({ definitions: [foreign], objects }, { replaceStatusCrds: true })).toEqual([
+      `Differs CustomResourceDefinition servicel2statuses.metallb.io spec.versions: ${fields}, which lose what Plumbline does not know`,
+    ]);
+  });
+
+  test("a version that is stored and that we do not serve is in the way, and a conversion is told of", () => {
+    const peers = { ...theirs(BGPPeer, {}, { conversion: { strategy: "Webhook" } }), status: { storedVersions: ["v1alpha1", "v1beta2"] } };
+    expect(told({ definitions: [peers] })).toEqual([
+      "Blocks CustomResourceDefinition bgppeers.metallb.io status.storedVersions: Objects are stored as v1alpha1, which Plumbline does not serve: store them as v1beta2 or v1beta1 first",
+      expect.stringMatching(
+        "^Differs CustomResourceDefinition bgppeers.metallb.io spec.conversion: Its versions are converted by a webhook",
+      ),
+    ]);
+  });
+
+  const ofGroup = (group: string): StoredDefinition => ({
+    ...foreign,
+    metadata: { name: `things.${group}` },
+    spec: { ...foreign.spec, group },
+  });
+
+  test("kinds of theirs that we have not are of no use, and those of others nobody's business", () => {
+    expect(told({ definitions: [ofGroup("frrk8s.metallb.io"), ofGroup("example.com")] })).toEqual([
+      "Unused CustomResourceDefinition things.frrk8s.metallb.io : Plumbline has no such kind and does not read its objects",
+    ]);
+  });
+});
+
+describe("programs", () => {
+  test("those that do what ours do are to be stopped, by image or by label, and their mode and flags are told", () => {
+    const speaker = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1", {
+      args: ["--lb-class=example.com/edge", "--port=7472"],
+      env: [{ name: "METALLB_BGP_TYPE", value: "frr-k8s" }],
+    });
+    const labelled = workload("Deployment", "pe-controller", "registry.example/mirror/pe:1");
+    labelled.metadata.labels = { "app.kubernetes.io/name": "openperouter" };
+    expect(told({ workloads: [speaker, labelled] })).toEqual([
+      expect.stringMatching("^Stop DaemonSet speaker spec.template: The speaker of MetalLB runs on the nodes"),
+      expect.stringMatching("^Stop Deployment pe-controller spec.replicas: The controller of OpenPERouter runs"),
+      expect.stringMatching(/^Differs DaemonSet speaker spec.template.spec.containers\[speaker\].env\[METALLB_BGP_TYPE\]: frr-k8s mode/),
+      "Differs DaemonSet speaker spec.template.spec.containers[speaker].args: Give plumbline controller and every agent --lb-class=example.com/edge too",
+    ]);
+  });
+
+  test("what has ended, and what only sounds like it, is left alone", () => {
+    const ended = workload("Deployment", "controller", "quay.io/metallb/controller:v0.16.1");
+    ended.spec.replicas = 0;
+    const selectsNone = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1");
+    selectsNone.status = { observedGeneration: 2, desiredNumberScheduled: 0 };
+    expect(told({ workloads: [ended, selectsNone, workload("Deployment", "controller", "example.com/shop/controller:1")] })).toEqual([]);
+  });
+});
+
+describe("configuration and Services", () => {
+  test("fields that we do not know are dropped, what we refuse is in the way, and what is elsewhere has no effect", () => {
+    const stray = { ...pool(["192.0.2.0/28"]), metadata: { name: "stray", namespace: "shop" } };
+    const broken = { ...pool(["nonsense"]), metadata: { name: "broken", namespace: "metallb-system" } };
+    expect(told({ objects: [pool(["192.0.2.16/28"], { fancy: true }), stray, broken] })).toEqual([
+      expect.stringMatching("^Blocks IPAddressPool broken spec.addresses"),
+      expect.stringMatching(/^Differs IPAddressPool edge spec.fancy: .*; it is dropped$/),
+      "Differs IPAddressPool stray metadata.namespace: It has no effect here: configuration is read in namespace metallb-system, or where --metallb-namespace says",
+    ]);
+  });
+
+  test("a Service that keeps its address is not spoken of; one that would not is in the way", () => {
+    const objects = [pool(["192.0.2.0/28"])];
+    expect(told({ objects, services: [service("web", "192.0.2.9")] })).toEqual([]);
+    expect(told({ objects, services: [service("web", "198.51.100.9")] })).toEqual([
+      expect.stringMatching("^Blocks Service web status.loadBalancer.ingress: It would not keep 198.51.100.9 but have 192.0.2.0"),
+    ]);
+  });
+
+  test("annotations of theirs that nobody reads are told", () => {
+    const services = [service("web", "192.0.2.9", { "metallb.universe.tf/allow-shared-ip": "k", "metallb.io/stickiness": "yes" })];
+    expect(told({ objects: [pool(["192.0.2.0/28"])], services })).toEqual([
+      "Differs Service web metadata.annotations[metallb.io/stickiness]: Plumbline does not read this annotation",
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { configurationDifferences } from "./configuration.ts";
+import { definitionDifferences } from "./definitions.ts";
+import { CLASSES, type Difference } from "./difference.ts";
+import { programDifferences } from "./programs.ts";
+import type { SeenCluster } from "./inventory.ts";
+import { serviceDifferences } from "./services.ts";
+
+export interface Moving {
+  readonly metallbNamespace: string;
+  readonly routerNamespace: string;
+  readonly lbClass?: string;
+  /** Whether reports of another program may lose what Plumbline does not know. */
+  readonly replaceStatusCrds: boolean;
+}
+
+/** What is not the same after moving over: what is in the way first, then by kind and name. */
+export function differences(seen: SeenCluster, moving: Moving): Difference[] {
+  const order = Object.keys(CLASSES);
+  return [
+    ...definitionDifferences(seen, moving),
+    ...programDifferences(seen),
+    ...configurationDifferences(seen, moving),
+    ...serviceDifferences(seen, moving),
+    ...leftOvers(seen),
+  ].toSorted(
+    (a, b) =>
+      order.indexOf(a.class) - order.indexOf(b.class) ||
+      `${a.kind} ${a.namespace} ${a.name}`.localeCompare(`${b.kind} ${b.namespace} ${b.name}`),
+  );
+}
+
+function leftOvers({ configMaps, secrets }: SeenCluster): Difference[] {
+  return [
+    ...configMaps
+      .filter(({ metadata }) => metadata.name.endsWith("excludel2"))
+      .map((map) =>
+        ofObject(
+          "ConfigMap",
+          map,
+          "data",
+          "Differs",
+          "Its list as MetalLB ships it is built in; changes to it are not read: name the interfaces in the L2Advertisements",
+        ),
+      ),
+    ...secrets
+      .filter(({ metadata }) => metadata.name.endsWith("memberlist"))
+      .map((secret) =>
+        ofObject(
+          "Secret",
+          secret,
+          "",
+          "Unused",
+          "There is no memberlist here: who is alive the controller publishes, and it makes the key of the agents' heartbeats",
+        ),
+      ),
+  ];
+}
+
+function ofObject(kind: string, { metadata }: KubeObject, field: string, what: Difference["class"], message: string): Difference {
+  return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
+}

@@ -1,0 +1,70 @@
+import type { Service } from "../../api/core/service.ts";
+import { type Kind, keyOf, type KubeObject } from "../../api/kind.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { AddressDesk } from "../../loadbalancer/controller/address-assigner.ts";
+import { loadConfig } from "../../loadbalancer/config/load.ts";
+import { nodesOf } from "../router/offline-node.ts";
+import type { Difference } from "./difference.ts";
+import type { SeenCluster } from "./inventory.ts";
+
+const ANNOTATION = /^metallb\.(io|universe\.tf)\/(.*)$/;
+const READ = new Set(["address-pool", "loadBalancerIPs", "allow-shared-ip", "ip-allocated-from-pool"]);
+
+/** Addresses that Services would not keep, which there should be none of, and annotations that nobody reads. */
+export function serviceDifferences(
+  seen: SeenCluster,
+  { metallbNamespace, lbClass }: { metallbNamespace: string; lbClass?: string },
+): Difference[] {
+  const desk = new AddressDesk({ lbClass, onWake: () => undefined, onPool: () => undefined });
+  desk.configure(loadConfig(configuration(seen, metallbNamespace), { view: { of: "controller" }, lastGood: new Map(), now: new Date() }));
+  desk.claimAll(seen.services);
+  return seen.services.flatMap((service) => [...unreadAnnotations(service), ...movedAddresses(service, desk)]);
+}
+
+function movedAddresses(service: Service, desk: AddressDesk): Difference[] {
+  const before = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
+  if (before.length === 0) return [];
+  const { wanted, refused } = desk.decide(service);
+  const after = wanted?.addresses.map(String);
+  if (after === undefined || after.toSorted().join() === before.toSorted().join()) return [];
+  const why = refused === undefined ? "" : `: ${refused.message}`;
+  const message = `It would not keep ${before.join(" and ")} but ${after.length === 0 ? "have no address" : `have ${after.join(" and ")}`}${why}`;
+  return [difference(service, "status.loadBalancer.ingress", "Blocks", message)];
+}
+
+function unreadAnnotations(service: Service): Difference[] {
+  return Object.keys(service.metadata.annotations ?? {}).flatMap((key) => {
+    const [, , name] = ANNOTATION.exec(key) ?? [];
+    if (name === undefined || READ.has(name)) return [];
+    return [difference(service, `metadata.annotations[${key}]`, "Differs", "Plumbline does not read this annotation")];
+  });
+}
+
+function configuration({ objects, nodes, namespaces }: SeenCluster, namespace: string) {
+  const inPlace = objects.filter(({ metadata }) => metadata.namespace === namespace);
+  return {
+    pools: of<IPAddressPool>(IPAddressPool, inPlace),
+    peers: of<BGPPeer>(BGPPeer, inPlace),
+    bfdProfiles: of<BFDProfile>(BFDProfile, inPlace),
+    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, inPlace),
+    l2Advertisements: of<L2Advertisement>(L2Advertisement, inPlace),
+    communities: of<Community>(Community, inPlace),
+    namespaces: namespaces.map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    nodes: nodesOf(nodes),
+    secret: () => undefined,
+  };
+}
+
+function of<T extends KubeObject>({ kind, group }: Kind<T>, objects: readonly KubeObject[]): T[] {
+  return objects.filter((one) => one.kind === kind && (one.apiVersion ?? "").startsWith(`${group}/`)) as T[];
+}
+
+function difference(service: Service, field: string, what: "Blocks" | "Differs", message: string): Difference {
+  const [namespace = "", name = ""] = keyOf(service).split("/");
+  return { kind: "Service", name, namespace, field, message, class: what };
+}

@@ -1,0 +1,57 @@
+import { printable } from "../../kube/printable.ts";
+import type { Colour, Paint } from "./color.ts";
+
+export interface Cell {
+  readonly text: string;
+  readonly colour?: Colour | undefined;
+  /** The text with several colours in it, which take no room. */
+  readonly painted?: string;
+}
+
+/** What kubectl puts between columns, and how narrow a column may be with it. */
+const GAP = 3;
+const NARROWEST = 6;
+
+/** Lays rows out as kubectl does; widths hold for the rows that come later, and only grow. */
+export class Columns {
+  readonly #paint: Paint;
+  readonly #gap: number;
+  readonly #widths: number[] = [];
+
+  constructor(paint: Paint, gap = GAP) {
+    this.#paint = paint;
+    this.#gap = gap;
+  }
+
+  lines(cells: readonly (readonly Cell[])[]): string[] {
+    const rows = cells.map((row) => row.map((cell) => ({ ...cell, text: harmless(cell.text) })));
+    for (const row of rows) {
+      for (const [at, { text }] of row.slice(0, -1).entries()) {
+        this.#widths[at] = Math.max(this.#widths[at] ?? NARROWEST, length(text) + this.#gap);
+      }
+    }
+    return rows.map((row) =>
+      row
+        .map((cell, at) => this.#cell(cell, at === row.length - 1 ? 0 : (this.#widths[at] ?? 0)))
+        .join("")
+        .trimEnd(),
+    );
+  }
+
+  #cell({ text, colour, painted }: Cell, width: number): string {
+    const shown = painted ?? (colour === undefined || text === "" ? text : this.#paint(colour, text));
+    return shown + " ".repeat(Math.max(0, width - length(text)));
+  }
+}
+
+/** One line of harmless characters: a value must not move the cursor of whoever looks at it. */
+export function harmless(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const [line = "", ...more] = text.split(/[\f\n\r]/);
+  return printable(line) + (more.length > 0 ? "..." : "");
+}
+
+function length(text: string): number {
+  return Array.from(text).length;
+}

@@ -1,0 +1,75 @@
+import type { Paint } from "../print/color.ts";
+import { harmless } from "../print/columns.ts";
+
+/** A resource of a node's router, and what became of it. */
+export interface Leaf {
+  readonly kind: string;
+  readonly name: string;
+  readonly vrf?: string;
+  readonly hostSession?: boolean;
+  readonly evpn?: boolean;
+  /** Applied, KeptPrevious...; missing where nobody has applied it. */
+  readonly state?: string | undefined;
+  readonly failures: readonly { readonly reason: string; readonly message?: string }[];
+}
+
+interface Branch {
+  readonly text: string;
+  readonly below: readonly Branch[];
+}
+
+/** The dependency tree of one node: L2VNIs on the Underlay, each L3VNI below the first of its VRF that carries it. */
+export function drawTree(node: string, leaves: readonly Leaf[], paint: Paint): string {
+  const of = (...kinds: string[]) => leaves.filter(({ kind }) => kinds.includes(kind));
+  const l2vnis = of("L2VNI");
+  const carried = new Map<Leaf, Leaf>();
+  for (const l3vni of of("L3VNI")) {
+    const carrier = l2vnis.find(
+      ({ vrf, state, failures }) => vrf === l3vni.vrf && (state === undefined ? failures.length === 0 : state !== "Failed"),
+    );
+    if (carrier) carried.set(l3vni, carrier);
+  }
+  const branch = (leaf: Leaf, below: readonly Branch[] = []): Branch => ({ text: textOf(leaf, paint), below });
+  const overlay = [
+    ...l2vnis.map((l2vni) =>
+      branch(
+        l2vni,
+        of("L3VNI")
+          .filter((one) => carried.get(one) === l2vni)
+          .map((one) => branch(one)),
+      ),
+    ),
+    ...of("L3VNI")
+      .filter((one) => !carried.has(one))
+      .map((one) => branch(one)),
+    ...of("L3Passthrough").map((one) => branch(one)),
+  ];
+  const [own, ...others] = of("Underlay").sort(
+    (a, b) => Number(a.state === "Failed") - Number(b.state === "Failed") || a.failures.length - b.failures.length,
+  );
+  const root: Branch = own ? branch(own, overlay) : { text: "no Underlay", below: overlay };
+  const roots = own || overlay.length > 0 ? [root] : [{ text: "nothing", below: [] }];
+  return [paint("bold", harmless(node)), ...lines([...roots, ...[...others, ...of("RawFRRConfig")].map((one) => branch(one))], "")].join(
+    "\n",
+  );
+}
+
+function textOf({ kind, name, vrf, hostSession, evpn, state, failures }: Leaf, paint: Paint): string {
+  const notes = [
+    ...(evpn ? ["(EVPN)"] : []),
+    ...(vrf === undefined ? [] : [`(VRF: ${harmless(vrf)})`]),
+    ...(hostSession ? ["[HostSession]"] : []),
+    ...(state === undefined ? [] : [paint(state === "Applied" ? "green" : state === "Failed" ? "red" : "yellow", harmless(state))]),
+    ...(failures.length > 0
+      ? [paint("red", "[!! ERROR]"), failures.map(({ reason, message = "" }) => harmless(`${reason}: ${message}`)).join("; ")]
+      : []),
+  ];
+  return [kind, harmless(name), ...notes].join(" ");
+}
+
+function lines(branches: readonly Branch[], indent: string): string[] {
+  return branches.flatMap(({ text, below }, nth) => {
+    const last = nth === branches.length - 1;
+    return [`${indent}${last ? "└─ " : "├─ "}${text}`].concat(lines(below, `${indent}${last ? "   " : "│  "}`));
+  });
+}

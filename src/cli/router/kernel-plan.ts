@@ -1,0 +1,50 @@
+import { plan } from "../../hostnet/plan.ts";
+import type { Link, Links } from "../../hostnet/snapshot.ts";
+import type { WantedLink } from "../../hostnet/desired-link.ts";
+import { FORWARDING } from "../../router/forwarding.ts";
+import type { InterfaceSeen } from "../../router/observed.ts";
+
+/** The commands that set up the router on a node where there is nothing yet but its namespace and these interfaces. */
+export function kernelPlan(links: readonly WantedLink[], interfaces: readonly InterfaceSeen[], routerNetns: string): string[] {
+  const { commands, refused } = plan(links, {
+    host: linksOf(interfaces),
+    router: linksOf([]),
+    // The machine's own namespace is that of its first process.
+    namespaces: { host: "1", router: routerNetns },
+    ovs: [],
+    routes: new Map(),
+  });
+  if (refused) throw refused;
+  const settings = Object.entries(FORWARDING).map(
+    ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value}`,
+  );
+  return [
+    ...settings,
+    ...commands.map(({ program, place, words }) => {
+      const prefix = program === "ip" && place === "router" ? ["ip", "-n", routerNetns] : [program];
+      return [...prefix, ...words.map(quoted)].join(" ");
+    }),
+  ];
+}
+
+function linksOf(interfaces: readonly InterfaceSeen[]): Links {
+  const named = [{ name: "lo", kind: "" }, ...interfaces].map(({ name, kind = "" }, nth): Link => {
+    return {
+      name,
+      type: kind,
+      index: nth + 1,
+      alias: "",
+      group: "default",
+      mtu: 1500,
+      mac: "",
+      up: true,
+      addresses: [],
+      addrGenMode: "eui64",
+    };
+  });
+  return new Map(named.map((link) => [link.name, link]));
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`;
+}

@@ -1,0 +1,227 @@
+import { join } from "node:path";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { Node } from "../../api/core/node.ts";
+import { addChecks } from "../../connectivity/checker/add-checks.ts";
+import { nodeOf } from "../../connectivity/source-of-check.ts";
+import type { FrrInstance } from "../../frr/instance.ts";
+import { ensureNamespace } from "../../hostnet/namespaces.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../../kube/members/agent-lease.ts";
+import { heartbeat, reportWaiting } from "../../kube/members/heartbeat.ts";
+import { agentsBefore, membersName } from "../../kube/members/members.ts";
+import { loadSigningKey, type SigningKey } from "../../kube/members/signing-key.ts";
+import { WriteBudget } from "../../kube/status/budget.ts";
+import { addSpeaker } from "../../loadbalancer/speaker/agent.ts";
+import { controllerWatch } from "../../loadbalancer/status/controller-watch.ts";
+import { SpeakerMemory } from "../../loadbalancer/speaker/stored-decisions.ts";
+import { addRouter } from "../../router/agent.ts";
+import type { CheckOptions, LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+import { FrrUnderUs } from "./frr-supervisor.ts";
+import { loadBalancerFrr, type LoadBalancerOnMachine, loadBalancerOnMachine } from "./loadbalancer-on-node.ts";
+import { type Restorable, restoreUnlessRead } from "./restore-last-good.ts";
+import { askRouter, frrOf, routerOnMachine } from "./router-on-node.ts";
+
+export interface AgentPartsOptions {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  node: string;
+  namespace: string;
+  /** Given where this machine is to be a router. */
+  routerNamespace?: string;
+  place: RouterPlaceOptions;
+  /** Given where this machine is to announce Services. */
+  loadbalancer?: LoadBalancerOptions;
+  /** Where controllers report on the configuration, given where there are several of them: what dead ones reported is marked. */
+  metallbNamespace?: string;
+  /** Given where this machine is to make the connectivity checks of its node. */
+  checks?: CheckOptions;
+  /** Whether FRR is ours to start and to keep running; otherwise somebody else does. */
+  startFrr: boolean;
+  /** How often it says that it is alive. */
+  heartbeatMs?: number;
+}
+
+export interface AgentParts {
+  /** Runs the manager and, besides it, what needs no cluster: FRR, and what was live last if the cluster has not been read in this time. */
+  run(signal: AbortSignal, options?: { restoreAfterMs?: number }): Promise<void>;
+}
+
+/** One domain of the agent, apart from what the manager runs. */
+interface Part extends Restorable {
+  /** Until the signal: what needs no cluster. */
+  run(signal: AbortSignal): Promise<unknown>;
+  /** Open connections would keep the process from ending. */
+  close(): void;
+}
+
+/** Addresses of the local network outlive an agent that is killed by 20 s. */
+const RESTORE_AFTER_MS = 10_000;
+
+interface Shared extends AgentPartsOptions {
+  nodes: Cache<Node>;
+  budget: WriteBudget;
+  events: EventRecorder;
+  signingKey: SigningKey;
+}
+
+/** What runs on a node: its heartbeat, its router, its speaker and its connectivity checks. */
+export function addAgentParts(options: AgentPartsOptions): AgentParts {
+  const { manager, client, log, node, namespace, routerNamespace, loadbalancer, checks } = options;
+  const nodes = manager.cache(Node, { fieldSelector: `metadata.name=${node}` });
+  const events = new EventRecorder({ client, component: "plumbline-agent", instance: node, log });
+  const signingKey = loadSigningKey(options.place.stateDirectory, log);
+  const shared: Shared = { ...options, nodes, events, signingKey, budget: new WriteBudget() };
+
+  // All caches are synced when the manager starts the first of its runnables.
+  const read = new AbortController();
+  manager.add({ name: "first view of the cluster", run: () => Promise.resolve(read.abort()) });
+  manager.add(
+    heartbeat({
+      client,
+      namespace,
+      node,
+      nodeUid: () => nodes.get(node)?.metadata.uid,
+      parts: [
+        ...(routerNamespace === undefined ? [] : (["router"] as const)),
+        ...(loadbalancer ? (["loadbalancer"] as const) : []),
+        ...(checks ? (["connectivity"] as const) : []),
+      ],
+      signingKey: signingKey.publicKey,
+      log,
+      ...(options.heartbeatMs !== undefined && { renewMs: options.heartbeatMs }),
+    }),
+  );
+  const parts: Part[] = [];
+  const lbFrr = loadbalancer && loadBalancerFrr(options.place, loadbalancer, log);
+  if (routerNamespace !== undefined) parts.push(routerPart(shared, routerNamespace, lbFrr));
+  if (loadbalancer && lbFrr) parts.push(loadBalancerPart(shared, loadbalancer, lbFrr));
+  if (checks) parts.push(checksPart(shared, checks));
+  if (options.metallbNamespace !== undefined) addControllerWatch(options, options.metallbNamespace);
+  manager.add(events, { stage: "writers" });
+  return {
+    async run(signal, { restoreAfterMs = RESTORE_AFTER_MS } = {}) {
+      const stop = new AbortController();
+      const broken = new AbortController();
+      const besides = parts.map((part) => part.run(stop.signal).catch((error: unknown) => broken.abort(error)));
+      besides.push(restoreUnlessRead(parts, { afterMs: restoreAfterMs, read: read.signal, log }, stop.signal));
+      const waiting = { client, namespace, node, unread: () => manager.unread, log };
+      besides.push(reportWaiting(waiting, AbortSignal.any([stop.signal, read.signal])));
+      try {
+        await manager.run(AbortSignal.any([signal, broken.signal]));
+      } finally {
+        stop.abort();
+        await Promise.all(besides);
+        for (const part of parts) part.close();
+      }
+      // Half an agent is none: whoever started us starts us anew.
+      if (broken.signal.aborted) throw broken.signal.reason;
+    },
+  };
+}
+
+function addControllerWatch({ manager, client, log, node, namespace }: AgentPartsOptions, metallbNamespace: string): void {
+  const members = manager.lateCache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
+  const before = () => agentsBefore(node, members.get(`${namespace}/${membersName}`));
+  const lease = CONTROLLER_LEASE;
+  manager.add(controllerWatch({ client, log, namespace, lease, metallbNamespace, agentsBefore: before }));
+}
+
+function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions): Part {
+  const { manager, client, log, node, namespace, place, events } = shared;
+  const checks = addChecks({
+    manager,
+    client,
+    log,
+    events,
+    name: node,
+    selection: { namespace, labelSelector: `${nodeAnnotation}=${nodeLabel(node)}` },
+    targetOf: (check) => (nodeOf(check, namespace) === node ? check.spec.targetEndpoint : undefined),
+    stateDirectory: join(place.stateDirectory, "connectivity"),
+    allowed: allowTarget,
+    intervalMs: checkInterval,
+  });
+  return { run: () => Promise.resolve(), restore: (signal, read) => checks.tryUntilRead(signal, read), close: () => undefined };
+}
+
+function routerPart(
+  { manager, client, log, node, nodes, place, startFrr, budget, events }: Shared,
+  namespace: string,
+  hostFrr: FrrInstance | undefined,
+): Part {
+  const frr = frrOf(place, log);
+  const ours = new FrrUnderUs({ instance: frr, prepare: (signal) => ensureNamespace(place.routerNetns, signal), log });
+  const router = routerOnMachine(place, {
+    frr,
+    hostFrr,
+    apiServer: client.access.server,
+    log,
+    ...(startFrr && { frrUp: () => ours.up() }),
+  });
+  addRouter({
+    manager,
+    client,
+    log,
+    node,
+    nodes,
+    namespace,
+    router,
+    ask: (question, signal) => askRouter(frr, router, question, signal),
+    budget,
+    events,
+  });
+  return {
+    async run(signal) {
+      if (!startFrr) return;
+      // It is up from the start, also while there is nothing to configure.
+      ours.up().catch(() => undefined);
+      await ours.run(signal);
+    },
+    restore: (signal) => router.restore(signal),
+    close: () => frr.router.close(),
+  };
+}
+
+function loadBalancerPart(
+  { manager, client, log, node, namespace, place, startFrr, budget, events, signingKey }: Shared,
+  loadbalancer: LoadBalancerOptions,
+  frr: FrrInstance,
+): Part {
+  const ours = new FrrUnderUs({ instance: frr, log });
+  const memory = new SpeakerMemory(place.stateDirectory, log);
+  let machine: LoadBalancerOnMachine | undefined;
+  addSpeaker({
+    manager,
+    client,
+    log,
+    node,
+    namespace: loadbalancer.metallbNamespace,
+    systemNamespace: namespace,
+    ...(loadbalancer.lbClass !== undefined && { lbClass: loadbalancer.lbClass }),
+    ignoreExclude: loadbalancer.ignoreExcludeLb ?? false,
+    memory,
+    drivers(seams) {
+      const onMachine = { frr, node, place, loadbalancer, signingKey, log, ...(startFrr && { frrUp: () => ours.up() }) };
+      machine = loadBalancerOnMachine(onMachine, seams);
+      manager.add(machine.poll);
+      return machine;
+    },
+    budget,
+    events,
+  });
+  return {
+    // Addresses of the local network are held with or without the API server.
+    run: (signal) => Promise.all([machine?.l2.run(signal), startFrr && ours.run(signal)]),
+    async restore(_signal, read) {
+      const addresses = await memory.addresses();
+      if (!read.aborted) machine?.l2.set(addresses);
+      // It reads what it last had when it starts.
+      if (startFrr && (await memory.applied()).length > 0) await ours.up();
+    },
+    close: () => frr.router.close(),
+  };
+}

@@ -1,0 +1,169 @@
+import { hostname } from "node:os";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseAddress } from "../../ip/address.ts";
+import { IpError } from "../../ip/error.ts";
+import { parsePrefix, Prefix } from "../../ip/prefix.ts";
+
+/** Where the router of a machine is, and what it is kept in. */
+export interface RouterPlaceOptions {
+  routerNetns: string;
+  hostNetns?: string;
+  stateDirectory: string;
+  frrRunDirectory: string;
+  frrRoot?: string;
+}
+
+export const ROUTER_PLACE: RouterPlaceOptions = {
+  routerNetns: "perouter",
+  stateDirectory: "/var/lib/plumbline",
+  frrRunDirectory: "/run/frr/plumbline-router",
+};
+
+/** FRR's pathspace: `vtysh -N plumbline-router` speaks to this router. */
+export const FRR_NAME = "plumbline-router";
+
+/** The options of every command that touches or looks at the router of this machine. */
+export function withRouterPlace(command: Command): Command {
+  return command
+    .option("--router-netns <name>", "the network namespace that the router runs in", ROUTER_PLACE.routerNetns)
+    .option("--host-netns <name>", "a network namespace that stands for the machine's own, as in the lab")
+    .option("--state-directory <directory>", "what the router must remember over restarts", ROUTER_PLACE.stateDirectory)
+    .option("--frr-run-directory <directory>", "where FRR's daemons have their sockets", ROUTER_PLACE.frrRunDirectory)
+    .option("--frr-root <directory>", "use the FRR of another root file system");
+}
+
+export function withNode(command: Command): Command {
+  return command.option("--node <name>", "the name of this machine's Node", process.env["NODE_NAME"] ?? hostname());
+}
+
+/** How the load balancer of a machine announces. */
+export interface LoadBalancerOptions {
+  metallbNamespace: string;
+  lbFrrRunDirectory: string;
+  lbClass?: string;
+  ignoreExcludeLb?: boolean;
+  /** In milliseconds. */
+  sessionPollInterval: number;
+  lbExemptPorts: readonly string[];
+}
+
+export const LOAD_BALANCER: LoadBalancerOptions = {
+  metallbNamespace: "metallb-system",
+  lbFrrRunDirectory: "/run/frr/plumbline-lb",
+  sessionPollInterval: 1_000,
+  lbExemptPorts: [],
+};
+
+/** The options of every command that touches the load balancer of this machine. */
+export function withLoadBalancerPlace(command: Command): Command {
+  return command
+    .option("--host-netns <name>", "a network namespace that stands for the machine's own, as in the lab")
+    .option("--state-directory <directory>", "what the load balancer must remember over restarts", ROUTER_PLACE.stateDirectory)
+    .addOption(lbFrrRunDirectory())
+    .option("--frr-root <directory>", "use the FRR of another root file system");
+}
+
+export function lbFrrRunDirectory(): Option {
+  return new Option("--lb-frr-run-directory <directory>", "where the daemons of the load balancer's FRR have their sockets").default(
+    LOAD_BALANCER.lbFrrRunDirectory,
+  );
+}
+
+export function withLoadBalancer(command: Command): Command {
+  return command
+    .option("--metallb-namespace <name>", "where the load balancer's configuration and statuses are", LOAD_BALANCER.metallbNamespace)
+    .option("--lb-class <class>", "announce only Services of this loadBalancerClass; otherwise those without one")
+    .option("--ignore-exclude-lb", "announce also from nodes labelled node.kubernetes.io/exclude-from-external-load-balancers")
+    .addOption(lbFrrRunDirectory())
+    .addOption(
+      new Option("--session-poll-interval <duration>", "how often FRR is asked for the state of its sessions")
+        .argParser(parseInterval)
+        .default(LOAD_BALANCER.sessionPollInterval, "1s"),
+    )
+    .addOption(
+      new Option(
+        "--lb-exempt-ports <ports>",
+        "ports such as 80,8000-8100 where something on this machine itself answers for Services, as in the lab",
+      )
+        .argParser((text) => text.split(",").map(parsePorts))
+        .default(LOAD_BALANCER.lbExemptPorts, "none"),
+    );
+}
+
+/** A part of the agent that can be left out. */
+export function withPart(command: Command, name: string, what: string): Command {
+  return command.addOption(new Option(`--${name} <on|off>`, what).choices(["on", "off"]).default("on"));
+}
+
+/** For a lab whose controller is told to wait less long for it. */
+export function withHeartbeat(command: Command): Command {
+  return command.addOption(
+    new Option("--heartbeat-interval <duration>", "how often it says that it is alive").argParser(parseInterval).hideHelp(),
+  );
+}
+
+/** How checks of connectivity are made. */
+export interface CheckOptions {
+  allowTarget: readonly Prefix[];
+  /** In milliseconds. */
+  checkInterval: number;
+}
+
+export const CHECKS: CheckOptions = { allowTarget: [], checkInterval: 60_000 };
+
+export function withChecks(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--check-interval <duration>", "how often each connectivity check is made")
+        .argParser(parseCheckInterval)
+        .default(CHECKS.checkInterval, "1m"),
+    )
+    .addOption(allowTargetOption());
+}
+
+/** May be given more than once. */
+export function allowTargetOption(): Option {
+  return new Option(
+    "--allow-target <cidr>",
+    "checks may try addresses in here even if they are loopback, link-local, multicast or cloud metadata; repeatable",
+  )
+    .argParser((text: string, before: readonly Prefix[]) => [...before, parseCidr(text)])
+    .default(CHECKS.allowTarget, "none");
+}
+
+function parseCidr(text: string): Prefix {
+  try {
+    return text.includes("/") ? parsePrefix(text) : new Prefix(parseAddress(text));
+  } catch (error) {
+    if (error instanceof IpError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
+
+function parseInterval(text: string): number {
+  const ms = millisecondsOf(text);
+  if (!(ms >= 100 && ms <= 3_600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 60m, such as 1s.");
+  return ms;
+}
+
+/** Checks of which nothing is heard for half an hour are taken for such that nobody tries. */
+export function parseCheckInterval(text: string): number {
+  const ms = millisecondsOf(text);
+  if (!(ms >= 100 && ms <= 600_000)) throw new InvalidArgumentError("It is a duration from 100ms to 10m, such as 1m.");
+  return ms;
+}
+
+function millisecondsOf(text: string): number {
+  const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  return Number(number) * (UNITS[unit] ?? Number.NaN);
+}
+
+function parsePorts(text: string): string {
+  const [, first = "", last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  const [low, high] = [Number(first), Number(last)];
+  if (first === "" || low < 1 || high > 65_535 || low > high)
+    throw new InvalidArgumentError("They are ports from 1 to 65535, such as 80,8000-8100.");
+  return text;
+}

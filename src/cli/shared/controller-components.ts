@@ -1,0 +1,170 @@
+import { hostname } from "node:os";
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { DaemonSet } from "../../api/core/daemon-set.ts";
+import { Lease } from "../../api/core/lease.ts";
+import { Node } from "../../api/core/node.ts";
+import { Pod } from "../../api/core/pod.ts";
+import type { Kind } from "../../api/kind.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { L2VNI } from "../../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../../api/openpe/underlay.ts";
+import { addConnectivity } from "../../connectivity/controller.ts";
+import { addFailover } from "../../failover/controller.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import { agentSelector, nodeOfLease } from "../../kube/members/agent-lease.ts";
+import { AgentPods } from "../../kube/members/agent-pods.ts";
+import { AgentWatch } from "../../kube/members/agent-watch.ts";
+import { janitor, reportedNodes, type ReportedKind } from "../../kube/members/status-cleaner.ts";
+import { MembersError, membersName, parseMembers } from "../../kube/members/members.ts";
+import { membersPublisher } from "../../kube/members/members-publisher.ts";
+import { WriteBudget } from "../../kube/status/budget.ts";
+import { addLoadBalancer } from "../../loadbalancer/controller/controller.ts";
+import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
+import { claimsRecorder } from "../../router/claims/claims-recorder.ts";
+import { carriedIndex, nodeIndexWriter } from "../../router/node-index.ts";
+import { importEvents } from "../../router/import-events.ts";
+import { silentRouter } from "../../router/unknown-status.ts";
+
+export interface ControllerPartsOptions {
+  manager: Manager;
+  /** Fenced where there is an election: everything here writes as leader. */
+  client: KubeClient;
+  log: Log;
+  namespace: string;
+  routerNamespace: string;
+  /** The load balancer's configuration and which Services are its own; without it there is none. */
+  loadBalancer?: { namespace: string; lbClass?: string; ignoreExcludeLb?: boolean };
+  /** Whether FailoverPolicies are carried out. */
+  failover?: boolean;
+  /** Namespaces whose FailoverPolicies may name resources in every namespace; `*` is all of them. */
+  failoverNamespaces?: readonly string[];
+  /** The annotation by which external-dns is told which names are its own. */
+  dnsAnnotation?: string;
+  /** The DaemonSet of the agents; without it only a Node's deletion removes what its agent reported. */
+  agents?: string;
+  /** Returns when no write of an earlier leader can arrive any more. */
+  settle: (signal: AbortSignal) => Promise<void>;
+  /** How long an agent may be silent. */
+  silenceMs?: number;
+}
+
+const ofEveryNode = new Set<Kind>([RouterNodeConfigurationStatus, ConfigurationState]);
+
+/** What the controller does: who is alive, what becomes of the reports of those who are not, which index each node has, and who asked first for what. */
+export function addControllerParts({ manager, client, log, namespace, settle, ...options }: ControllerPartsOptions): void {
+  const events = new EventRecorder({ client, component: "plumbline-controller", instance: hostname(), log });
+  const leases = manager.cache(Lease, { namespace, labelSelector: agentSelector });
+  const nodes = manager.cache(Node, { transform: withoutNews });
+  const members = manager.cache(ConfigMap, { namespace, fieldSelector: `metadata.name=${membersName}` });
+  const inRouters = { namespace: options.routerNamespace };
+  const reports = manager.cache(RouterNodeConfigurationStatus, inRouters);
+  const speakers = options.loadBalancer && speakerReports(manager, options.loadBalancer.namespace);
+  const kinds: ReportedKind[] = [reportedByRouters(reports), ...(speakers?.kinds ?? [])];
+
+  const agents = new AgentWatch({
+    client,
+    leases,
+    holderOf: nodeOfLease,
+    // Every node that reports anything reports its configuration.
+    reported: () => reportedNodes(kinds.filter(({ kind }) => ofEveryNode.has(kind))),
+    published: (signal) => lastPublished(client, namespace, signal),
+    onDoubt: ({ expired, of }) =>
+      events.record(
+        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: membersName, namespace } },
+        {
+          type: "Warning",
+          reason: "AgentsInDoubt",
+          message: `${expired} of ${of} agents fell silent at once, so this controller's own view may be to blame; it looks once more before it marks them`,
+        },
+      ),
+    log,
+    ...(options.silenceMs === undefined ? {} : { durationMs: options.silenceMs }),
+  });
+
+  const pods = options.agents === undefined ? {} : { pods: agentPods(manager, client, namespace, options.agents) };
+  const parts = { client, namespace, agents, nodes, log };
+  const budget = new WriteBudget();
+  manager.add(agents, { leaderOnly: true });
+  manager.add(membersPublisher({ ...parts, leases, members, carriedIndex, settle }), { leaderOnly: true });
+  manager.add(janitor({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
+  const underlays = manager.cache(Underlay, inRouters);
+  const l3vnis = manager.cache(L3VNI, inRouters);
+  const recorder = claimsRecorder({
+    client,
+    underlays,
+    l2vnis: manager.cache(L2VNI, inRouters),
+    l3vnis,
+    passthroughs: manager.cache(L3Passthrough, inRouters),
+    reports,
+    nodes,
+    budget,
+    log,
+  });
+  manager.add(recorder, { leaderOnly: true });
+  manager.add(importEvents({ l3vnis, underlays, events, log }), { leaderOnly: true });
+  manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
+  if (options.loadBalancer && speakers) {
+    const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
+    const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;
+    const reported = { states, l2Reports, bgpReports, sessions };
+    addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, settle });
+  }
+  addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
+  if (options.failover !== false)
+    addFailover({
+      manager,
+      client,
+      log,
+      events,
+      budget,
+      ...(options.dnsAnnotation !== undefined && { dnsAnnotation: options.dnsAnnotation }),
+      ...(options.failoverNamespaces && { everywhere: options.failoverNamespaces }),
+    });
+  manager.add(events, { stage: "writers", leaderOnly: true });
+}
+
+function reportedByRouters(cache: Cache<RouterNodeConfigurationStatus>): ReportedKind<RouterNodeConfigurationStatus> {
+  return {
+    kind: RouterNodeConfigurationStatus,
+    cache,
+    nodeOf: (status) => status.metadata.name,
+    part: "router",
+    unknown: silentRouter,
+  };
+}
+
+function agentPods(manager: Manager, client: KubeClient, namespace: string, name: string): AgentPods {
+  const daemonSets = manager.cache(DaemonSet, { namespace, fieldSelector: `metadata.name=${name}` });
+  return new AgentPods({ client, namespace, name, daemonSets, pods: manager.cache(Pod, { namespace }) });
+}
+
+/** Uncached, because a new leader must not decide on what it saw as a bystander. */
+async function lastPublished(client: KubeClient, namespace: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set(parseMembers(await client.resource(ConfigMap).get(membersName, { namespace, signal })).live);
+  } catch (error) {
+    // One that a person broke tells as little as one that is missing; the publisher complains about it.
+    if (isKubeError(error, "NotFound") || error instanceof MembersError) return undefined;
+    throw error;
+  }
+}
+
+/** What a Node says of itself all the time, and nobody here reads, is left out. */
+export function withoutNews(node: Node): Node {
+  const conditions = (node.status?.conditions ?? []).flatMap(({ type, status, ...words }) => {
+    if (type === "NetworkUnavailable") return [{ type, status }];
+    const { reason, message, lastTransitionTime } = words;
+    const since = { ...(reason && { reason }), ...(message && { message }), ...(lastTransitionTime && { lastTransitionTime }) };
+    return type === "Ready" ? [{ type, status, ...since }] : [];
+  });
+  const addresses = node.status?.addresses;
+  return { ...node, status: { conditions, ...(addresses && { addresses }) } };
+}

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FrrError } from "../../frr/error.ts";
+import type { FrrInstance } from "../../frr/instance.ts";
+import { aborted } from "../../kube/controller/ending.ts";
+import { createLog } from "../../kube/log.ts";
+import { FrrUnderUs } from "./frr-supervisor.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** An FRR that does not start so many times. */
+function stage(failures: number) {
+  const starts: number[] = [];
+  const instance = {
+    name: "test",
+    start: () => {
+      starts.push(Date.now());
+      return starts.length <= failures ? Promise.reject(new FrrError("NotStarted", `attempt ${starts.length}`)) : Promise.resolve();
+    },
+    supervise: (signal: AbortSignal) => aborted(signal),
+  } as unknown as FrrInstance;
+  const stop = new AbortController();
+  const frr = new FrrUnderUs({ instance, log: createLog({ level: "silent" }) });
+  return { frr, starts, stop, ended: frr.run(stop.signal) };
+}
+
+test("it is started when it is first asked for, and whoever asks waits for it", async () => {
+  const { frr, starts, stop, ended } = stage(0);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(starts).toEqual([]);
+  await frr.up();
+  await frr.up();
+  expect(starts).toHaveLength(1);
+  stop.abort();
+  await ended;
+});
+
+test("one that does not start is tried again, ever less often, and says why meanwhile", async () => {
+  const { frr, starts, stop, ended } = stage(4);
+  await expect(frr.up()).rejects.toThrow("attempt 1");
+  await vi.advanceTimersByTimeAsync(600_000);
+  await frr.up();
+  expect(starts).toHaveLength(5);
+  const waits = starts.slice(1).map((at, index) => at - (starts[index] ?? 0));
+  expect(waits.at(-1)).toBeGreaterThan((waits[0] ?? 0) * 2);
+  stop.abort();
+  await ended;
+});
+
+test("nobody waits for one that will not be started any more", async () => {
+  const { frr, stop, ended } = stage(0);
+  stop.abort();
+  await ended;
+  await expect(frr.up()).rejects.toThrow(/abort/i);
+});

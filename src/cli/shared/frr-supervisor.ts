@@ -1,0 +1,55 @@
+import type { FrrInstance } from "../../frr/instance.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import { pause, untilAborted } from "../../util/sleep.ts";
+import type { Log } from "../../kube/log.ts";
+
+interface Options {
+  instance: FrrInstance;
+  /** Before the daemons are started: has what they stand on. */
+  prepare?: (signal: AbortSignal) => Promise<void>;
+  log: Log;
+}
+
+const RETRY = { minMs: 500, maxMs: 15_000 };
+
+/** FRR's daemons, started when they are first asked for and started again if they die. They are left running when we end. */
+export class FrrUnderUs {
+  readonly #options: Options;
+  readonly #asked = Promise.withResolvers<void>();
+  readonly #tried = Promise.withResolvers<void>();
+  #problem: unknown;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Returns when it runs, and throws why it does not. */
+  async up(): Promise<void> {
+    this.#asked.resolve();
+    await this.#tried.promise;
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { instance, prepare, log } = this.#options;
+    await untilAborted(this.#asked.promise, signal).catch(() => undefined);
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await prepare?.(signal);
+        await instance.start(signal);
+        this.#problem = undefined;
+        this.#tried.resolve();
+        await instance.supervise(signal);
+      } catch (error) {
+        this.#problem = error;
+        this.#tried.resolve();
+        if (signal.aborted) break;
+        log.error({ error, frr: instance.name }, "FRR cannot be started, trying again");
+        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
+      }
+    }
+    // Whoever still waits for it waits for us to end.
+    this.#problem ??= signal.reason;
+    this.#tried.resolve();
+  }
+}

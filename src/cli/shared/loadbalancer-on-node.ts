@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { FrrPass } from "../../frr/apply.ts";
+import { FrrInstance } from "../../frr/instance.ts";
+import { originatedTag } from "../../frr/show.ts";
+import type { Log } from "../../kube/log.ts";
+import type { SigningKey } from "../../kube/members/signing-key.ts";
+import type { Seams } from "../../loadbalancer/speaker/agent.ts";
+import { BgpSpeaker } from "../../loadbalancer/speaker/bgp/bgp-speaker.ts";
+import { SessionPoll } from "../../loadbalancer/speaker/bgp/sessions.ts";
+import type { Drivers } from "../../loadbalancer/speaker/drivers.ts";
+import { L2Announcer } from "../../loadbalancer/speaker/l2/announcer.ts";
+import { replaceFile } from "../../resilience/atomic-file.ts";
+import type { LoadBalancerOptions, RouterPlaceOptions } from "./agent-options.ts";
+
+const FRR_NAME = "plumbline-lb";
+
+/** The load balancer's FRR: in the machine's own namespace, and only dialling. */
+export function loadBalancerFrr(
+  { hostNetns, stateDirectory, frrRoot }: Pick<RouterPlaceOptions, "hostNetns" | "stateDirectory" | "frrRoot">,
+  { lbFrrRunDirectory }: Pick<LoadBalancerOptions, "lbFrrRunDirectory">,
+  log: Log,
+): FrrInstance {
+  return new FrrInstance({
+    name: FRR_NAME,
+    ...(hostNetns !== undefined && { netns: hostNetns }),
+    runDirectory: lbFrrRunDirectory,
+    stateDirectory: join(stateDirectory, "loadbalancer"),
+    ...(frrRoot !== undefined && { root: frrRoot }),
+    bgpPort: 0,
+    log,
+  });
+}
+
+interface Options {
+  frr: FrrInstance;
+  node: string;
+  place: RouterPlaceOptions;
+  loadbalancer: LoadBalancerOptions;
+  signingKey: SigningKey;
+  log: Log;
+  /** Returns when FRR runs and throws why it does not, where that is known. */
+  frrUp?: () => Promise<void>;
+}
+
+export interface LoadBalancerOnMachine extends Drivers {
+  readonly l2: L2Announcer;
+  readonly poll: SessionPoll;
+}
+
+/** What announces on this machine: FRR and the kernel. */
+export function loadBalancerOnMachine(
+  { frr, node, place, loadbalancer, signingKey, log, frrUp }: Options,
+  seams: Seams,
+): LoadBalancerOnMachine {
+  const poll = new SessionPoll({
+    router: frr.router,
+    everyMs: loadbalancer.sessionPollInterval,
+    onChange: () => seams.onSessions(),
+    onRestart: () => seams.onRestart(),
+  });
+  const l2 = new L2Announcer({
+    node,
+    netns: place.hostNetns,
+    peers: () => seams.nodeAddresses(),
+    isMember: (other) => seams.isMember(other),
+    keys: { own: signingKey.privateKey, of: (other) => seams.keys.of(other), shared: () => seams.keys.shared() },
+    onChange: () => seams.onL2(),
+    exemptPorts: loadbalancer.lbExemptPorts,
+    log,
+  });
+  return {
+    l2,
+    poll,
+    sessions: () => poll.spoken,
+    forgetSessions: (gone) => poll.forget(gone),
+    bgp: (applied) =>
+      new BgpSpeaker({
+        frr: {
+          async open(fragments, signal) {
+            await frrUp?.();
+            return FrrPass.open(frr, fragments, signal);
+          },
+          tagOf: ({ vrf, prefix }, signal) => originatedTag(frr.router, vrf, prefix, signal),
+          writeBootFile: (text) => replaceFile(frr.bootFile, text),
+        },
+        applied,
+        namespace: loadbalancer.metallbNamespace,
+      }),
+  };
+}

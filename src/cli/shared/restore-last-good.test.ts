@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createLog } from "../../kube/log.ts";
+import { restoreUnlessRead } from "./restore-last-good.ts";
+
+const log = createLog({ level: "silent" });
+let read: AbortController;
+let stop: AbortController;
+let restored: string[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  read = new AbortController();
+  stop = new AbortController();
+  restored = [];
+});
+afterEach(() => vi.useRealTimers());
+
+const part = (name: string, fault?: Error) => ({
+  restore: () => {
+    restored.push(name);
+    return fault ? Promise.reject(fault) : Promise.resolve();
+  },
+});
+const begin = (afterMs: number, ...parts: ReturnType<typeof part>[]) =>
+  restoreUnlessRead(parts, { afterMs, read: read.signal, log }, stop.signal);
+
+test("what was live last is set up when the cluster has not been read in time, whichever of it is missing", async () => {
+  const done = begin(10_000, part("router"), part("loadbalancer"));
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(restored).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(restored).toEqual(["router", "loadbalancer"]);
+  await done;
+});
+
+test("one that is read in time is all that counts, and nothing is waited for any longer", async () => {
+  const done = begin(10_000, part("router"));
+  await vi.advanceTimersByTimeAsync(5_000);
+  read.abort();
+  await done;
+  expect([restored, vi.getTimerCount()]).toEqual([[], 0]);
+});
+
+test("an agent that ends meanwhile restores nothing", async () => {
+  const done = begin(10_000, part("router"));
+  stop.abort();
+  await done;
+  expect([restored, vi.getTimerCount()]).toEqual([[], 0]);
+});
+
+test("where it is known from the start that nobody answers, nothing is waited for, and one that cannot be set up costs no other", async () => {
+  await begin(0, part("router", new Error("no such device")), part("loadbalancer"));
+  expect(restored).toEqual(["router", "loadbalancer"]);
+});

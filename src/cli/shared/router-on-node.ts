@@ -1,0 +1,107 @@
+import { FrrPass } from "../../frr/apply.ts";
+import { merge, parse } from "../../frr/config.ts";
+import { daemonsOf } from "../../frr/daemons.ts";
+import { FrrError } from "../../frr/error.ts";
+import type { ConfigLine } from "../../frr/fragment.ts";
+import { FrrInstance } from "../../frr/instance.ts";
+import type { FrrRouter } from "../../frr/client.ts";
+import { knownAddresses, sessions, vnis } from "../../frr/show.ts";
+import type { Places } from "../../hostnet/namespaces.ts";
+import { readLinks } from "../../hostnet/snapshot.ts";
+import type { Log } from "../../kube/log.ts";
+import { NodeRouter } from "../../router/node-router.ts";
+import { type LiveVni, vniReports } from "../../router/vnis.ts";
+import type { VniReport } from "../../router/report.ts";
+import type { Question, Said } from "../../router/sessions.ts";
+import { FRR_NAME, type RouterPlaceOptions } from "./agent-options.ts";
+import { strayDaemons } from "./stray-daemons.ts";
+
+interface RouterOnMachineOptions {
+  frr: FrrInstance;
+  /** The load balancer's, if this machine has one. */
+  hostFrr?: FrrInstance | undefined;
+  apiServer: string;
+  log: Log;
+  /** Returns when FRR runs and throws why it does not, where that is known. */
+  frrUp?: () => Promise<void>;
+}
+
+export function routerOnMachine(place: RouterPlaceOptions, { frr, hostFrr, apiServer, log, frrUp }: RouterOnMachineOptions): NodeRouter {
+  return new NodeRouter({
+    places: placesOf(place),
+    stateDirectory: place.stateDirectory,
+    bootFile: frr.bootFile,
+    apiServer,
+    frr: {
+      async open(applied, signal) {
+        await frrUp?.();
+        await assertInNamespace(place, frrUp !== undefined);
+        return FrrPass.open(frr, applied, signal);
+      },
+      running: (signal) => runningLines(frr, signal),
+      addresses: (signal) => knownAddresses(frr.router, signal),
+      ...(hostFrr && { hostAddresses: (signal) => knownAddresses(hostFrr.router, signal) }),
+    },
+    log,
+  });
+}
+
+/** A namespace that was deleted and created anew is empty, while FRR goes on in the old one, which nobody can reach any more. */
+async function assertInNamespace({ frrRunDirectory, routerNetns }: RouterPlaceOptions, ours: boolean): Promise<void> {
+  const strays = await strayDaemons(frrRunDirectory, routerNetns);
+  if (strays.length === 0) return;
+  // Whoever keeps them running starts them where they belong.
+  if (ours) for (const pid of strays) process.kill(pid, "SIGKILL");
+  const remedy = ours ? "it is started anew" : "restart FRR";
+  throw new FrrError("NotStarted", `FRR runs in a network namespace that is no longer called ${routerNetns}; ${remedy}`);
+}
+
+export function placesOf({ routerNetns, hostNetns }: RouterPlaceOptions): Places {
+  return { router: routerNetns, ...(hostNetns !== undefined && { host: hostNetns }) };
+}
+
+export function frrOf({ routerNetns, stateDirectory, frrRunDirectory, frrRoot }: RouterPlaceOptions, log: Log): FrrInstance {
+  return new FrrInstance({
+    name: FRR_NAME,
+    netns: routerNetns,
+    runDirectory: frrRunDirectory,
+    stateDirectory,
+    ...(frrRoot !== undefined && { root: frrRoot }),
+    log,
+  });
+}
+
+/** How the sessions of the router are, and its VNIs where they are asked for. */
+export async function askRouter(
+  { router }: FrrInstance,
+  { places, vnis: live }: Pick<NodeRouter, "places" | "vnis">,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Said> {
+  const [bgp, evpn] = await Promise.all([sessions(router, signal), question.vnis && askForVnis(router, places, live, signal)]);
+  const daemons = daemonsOf(await router.version(signal));
+  const identities = await Promise.all(daemons.map((daemon) => router.identity(daemon)));
+  return {
+    sessions: bgp.map(({ vrf, neighbor, state, sinceMs }) =>
+      sinceMs === undefined ? { vrf, neighbor, state } : { vrf, neighbor, state, sinceMs },
+    ),
+    ...(evpn && { vnis: evpn }),
+    identity: identities.join(" "),
+  };
+}
+
+async function askForVnis(router: FrrRouter, places: Places, live: readonly LiveVni[], signal: AbortSignal): Promise<VniReport[]> {
+  const [said, links] = await Promise.all([
+    vnis(router, signal),
+    live.length > 0 ? readLinks(places.router, signal).catch(() => undefined) : undefined,
+  ]);
+  signal.throwIfAborted();
+  return vniReports(live, said, links);
+}
+
+async function runningLines({ router }: FrrInstance, signal: AbortSignal): Promise<ConfigLine[]> {
+  const daemons = daemonsOf(await router.version(signal));
+  const fragments = [];
+  for (const owner of daemons) fragments.push({ owner, lines: parse(await router.runningConfig(owner, signal)) });
+  return merge(fragments);
+}

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { failureText } from "./failure-text.ts";
+import { type Places, saidBy } from "./check-result.ts";
+import { ago, check, failing, NOW, nowhere, well } from "../testing/checks.ts";
+
+test("what a mesh has noted on its check is who tries, where, and what the target is", () => {
+  const marks = {
+    "plumbline.dev/node": "n1",
+    "plumbline.dev/source-node": "n1",
+    "plumbline.dev/target": "endpoint/shop/web",
+    "plumbline.dev/target-node": "n2",
+  };
+  const places: Places = { ...nowhere, zoneOf: (node) => (node === "n1" ? "a" : "b") };
+  expect(saidBy(check("n1", "[fd00::0:1]:80", failing("[fd00::1]:80", ago(5)), marks), places, NOW)).toEqual({
+    check: "shop/n1-to--fd00-0-1-80",
+    source: { kind: "node", name: "n1", node: "n1", zone: "a" },
+    target: { endpoint: "[fd00::1]:80", host: "fd00::1", port: "80", form: "IPv6", what: "endpoint/shop/web", node: "n2", zone: "b" },
+    verdict: "failed",
+    reason: "ConnectError",
+    message: "Failed connect to [fd00::1]:80; Connection refused",
+    why: "Connection refused",
+    since: Date.parse(ago(5)),
+  });
+});
+
+test("what nobody has noted is found out from nodes and pods, and from names of Services", () => {
+  const places: Places = {
+    ...nowhere,
+    nodeAt: (address) => (address === "192.0.2.7" ? "n7" : undefined),
+    nodeOfPod: (pod) => (pod === "shop/kas" ? "n3" : undefined),
+  };
+  expect(saidBy(check("kas", "192.0.2.7:2379", well("192.0.2.7:2379")), places, NOW)).toMatchObject({
+    source: { kind: "pod", name: "shop/kas", node: "n3" },
+    target: { what: "host", node: "n7" },
+    verdict: "reached",
+  });
+  expect(saidBy(check("kas", "etcd.openshift-etcd.svc:2379", well("x")), places, NOW).target).toMatchObject({
+    form: "name",
+    what: "service/openshift-etcd/etcd",
+  });
+});
+
+test("what others write is read, too", () => {
+  const status = {
+    failures: [
+      {
+        time: ago(1),
+        success: false,
+        reason: "TCPConnectError",
+        message: "kas-to-etcd: failed to establish a TCP connection to 10.0.0.1:2379: dial tcp 10.0.0.1:2379: connect: no route to host",
+      },
+    ],
+    outages: [{ start: ago(2), end: null, message: "Connectivity outage detected" }],
+    conditions: [
+      {
+        type: "Reachable" as const,
+        status: "False" as const,
+        reason: "TCPConnectError",
+        message: "dial tcp 10.0.0.1:2379: connect: no route to host",
+        lastTransitionTime: ago(2),
+      },
+    ],
+  };
+  expect(saidBy(check("kas", "10.0.0.1:2379", status), nowhere, NOW)).toMatchObject({
+    verdict: "failed",
+    reason: "ConnectError",
+    why: "No route to host",
+  });
+});
+
+test("a check that is not tried, and one that nobody has tried, tell nothing", () => {
+  const unknown = {
+    conditions: [{ type: "Reachable" as const, status: "Unknown" as const, reason: "Stale", message: "gone", lastTransitionTime: ago(9) }],
+  };
+  expect(saidBy(check("a", "10.0.0.1:80", unknown), nowhere, NOW)).toMatchObject({ verdict: "unknown", reason: "Stale", message: "gone" });
+  expect(saidBy(check("a", "10.0.0.1:80", {}), nowhere, NOW)).toMatchObject({ verdict: "unknown", reason: "NoResultYet" });
+});
+
+const said = (minutes: number) => saidBy(check("a", "10.0.0.1:80", well("10.0.0.1:80", ago(minutes))), nowhere, NOW);
+
+test("a result that is half an hour old is none, whatever the condition still says", () => {
+  expect(said(29)).toMatchObject({ verdict: "reached" });
+  expect(said(31)).toMatchObject({ verdict: "unknown", reason: "Stale", since: Date.parse(ago(31)) });
+});
+
+test("a target that is none is still told of", () => {
+  expect(saidBy(check("a", "::1:80", {}), nowhere, NOW).target).toEqual({
+    endpoint: "::1:80",
+    host: "::1:80",
+    port: "",
+    form: "name",
+    what: "host",
+  });
+});
+
+test.each([
+  ["Failed connect to 10.0.0.1:80; No route to host", "No route to host"],
+  ["Failed connect to web:80; Connection refused (10.0.0.1) (the clock stepped back)", "Connection refused"],
+  ["Failed to resolve web; no such name", "No such name"],
+  ["dial tcp 10.0.0.1:80: i/o timeout", "I/o timeout"],
+  ["", ""],
+])("why %j failed is %j", (message, why) => {
+  expect(failureText(message)).toBe(why);
+});

@@ -1,0 +1,100 @@
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { keyOf } from "../../api/kind.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { lastResultOf } from "../activity.ts";
+import { fromStatus } from "../history/from-status.ts";
+import { present } from "../history/reduce.ts";
+import { sourceNodeMark, targetMark, targetNodeMark } from "../../api/annotations.ts";
+import { parseTarget } from "../probe/target.ts";
+import { MUTE_MS } from "../stale.ts";
+import { failureText } from "./failure-text.ts";
+
+/** What is known of where things are. */
+export interface Places {
+  /** The zone of a node. */
+  readonly zoneOf: (node: string) => string | undefined;
+  /** The node that has an address. */
+  readonly nodeAt: (address: string) => string | undefined;
+  /** The node on which a pod runs, `namespace/name`. */
+  readonly nodeOfPod: (pod: string) => string | undefined;
+}
+
+export interface SaidSource {
+  readonly kind: "pod" | "node";
+  /** `namespace/name` of a pod, the name of a node. */
+  readonly name: string;
+  readonly node?: string;
+  readonly zone?: string;
+}
+
+export interface SaidTarget {
+  readonly endpoint: string;
+  readonly host: string;
+  readonly port: string;
+  readonly form: "IPv4" | "IPv6" | "name";
+  /** `service/shop/web`, `endpoint/shop/web`, `node/n2` or `host`. */
+  readonly what: string;
+  readonly node?: string;
+  readonly zone?: string;
+}
+
+/** What one check says. */
+export interface Said {
+  /** `namespace/name` of the check. */
+  readonly check: string;
+  readonly source: SaidSource;
+  readonly target: SaidTarget;
+  readonly verdict: "reached" | "failed" | "unknown";
+  /** Of the condition, by the names of our own. */
+  readonly reason: string;
+  readonly message: string;
+  /** Why it fails, without what fails: `No route to host`. */
+  readonly why: string;
+  /** Since when, in milliseconds. */
+  readonly since: number;
+}
+
+/** What a check says now. */
+export function saidBy(check: PodNetworkConnectivityCheck, places: Places, now: number): Said {
+  const { status, reason, message, since } = present(fromStatus(check.status, now)).verdict;
+  const about = { check: keyOf(check), source: whoTries(check, places), target: whatIsTried(check, places) };
+  const seen = lastResultOf(check) ?? since;
+  // Whatever the condition still says: nobody may have been there to mark it.
+  if (status !== "Unknown" && now - seen > MUTE_MS)
+    return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has told nothing since", why: "", since: seen };
+  if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
+  if (status === "True") return { ...about, verdict: "reached", reason, message, why: "", since };
+  return { ...about, verdict: "failed", reason, message, why: failureText(message), since };
+}
+
+function whoTries(check: PodNetworkConnectivityCheck, places: Places): SaidSource {
+  const { annotations = {}, namespace = "" } = check.metadata;
+  const own = annotations[nodeAnnotation];
+  if (own !== undefined) return { kind: "node", name: own, ...at(own, places) };
+  const name = `${namespace}/${sourceOf(check)}`;
+  return { kind: "pod", name, ...at(annotations[sourceNodeMark] ?? places.nodeOfPod(name), places) };
+}
+
+function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, places: Places): SaidTarget {
+  const { annotations = {} } = metadata;
+  const parsed = parseTarget(targetEndpoint);
+  if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", form: "name", what: "host" };
+  const { host, port, text, address } = parsed;
+  const form = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";
+  const node = annotations[targetNodeMark] ?? places.nodeAt(host);
+  const service = serviceNamed(host);
+  const what = annotations[targetMark] ?? (service === undefined ? "host" : `service/${service}`);
+  return { endpoint: text, host, port: String(port), form, what, ...at(node, places) };
+}
+
+/** `shop/web` for `web.shop.svc`, as Services are called within a cluster. */
+export function serviceNamed(host: string): string | undefined {
+  const [, name, namespace] = /^([^.]+)\.([^.]+)\.svc(?:\.|$)/.exec(host) ?? [];
+  return name === undefined ? undefined : `${namespace}/${name}`;
+}
+
+function at(node: string | undefined, { zoneOf }: Places): { node?: string; zone?: string } {
+  if (node === undefined || node === "") return {};
+  const zone = zoneOf(node);
+  return { node, ...(zone !== undefined && { zone }) };
+}

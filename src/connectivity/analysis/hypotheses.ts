@@ -1,0 +1,135 @@
+import type { Said } from "./check-result.ts";
+
+/**
+ * What checks can have in common. Of causes that explain the same checks the first is named: a thing before what it is a part of.
+ * `node` and `zone` are both directions, `from-` and `to-` one. `cut-`, `out-of-` and `into-` leave out what stays within. `address` and
+ * `endpoints` are those of a Service, `service` is both.
+ */
+const SCOPES = [
+  "address",
+  "target",
+  "source",
+  "endpoints",
+  "service",
+  "host",
+  "from-node",
+  "to-node",
+  "node",
+  "everything",
+  "out-of-node",
+  "into-node",
+  "cut-node",
+  "from-zone",
+  "to-zone",
+  "zone",
+  "out-of-zone",
+  "into-zone",
+  "cut-zone",
+  "pair",
+  "source-service",
+  "node-to-node",
+  "between-nodes",
+  "zone-to-zone",
+  "between-zones",
+  "port",
+  "check",
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Which of the checks in a scope: those to names that must be looked up, to Services at their addresses, by one address family. */
+type Way = "any" | "lookup" | "service" | "IPv4" | "IPv6";
+
+export interface Cause {
+  readonly scope: Scope;
+  readonly names: readonly string[];
+  readonly way: Way;
+}
+
+type Scoped = [Scope, ...string[]];
+
+/** A part of what goes on in a scope comes after all that is whole; a port, or a check by itself, says least. */
+export function rankOf({ scope, way }: Cause): number {
+  const last = scope === "port" || scope === "check" ? 3 : 0;
+  const part = { lookup: 0, any: 0, service: 1, IPv4: 2, IPv6: 2 }[way];
+  return (Math.max(last, part) * SCOPES.length + SCOPES.indexOf(scope)) * 2 + (way === "lookup" ? 0 : 1);
+}
+
+export function keyOfCause({ scope, names, way }: Cause): string {
+  return `${scope} ${way} ${names.join(" ")}`;
+}
+
+/** Every cause that this check could be a victim of. */
+export function causesOf(said: Said): Cause[] {
+  return scopesOf(said).flatMap(([scope, ...names]) => waysOf(scope, said).map((way) => ({ scope, names, way })));
+}
+
+const ONE_WAY: ReadonlySet<Scope> = new Set([
+  "target",
+  "address",
+  "endpoints",
+  "service",
+  "host",
+  "port",
+  "pair",
+  "source-service",
+  "check",
+] satisfies Scope[]);
+/** Where the same name server and the same rules for Services hold. */
+const FROM: ReadonlySet<Scope> = new Set(["source", "from-node", "from-zone", "everything"] satisfies Scope[]);
+
+function waysOf(scope: Scope, { target: { form, what } }: Said): Way[] {
+  if (ONE_WAY.has(scope)) return ["any"];
+  const ways: Way[] = form === "name" ? ["any"] : ["any", form];
+  if (!FROM.has(scope)) return ways;
+  if (form === "name") ways.push("lookup");
+  if (isService(what)) ways.push("service");
+  return ways;
+}
+
+function scopesOf({ check, source, target }: Said): Scoped[] {
+  const scopes: Scoped[] = [
+    ["everything"],
+    ["source", source.name],
+    ["target", target.endpoint],
+    ["host", target.host],
+    ["port", target.port],
+    ["pair", source.name, target.endpoint],
+    ["check", check],
+  ];
+  const service = serviceOf(target.what);
+  if (isService(target.what)) scopes.push(["address", service], ["source-service", source.name, service]);
+  else if (service !== "") scopes.push(["endpoints", service]);
+  if (service !== "") scopes.push(["service", service]);
+  return [...scopes, ...sidesOf("node", source.node, target.node), ...sidesOf("zone", source.zone, target.zone)];
+}
+
+function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | undefined): Scoped[] {
+  const sides: Scoped[] = [];
+  const crosses = from !== to;
+  if (from !== undefined) sides.push([`from-${kind}`, from], [kind, from]);
+  if (to !== undefined) sides.push([`to-${kind}`, to]);
+  if (to !== undefined && crosses) sides.push([kind, to], [`into-${kind}`, to], [`cut-${kind}`, to]);
+  if (from !== undefined && crosses) sides.push([`out-of-${kind}`, from], [`cut-${kind}`, from]);
+  if (from !== undefined && to !== undefined && crosses) {
+    sides.push([kind === "node" ? "node-to-node" : "zone-to-zone", from, to], [`between-${kind}s`, ...[from, to].toSorted()]);
+  }
+  return sides;
+}
+
+/** Whether what the check says speaks against the cause. */
+export function refutes({ verdict, reason, target }: Said, { scope, way }: Cause): boolean {
+  // A name that was looked up was looked up, also where nobody answered at its address.
+  if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");
+  if (verdict !== "reached") return false;
+  // A Service may have answered from this side of the border.
+  return !(/^(cut|out-of)-/.test(scope) && isService(target.what) && target.node === undefined);
+}
+
+export function isService(what: string): boolean {
+  return what.startsWith("service/");
+}
+
+/** `shop/web` of the Service that the target is the address or an endpoint of; empty for others. */
+export function serviceOf(what: string): string {
+  return /^(?:service|endpoint)\/(.*)$/.exec(what)?.[1] ?? "";
+}

@@ -1,0 +1,118 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { blame } from "./common-cause.ts";
+import { type Incident, incidentsOf, overlap } from "./incidents.ts";
+import { saidBy } from "./check-result.ts";
+import { saidThen } from "./results-during.ts";
+import { outagesSeen } from "./outage-window.ts";
+import { ago, check, failing, mended, NOW, nowhere, well } from "../testing/checks.ts";
+
+type Check = ReturnType<typeof check>;
+
+const told = (checks: readonly Check[]) =>
+  checks.map((one) => ({ check: one, said: saidBy(one, nowhere, NOW), outages: outagesSeen(one, nowhere, NOW) }));
+const incidents = (checks: readonly Check[]) => incidentsOf(told(checks).flatMap(({ outages }) => outages));
+const time = (at: number | undefined) => at && new Date(at).toISOString().slice(11, 19);
+const shown = ({ outages, brokenAfter, brokenBy, mendedAfter, mendedBy, state }: Incident) =>
+  `${outages.length} broke ${time(brokenAfter) ?? "?"}-${time(brokenBy)}, ${state} ${time(mendedAfter)}-${time(mendedBy) ?? "?"}`;
+
+test("outages that can have begun together are one incident, and each source narrows down when", () => {
+  const one = check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9, 10), { startedAfter: ago(10, 10) }));
+  const other = check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(8, 50), { startedAfter: ago(9, 50), time: ago(0, 50) }));
+  const later = check("c", "10.0.0.1:80", failing("10.0.0.1:80", ago(5), { startedAfter: ago(6) }));
+  expect(incidents([one, other, later]).map(shown)).toEqual([
+    "1 broke 11:54:00-11:55:00, open 11:59:00-?",
+    "2 broke 11:50:10-11:50:50, open 11:59:10-?",
+  ]);
+});
+
+test("what began together and was not mended together is two", () => {
+  const bounds = { startedAfter: ago(61), endedAfter: ago(41) };
+  const early = check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40), bounds));
+  const late = check("b", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(20), { ...bounds, endedAfter: ago(21) }));
+  const found = incidents([early, late]);
+  expect(found.map(shown)).toEqual([
+    "1 broke 10:59:00-11:00:00, over 11:19:00-11:20:00",
+    "1 broke 10:59:00-11:00:00, over 11:39:00-11:40:00",
+  ]);
+  expect(found[0] && found[1] && overlap(found[0], found[1])).toBe(true);
+});
+
+test("incidents one after the other do not overlap", () => {
+  const [last, first] = incidents([
+    check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40))),
+    check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(40))),
+  ]);
+  expect(last && first && overlap(last, first)).toBe(false);
+});
+
+test("an outage whose source fell silent is neither open nor over", () => {
+  const [silent] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90), { time: ago(45) }))]);
+  expect(silent && shown(silent)).toBe("1 broke ?-10:30:00, unheard 11:15:00-?");
+  const [retired] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90)), { "plumbline.dev/retired": ago(5) })]);
+  expect(retired?.state).toBe("unheard");
+});
+
+test("what an incident had in common is told from what all checks said then", () => {
+  const checks = [
+    check("a", "10.0.0.1:80", mended("10.0.0.1:80", ago(60), ago(40))),
+    check("b", "10.0.0.1:80", mended("10.0.0.1:80", ago(60, 20), ago(40, 20))),
+    check("a", "10.0.0.2:80", well("10.0.0.2:80")),
+    check("b", "10.0.0.2:80", failing("10.0.0.2:80", ago(5))),
+  ];
+  const all = told(checks);
+  const sentences = incidents(checks).map((incident) => blame(saidThen(all, incident)).map(({ sentence }) => sentence));
+  expect(sentences).toEqual([
+    [
+      "Pod shop/b does not reach 10.0.0.2:80: the one check fails (Connection refused), while it reaches 1 other target and 1 other source reaches this one",
+    ],
+    ["10.0.0.1:80 is not reached: both checks fail, from 2 sources (ConnectError), while all of these sources reach other targets"],
+  ]);
+});
+
+const at = (second: number) => ago(0, 3600 - second);
+
+test("every outage is in one incident, whose bounds hold for each of its outages", () => {
+  const outage = fc.record({
+    start: fc.integer({ min: 30, max: 400 }),
+    before: fc.integer({ min: 0, max: 90 }),
+    lasts: fc.integer({ min: 1, max: 300 }),
+  });
+  fc.assert(
+    fc.property(fc.array(outage, { maxLength: 30 }), (list) => {
+      const checks = list.map(({ start, before, lasts }, nth) =>
+        check(
+          `s${nth}`,
+          "10.0.0.1:80",
+          mended("10.0.0.1:80", at(start), at(start + lasts), { startedAfter: at(start - before), endedAfter: at(start + lasts - 1) }),
+        ),
+      );
+      const found = incidents(checks);
+      expect(found.flatMap(({ outages }) => outages.map(({ said }) => said.check)).toSorted()).toEqual(
+        checks.map(({ metadata }) => `shop/${metadata.name}`).toSorted(),
+      );
+      for (const { outages, brokenAfter = -Infinity, brokenBy, mendedAfter, mendedBy = Infinity } of found) {
+        expect(brokenAfter).toBeLessThanOrEqual(brokenBy);
+        expect(mendedAfter).toBeLessThanOrEqual(mendedBy);
+        for (const one of outages) expect(one.brokenBy).toBeGreaterThanOrEqual(brokenBy);
+      }
+    }),
+    { seed: 7, numRuns: 200 },
+  );
+});
+
+test("a check that nobody tried while an incident lasted was not well then", () => {
+  const refused = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
+  const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Nothing has been heard" } as const;
+  const { successes = [] } = well("10.0.0.3:80", ago(30));
+  const all = told([
+    check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9))),
+    check("a", "127.0.0.1:80", { conditions: [{ ...refused, lastTransitionTime: ago(5) }] }),
+    check("b", "10.0.0.2:80", {}),
+    check("b", "10.0.0.3:80", { successes, conditions: [{ ...silent, lastTransitionTime: ago(20) }] }),
+    check("b", "10.0.0.4:80", { ...well("10.0.0.4:80", ago(3)), conditions: [{ ...silent, lastTransitionTime: ago(2) }] }),
+  ]);
+  const [incident] = incidentsOf(all.flatMap(({ outages }) => outages));
+  const verdicts = incident && saidThen(all, incident).map(({ verdict }) => verdict);
+  expect(verdicts).toEqual(["failed", "unknown", "unknown", "unknown", "reached"]);
+});

@@ -1,0 +1,115 @@
+import { type Level, sortersOf } from "./levels.ts";
+import { type Field, fieldOf, sum } from "./field.ts";
+import type { Said } from "./check-result.ts";
+
+/** One row or column: a source or a target, or several that look the same. */
+export interface Band {
+  readonly names: readonly string[];
+}
+
+export interface Matrix {
+  readonly rows: readonly Band[];
+  readonly columns: readonly Band[];
+  /** By row, then column; undefined where nobody tries. */
+  readonly fields: readonly (readonly (Field | undefined)[])[];
+  /** What one name in a row or a column stands for. */
+  readonly by: Level;
+}
+
+/** What people still read at a glance, and what fits on a screen. */
+const MOST = { rows: 24, columns: 20 };
+const LEVELS: readonly Level[] = ["name", "node", "zone"];
+
+/**
+ * Sources times targets. A small matrix is shown as it is. In a large one, rows in which the same fields are in trouble become one, and so do
+ * columns; where that is still too much, whole nodes or zones become one.
+ */
+export function matrixOf(said: readonly Said[], most = MOST): Matrix {
+  const small = gridOf(said, "name");
+  if (small.rows.length <= most.rows && small.columns.length <= most.columns)
+    return drawn(small, [...small.rows.keys()].map(alone), [...small.columns.keys()].map(alone));
+  for (const level of LEVELS) {
+    const folded = fold(level === "name" ? small : gridOf(said, level));
+    // Where all are in one place, the place tells nothing.
+    const tells = folded.rows.length + folded.columns.length > 2 || level === "name";
+    if (tells && folded.rows.length <= most.rows && folded.columns.length <= most.columns) return folded;
+  }
+  return fold(gridOf(said, "verdict"));
+}
+
+/** Fields by row and column; most of a large mesh is not tried. */
+interface Grid {
+  readonly rows: readonly string[];
+  readonly columns: readonly string[];
+  readonly fields: ReadonlyMap<number, Field>;
+  readonly by: Level;
+}
+
+function gridOf(said: readonly Said[], level: Level): Grid {
+  const { row, column } = sortersOf(said, level);
+  const rows = inOrder(said.map(row));
+  const columns = inOrder(said.map(column));
+  const rowAt = placesOf(rows);
+  const columnAt = placesOf(columns);
+  const fields = new Map<number, Field>();
+  for (const one of said) {
+    const at = (rowAt.get(row(one)) ?? 0) * columns.length + (columnAt.get(column(one)) ?? 0);
+    fields.set(at, sum(fields.get(at), fieldOf(one)));
+  }
+  return { rows, columns, fields, by: level };
+}
+
+/** Puts rows together that are in the same trouble, and columns; where nobody tries there is none. */
+function fold(grid: Grid): Matrix {
+  const { rows, columns, fields } = grid;
+  const inRow = rows.map((): string[] => []);
+  const inColumn = columns.map((): string[] => []);
+  for (const [at, field] of fields) {
+    const trouble = troubleOf(field);
+    if (trouble === "") continue;
+    const [row, column] = [Math.floor(at / columns.length), at % columns.length];
+    inRow[row]?.push(`${column} ${trouble}`);
+    inColumn[column]?.push(`${row} ${trouble}`);
+  }
+  return drawn(grid, alike(inRow), alike(inColumn));
+}
+
+type Groups = readonly (readonly number[])[];
+
+function alike(troubles: readonly (readonly string[])[]): Groups {
+  return Array.from(Map.groupBy(troubles.keys(), (place) => troubles[place]?.toSorted().join(",")).values());
+}
+
+function drawn({ rows, columns, fields, by }: Grid, down: Groups, across: Groups): Matrix {
+  const bandOf = new Map(across.flatMap((places, band) => places.map((place) => [place, band] as const)));
+  const lineOf = new Map(down.flatMap((places, line) => places.map((place) => [place, line] as const)));
+  const drawing: (Field | undefined)[][] = down.map(() => across.map(() => undefined));
+  for (const [at, field] of fields) {
+    const line = drawing[lineOf.get(Math.floor(at / columns.length)) ?? 0];
+    const band = bandOf.get(at % columns.length) ?? 0;
+    if (line) line[band] = sum(line[band], field);
+  }
+  return { rows: named(down, rows), columns: named(across, columns), fields: drawing, by };
+}
+
+function named(groups: Groups, names: readonly string[]): Band[] {
+  return groups.map((places) => ({ names: places.flatMap((place) => names[place] ?? []) }));
+}
+
+function troubleOf({ reached, failed, lookups, unknown }: Field): string {
+  return failed + unknown === 0 ? "" : [reached > 0, failed > lookups, lookups > 0, unknown > 0].map(Number).join("");
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+function inOrder(names: readonly string[]): string[] {
+  return [...new Set(names)].sort((one, other) => collator.compare(one, other));
+}
+
+function placesOf(names: readonly string[]): Map<string, number> {
+  return new Map(names.map((name, at) => [name, at]));
+}
+
+function alone(place: number): number[] {
+  return [place];
+}

@@ -1,0 +1,28 @@
+import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { lastResultOf } from "../activity.ts";
+import type { Incident } from "./incidents.ts";
+import type { Said } from "./check-result.ts";
+import type { SeenOutage } from "./outage-window.ts";
+
+/** A check and all it tells of. */
+export interface Told {
+  readonly check: PodNetworkConnectivityCheck;
+  readonly said: Said;
+  readonly outages: readonly SeenOutage[];
+}
+
+/** What all checks said while an incident lasted. One that tells of no outage then was well, if it was tried: outages are what checks forget last. */
+export function saidThen(all: readonly Told[], { outages, brokenBy }: Incident): Said[] {
+  const begun = Math.max(...outages.map((outage) => outage.brokenBy));
+  const over = Math.min(...outages.map(({ mendedBy = Infinity }) => mendedBy));
+  const moment = begun < over ? begun : brokenBy;
+  const own = new Map(outages.map((outage) => [outage.said.check, outage]));
+  return all
+    .filter(({ check, said }) => own.has(said.check) || !(Date.parse(check.metadata.creationTimestamp ?? "") > moment))
+    .map(({ check, said, outages: told }): Said => {
+      const outage = own.get(said.check) ?? told.find(({ brokenBy: from, mendedBy: to = Infinity }) => from <= moment && moment < to);
+      if (!outage && said.verdict === "unknown" && (said.since <= moment || lastResultOf(check) === undefined)) return said;
+      if (!outage) return Object.assign({}, said, { verdict: "reached", reason: "ConnectDone", why: "" });
+      return Object.assign({}, said, { verdict: "failed", reason: outage.reason, why: outage.why });
+    });
+}

@@ -1,0 +1,13 @@
+import type { Node } from "../../api/core/node.ts";
+import type { Places } from "./check-result.ts";
+
+const ZONE = "topology.kubernetes.io/zone";
+
+/** Where things are, by what is known of the nodes alone. */
+export function placesIn(nodes: readonly Node[]): Places {
+  const zones = new Map(nodes.map(({ metadata: { name, labels } }) => [name, labels?.[ZONE]]));
+  const addresses = new Map(
+    nodes.flatMap(({ metadata: { name }, status }) => (status?.addresses ?? []).map(({ address }) => [address, name] as const)),
+  );
+  return { zoneOf: (node) => zones.get(node), nodeAt: (address) => addresses.get(address), nodeOfPod: () => undefined };
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { metaTime } from "../../api/time.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import type { Selection } from "../../kube/client/resource-client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import { WriteBudget } from "../../kube/status/budget.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import { Journal } from "../journal/journal.ts";
+import { probe } from "../probe/probe.ts";
+import type { RoundsOptions } from "../probe/scheduler.ts";
+import { CheckSource, type CheckSourceOptions } from "./checker.ts";
+import { STATUS_RULES } from "./status-rules.ts";
+import { tryFromMemory } from "./offline.ts";
+
+export interface ChecksOptions extends Pick<CheckSourceOptions, "targetOf" | "events" | "allowed" | "intervalMs"> {
+  probe?: RoundsOptions["probe"];
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  /** The pod or the node. */
+  name: string;
+  /** Which checks are watched. */
+  selection: Selection;
+  /** Where results are kept until the API has them. */
+  stateDirectory: string;
+}
+
+/** Ten refreshes a second carry six thousand checks that are refreshed every ten minutes, the longest a check may be behind. */
+export const LIMITS = {
+  transition: { perSecond: 50, burst: 10, inFlight: 32 },
+  refresh: { perSecond: 10, burst: 20, inFlight: 8 },
+};
+
+export interface Checks {
+  /** What is watched. */
+  readonly view: Cache<PodNetworkConnectivityCheck>;
+  /** For managers that start nothing before they have read the cluster: until then, goes on with what was tried before. */
+  tryUntilRead(signal: AbortSignal, read: AbortSignal): Promise<void>;
+}
+
+/** The checks of this source, for as long as the manager runs. */
+export function addChecks({ manager, client, log, name, selection, stateDirectory, ...options }: ChecksOptions): Checks {
+  const { allowed } = options;
+  const tryOnce: RoundsOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
+  const source = { probe: tryOnce, ...options };
+  const checks = manager.lateCache(PodNetworkConnectivityCheck, {
+    ...selection,
+    // Of what others try, only that it is there.
+    transform: ({ status, ...check }) => (status && source.targetOf(check) !== undefined ? { ...check, status } : check),
+    log: awaitingKind(log),
+  });
+  const writer = new StatusWriter<PodNetworkConnectivityCheck>({
+    kind: PodNetworkConnectivityCheck,
+    client,
+    cache: checks,
+    budget: new WriteBudget(LIMITS),
+    log,
+    ...STATUS_RULES,
+  });
+  const claimant = { name: `${name}-${randomBytes(4).toString("hex")}`, started: metaTime(new Date()) };
+  let opened: ReturnType<typeof Journal.open> | undefined;
+  let trying: Promise<void> | undefined;
+  const open = () => (opened ??= Journal.open(stateDirectory, { log }));
+  manager.add(writer, { stage: "writers" });
+  manager.add({
+    name: "checks",
+    async run(signal) {
+      const { journal, recovered } = await open();
+      await trying;
+      try {
+        await new CheckSource({ ...source, claimant, log, checks, writer, journal, recovered }).run(signal);
+      } finally {
+        await journal.close();
+      }
+    },
+  });
+  return {
+    view: checks,
+    async tryUntilRead(signal, read) {
+      const { journal, recovered } = await open();
+      if (read.aborted) return;
+      await (trying = tryFromMemory(recovered, { ...source, journal }, AbortSignal.any([signal, read])));
+      if (!read.aborted) await journal.close();
+    },
+  };
+}
+
+/** Says once, and not on every try, that the cluster does not know of checks yet. */
+function awaitingKind(log: Log): Pick<Log, "info" | "warn" | "error"> {
+  let said = false;
+  const warn = (fields: { error?: unknown }, text: string): void => {
+    if (!isKubeError(fields.error, "NotFound")) {
+      log.warn(fields, text);
+      return;
+    }
+    if (!said) log.warn("the cluster has no PodNetworkConnectivityChecks yet; waiting for `plumbline crds` to be applied");
+    said = true;
+  };
+  return { info: log.info.bind(log), error: log.error.bind(log), warn: warn as Log["warn"] };
+}

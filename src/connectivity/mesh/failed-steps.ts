@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from "node:util";
+import { backoffMs } from "../../util/backoff.ts";
+import type { Refusal } from "./act.ts";
+import { checkOf, type Step } from "./steps.ts";
+
+/** Less and less often: who said no is likely to say it again. */
+const AGAIN = { minMs: 30_000, maxMs: 300_000 };
+
+interface Refused {
+  readonly refusal: Refusal;
+  readonly times: number;
+  /** When it may be tried again, in monotonic milliseconds. */
+  readonly againAt: number;
+}
+
+/** What the API server refused in a namespace. It is not tried again at every opportunity, and does not stand in the way of what was never refused. */
+export class RefusedSteps {
+  readonly #refused = new Map<string, Refused>();
+
+  /** Of all there is to do, what may be tried now; what was refused before comes last. What is not to be done any more, or is something else now, is forgotten. */
+  due(steps: readonly Step[]): Step[] {
+    const byCheck = new Map(steps.map((step) => [checkOf(step), step]));
+    for (const [check, { refusal }] of this.#refused) {
+      const step = byCheck.get(check);
+      if (!step || !isSame(step, refusal.step)) this.#refused.delete(check);
+    }
+    const again = steps.filter((step) => (this.#refused.get(checkOf(step))?.againAt ?? Infinity) <= performance.now());
+    return [...steps.filter((step) => !this.#refused.has(checkOf(step))), ...again];
+  }
+
+  note(tried: readonly Step[], refusals: readonly Refusal[]): void {
+    const before = new Map(this.#refused);
+    for (const step of tried) this.#refused.delete(checkOf(step));
+    for (const refusal of refusals) {
+      const check = checkOf(refusal.step);
+      const times = (before.get(check)?.times ?? 0) + 1;
+      this.#refused.set(check, { refusal, times, againAt: performance.now() + backoffMs(times, AGAIN) });
+    }
+  }
+
+  list(): Refusal[] {
+    return Array.from(this.#refused.values(), ({ refusal }) => refusal);
+  }
+
+  /** How long until the first of them may be tried again. */
+  get restMs(): number | undefined {
+    if (this.#refused.size === 0) return undefined;
+    const first = this.#refused.values().reduce((earliest, { againAt }) => Math.min(earliest, againAt), Infinity);
+    return Math.max(0, first - performance.now());
+  }
+}
+
+/** The time at which something is given up is another one with each plan. */
+function isSame(one: Step, other: Step): boolean {
+  if (one.do === "create") return other.do === "create" && isDeepStrictEqual(one.object, other.object);
+  return one.do === other.do && (one.do === "retire" || isDeepStrictEqual(one.patch, other.patch));
+}

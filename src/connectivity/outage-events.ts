@@ -1,0 +1,51 @@
+import type { OutageEntry, PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
+import type { EventText } from "../kube/event-correlator.ts";
+
+/** Which outages of a check people have been told of: those whose beginning and whose end was told last, by their numbers. */
+export interface Told {
+  readonly opened: number;
+  readonly closed: number;
+}
+
+/** What there is to tell of the outages that the API shows, oldest first, and what has been told then. */
+export function tellings(check: PodNetworkConnectivityCheck, told: Told): { texts: EventText[]; told: Told } {
+  const begun = numbered(check.status?.outages ?? []);
+  const over = begun.filter(({ outage }) => outage.end);
+  const [newBegun, newOver] = [newerThan(begun, told.opened), newerThan(over, told.closed)];
+  const texts: EventText[] = [];
+  for (const one of begun.toReversed()) {
+    if (newBegun.includes(one)) texts.push(detected(one.outage));
+    if (newOver.includes(one)) texts.push(restored(check, one.outage));
+  }
+  return { texts, told: { opened: newBegun[0]?.number ?? told.opened, closed: newOver[0]?.number ?? told.closed } };
+}
+
+interface Numbered {
+  readonly outage: OutageEntry;
+  /** Its start in milliseconds, which is a whole second, and one more for each before it that began in the same. */
+  readonly number: number;
+}
+
+function numbered(outages: readonly OutageEntry[]): Numbered[] {
+  const starts = outages.map(({ start }) => Date.parse(start ?? ""));
+  const all = outages.map((outage, at) => {
+    const start = starts[at] ?? Number.NaN;
+    return { outage, number: start + starts.slice(at + 1).filter((other) => other === start).length };
+  });
+  return all.filter(({ number }) => !Number.isNaN(number));
+}
+
+/** Those above the one told last. Where that is no longer listed, times decide: a clock that was ahead for a while hides nothing as long as it is. */
+function newerThan(outages: readonly Numbered[], told: number): readonly Numbered[] {
+  const last = outages.findIndex(({ number }) => number === told);
+  return last < 0 ? outages.filter(({ number }) => number > told) : outages.slice(0, last);
+}
+
+function detected({ start, startLogs, message = "" }: OutageEntry): EventText {
+  return { type: "Warning", reason: "ConnectivityOutageDetected", message: `${startLogs?.at(-1)?.message ?? message} (since ${start})` };
+}
+
+/** With its beginning: two outages may last equally long, and are two Events nevertheless. */
+function restored({ spec }: PodNetworkConnectivityCheck, { start, message = "" }: OutageEntry): EventText {
+  return { type: "Normal", reason: "ConnectivityRestored", message: `${spec.targetEndpoint}: ${message} (the outage since ${start})` };
+}

@@ -1,0 +1,235 @@
+import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
+import { type Attempt, INTERVAL_MS } from "../attempt.ts";
+import { Pace } from "./rate-limiter.ts";
+import type { Target } from "./target.ts";
+
+export interface RoundsOptions {
+  /** `admit` is to be awaited before each connection but the first: they keep to the same pace. */
+  readonly probe: (target: Target, seq: number, signal: AbortSignal, admit: () => Promise<void>) => Promise<Attempt>;
+  readonly onAttempt: (key: string, attempt: Attempt) => void;
+  readonly intervalMs?: number;
+}
+
+/** One attempt of a check that is due, waiting or under way. */
+interface Turn {
+  readonly check: Check;
+  readonly target: Target;
+  readonly abort: AbortController;
+  connections: number;
+}
+
+/** A further connection of an attempt that is under way. */
+interface Further {
+  readonly turn: Turn;
+  readonly go: () => void;
+}
+
+interface Check {
+  readonly key: string;
+  /** Where in each interval its turn is. */
+  readonly phaseMs: number;
+  target: Target;
+  seq: number;
+  turn: Turn | undefined;
+  timer: NodeJS.Timeout | undefined;
+  /** The interval, counted from the origin, that its next turn belongs to. */
+  interval: number;
+}
+
+/** Of the interval, to either side. Sources that began together do not come to a target together. */
+const JITTER = 0.02;
+/** Connections a second: with an interval of a minute, enough for 12 000 checks. */
+const PER_SECOND = 200;
+/** Attempts, and further connections of theirs, beyond which no attempt begins. Most of them only wait when the network is down, and then they must not slow the rounds: 6000 checks a minute that take ten seconds each. */
+const MOST_IN_FLIGHT = 1000;
+/** Multiples of it, taken without their whole part, are spread evenly however many there are. */
+const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
+
+/**
+ * Tries each check once per interval. A check has its own place in the interval, which it keeps; a new check, or one with a new target, is tried
+ * at once first. At most one attempt of a check is under way: a turn that comes meanwhile is left out.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #intervalMs: number;
+  readonly #checks = new Map<string, Check>();
+  readonly #waiting = new Set<Turn>();
+  #further: Further[] = [];
+  #connections = 0;
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #pace = new Pace(PER_SECOND);
+  readonly #ended = Promise.withResolvers<void>();
+  #added = Math.random();
+  #originMs = 0;
+  #running = false;
+  #resting: NodeJS.Timeout | undefined;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
+  }
+
+  /** Adds a check, whose first attempt has the number `seq`, or gives it another target. What is under way for the old target is discarded. */
+  set(key: string, target: Target, seq = 1): void {
+    const known = this.#checks.get(key);
+    if (known?.target.text === target.text) return;
+    const check = known ?? this.#place(key, target, seq);
+    check.target = target;
+    this.#discard(check);
+    if (this.#running) this.#begin(check);
+  }
+
+  remove(key: string): void {
+    const check = this.#checks.get(key);
+    if (!check) return;
+    this.#checks.delete(key);
+    clearTimeout(check.timer);
+    this.#discard(check);
+  }
+
+  /** Resolves once the signal has aborted and nothing is under way. Rejects with what `onAttempt` threw. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#originMs = performance.now();
+    this.#running = true;
+    for (const check of this.#checks.values()) this.#begin(check);
+    const stop = (): void => this.#ended.resolve();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      await this.#ended.promise;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#running = false;
+      clearTimeout(this.#resting);
+      for (const key of this.#checks.keys()) this.remove(key);
+      for (const { go } of this.#further.splice(0)) go();
+      await Promise.all(this.#inFlight);
+    }
+  }
+
+  #place(key: string, target: Target, seq: number): Check {
+    this.#added += 1;
+    const phaseMs = ((this.#added * GOLDEN_RATIO) % 1) * this.#intervalMs;
+    const check = { key, phaseMs, target, seq, turn: undefined, timer: undefined, interval: 0 };
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  /** Tries it as soon as the pace allows. */
+  #begin(check: Check): void {
+    clearTimeout(check.timer);
+    check.timer = undefined;
+    this.#due(check);
+  }
+
+  /** From now on it is tried in its place, first after at least half an interval. */
+  #settle(check: Check): void {
+    const sinceOrigin = performance.now() - this.#originMs;
+    check.interval = Math.ceil((sinceOrigin + this.#intervalMs / 2 - check.phaseMs) / this.#intervalMs);
+    this.#schedule(check);
+  }
+
+  #schedule(check: Check): void {
+    const jitterMs = (Math.random() * 2 - 1) * JITTER * this.#intervalMs;
+    const dueMs = this.#originMs + check.interval * this.#intervalMs + check.phaseMs + jitterMs;
+    check.timer = setTimeout(() => {
+      this.#due(check);
+      check.interval += 1;
+      // Whole intervals may have passed while the process stood still.
+      const missed = Math.floor((performance.now() - dueMs) / this.#intervalMs);
+      if (missed > 0) {
+        check.interval += missed;
+        checkSkippedTicks.inc(missed);
+      }
+      this.#schedule(check);
+    }, dueMs - performance.now());
+  }
+
+  #due(check: Check): void {
+    if (check.turn) {
+      checkSkippedTicks.inc();
+      return;
+    }
+    check.turn = { check, target: check.target, abort: new AbortController(), connections: 1 };
+    this.#waiting.add(check.turn);
+    this.#startNext();
+  }
+
+  #discard(check: Check): void {
+    const { turn } = check;
+    if (!turn) return;
+    check.turn = undefined;
+    this.#waiting.delete(turn);
+    turn.abort.abort(new Error("The check was changed or removed"));
+    for (const { go } of this.#further.filter((further) => further.turn === turn)) go();
+    this.#further = this.#further.filter((further) => further.turn !== turn);
+  }
+
+  /** What is under way goes before what has not begun. */
+  #startNext(): void {
+    clearTimeout(this.#resting);
+    while (this.#running) {
+      const [further] = this.#further;
+      const [turn] = this.#connections < MOST_IN_FLIGHT ? this.#waiting : [];
+      if (!further && !turn) return;
+      const restMs = this.#pace.take();
+      if (restMs > 0) {
+        this.#resting = setTimeout(() => this.#startNext(), restMs);
+        return;
+      }
+      this.#connections += 1;
+      if (further) this.#goOn(further);
+      else if (turn) this.#start(turn);
+    }
+  }
+
+  #goOn({ turn, go }: Further): void {
+    this.#further.shift();
+    turn.connections += 1;
+    go();
+  }
+
+  #start(turn: Turn): void {
+    this.#waiting.delete(turn);
+    if (!turn.check.timer) this.#settle(turn.check);
+    const attempt = this.#try(turn).finally(() => {
+      this.#inFlight.delete(attempt);
+      this.#connections -= turn.connections;
+      checkAttemptsInFlight.dec();
+      this.#startNext();
+    });
+    this.#inFlight.add(attempt);
+    checkAttemptsInFlight.inc();
+  }
+
+  #admit(turn: Turn): Promise<void> {
+    if (turn.abort.signal.aborted) return Promise.resolve();
+    return new Promise((go) => {
+      this.#further.push({ turn, go });
+      this.#startNext();
+    });
+  }
+
+  async #try(turn: Turn): Promise<void> {
+    const { check, target, abort } = turn;
+    const seq = check.seq++;
+    const at = Date.now();
+    const attempt = await this.#options
+      .probe(target, seq, abort.signal, () => this.#admit(turn))
+      .catch((error: unknown): Attempt => {
+        // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
+        return { seq, at, target: target.text, actions: [], reachable: false, fault: `The check itself failed: ${String(error)}` };
+      });
+    if (check.turn !== turn) {
+      checkAttempts.inc({ outcome: "discarded" });
+      return;
+    }
+    check.turn = undefined;
+    checkAttempts.inc({ outcome: attempt.fault !== undefined ? "fault" : attempt.reachable ? "reachable" : "unreachable" });
+    try {
+      this.#options.onAttempt(check.key, this.#intervalMs > INTERVAL_MS ? { ...attempt, everyMs: this.#intervalMs } : attempt);
+    } catch (error) {
+      this.#ended.reject(error);
+    }
+  }
+}

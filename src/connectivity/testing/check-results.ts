@@ -1,0 +1,49 @@
+/** For tests: what the checks of small meshes say. */
+
+import type { Said, SaidSource, SaidTarget } from "../analysis/check-result.ts";
+
+/** A source by its name: `a/n1` is node n1 of zone a, `a/n1/shop/web-1` a pod on it. */
+export function source(text: string): SaidSource {
+  const [zone = "", node = "", ...pod] = text.split("/");
+  return pod.length > 0 ? { kind: "pod", name: pod.join("/"), node, zone } : { kind: "node", name: node, node, zone };
+}
+
+export function target(endpoint: string, what = "host", place = ""): SaidTarget {
+  const colon = endpoint.lastIndexOf(":");
+  const host = endpoint.slice(0, colon);
+  const form = host.startsWith("[") ? "IPv6" : /^[0-9.]+$/.test(host) ? "IPv4" : "name";
+  const [zone, node] = place.split("/");
+  const where = zone === undefined || node === undefined ? {} : { zone, node };
+  return { endpoint, host: host.replaceAll(/[[\]]/g, ""), port: endpoint.slice(colon + 1), form, what, ...where };
+}
+
+export function said(from: SaidSource, to: SaidTarget, verdict: Said["verdict"], why = "Connection timed out"): Said {
+  const isLookup = ["No such name", "The name server did not answer in time"].includes(why);
+  const reasons = { reached: "ConnectDone", failed: isLookup ? "DNSError" : "ConnectError", unknown: why };
+  return {
+    check: `ns/${from.name}-to-${to.endpoint}`,
+    source: from,
+    target: to,
+    verdict,
+    reason: reasons[verdict],
+    message: "",
+    why: verdict === "failed" ? why : "",
+    since: 0,
+  };
+}
+
+/** All sources times all targets, reached unless `fails` gives a reason. */
+export function mesh(
+  sources: readonly SaidSource[],
+  targets: readonly SaidTarget[],
+  fails: (from: SaidSource, to: SaidTarget) => string | undefined = () => undefined,
+): Said[] {
+  return sources.flatMap((from) =>
+    targets
+      .filter(({ what }) => what !== `node/${from.name}`)
+      .map((to) => {
+        const why = fails(from, to);
+        return why === undefined ? said(from, to, "reached") : said(from, to, "failed", why);
+      }),
+  );
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from "../api/admission/value.ts";
+import { apiVersionOf, type KubeObject } from "../api/kind.ts";
+import { badRequest } from "./api-error.ts";
+import type { ServedKind, StoredObject } from "./kinds/served-kind.ts";
+import { prepareCreate } from "./store/admission.ts";
+import { overridesOf, redeclared, withoutOverrides, type Override, type Source } from "./store/declaration.ts";
+import type { Entry } from "./store/entry.ts";
+import { same, without } from "./store/json.ts";
+import type { Ref, Store } from "./store/store.ts";
+
+export interface Declared {
+  readonly kind: ServedKind;
+  readonly ref: Ref;
+  readonly outcome: "created" | "changed" | "unchanged";
+  /** Fields that the kind does not have and that were left out. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Makes the store hold what a file says. The file's own changes since it was last read are applied; what programs wrote stays until
+ * the file changes that field. Throws an ApiFault, and the last good form stays.
+ */
+export function applyManifest(store: Store, manifest: KubeObject, source: Source): Declared {
+  const { kind, ref } = identify(store, manifest);
+  const held = store.find(kind, ref);
+  const before = store.declarationOf(kind, ref);
+  if (held && before && same(before.manifest, manifest)) {
+    store.moved(kind, ref, source);
+    return { kind, ref, outcome: "unchanged", warnings: [] };
+  }
+  const body = inStoredVersion(kind, manifest);
+  const declaration = { manifest, source };
+  if (!held) {
+    ensureNamespace(store, ref);
+    const { warnings } = store.create(kind, ref.namespace, body, { declaration });
+    return { kind, ref, outcome: "created", warnings };
+  }
+  const status = kind.rules.statusFromManifest === true;
+  const { warnings } = store.update(kind, ref, (current) => redeclared(current ?? held.object, before?.manifest, body, { status }), {
+    half: status ? "both" : "main",
+    declaration,
+  });
+  return { kind, ref, outcome: "changed", warnings };
+}
+
+/** The file no longer has the object: it goes too. A namespace stays while other files have objects in it. */
+export function removeManifest(store: Store, kind: ServedKind, ref: Ref): void {
+  if (!store.declarationOf(kind, ref)) return;
+  if (kind.kind === "Namespace" && holdsDeclared(store, ref.name)) store.update(kind, ref, current, { declaration: null });
+  else store.delete(kind, ref, { undeclared: true });
+}
+
+/** Where the object is not as its file has it. */
+export function overrides(store: Store, kind: ServedKind, ref: Ref): Override[] {
+  const declaration = store.declarationOf(kind, ref);
+  const held = store.find(kind, ref);
+  if (!declaration || !held) return [];
+  return overridesOf(held.object, baselineOf(kind, held, declaration.manifest), declaration.manifest);
+}
+
+/** Ends what was changed besides the file. */
+export function resetOverrides(store: Store, kind: ServedKind, ref: Ref): Entry {
+  const held = store.get(kind, ref);
+  const declaration = store.declarationOf(kind, ref);
+  if (!declaration) throw badRequest(`${kind.kind} ${ref.name} stands in no file: there is nothing to go back to`);
+  const baseline = baselineOf(kind, held, declaration.manifest);
+  return store.update(kind, ref, () => withoutOverrides(held.object, baseline, declaration.manifest)).entry;
+}
+
+const current = (held: StoredObject | undefined): JsonObject => ({ ...held });
+
+function identify(store: Store, manifest: KubeObject): { kind: ServedKind; ref: Ref } {
+  const { apiVersion = "", kind: name = "", metadata } = manifest;
+  const kind = store.kindOf(apiVersion, name);
+  if (!kind) throw badRequest(`no matches for kind "${name}" in version "${apiVersion}"`);
+  if (kind.scope === "Cluster") return { kind, ref: { name: metadata.name } };
+  return { kind, ref: { name: metadata.name, namespace: metadata.namespace || "default" } };
+}
+
+function inStoredVersion(kind: ServedKind, manifest: KubeObject): JsonObject {
+  const namespace = kind.scope === "Cluster" ? {} : { namespace: manifest.metadata.namespace || "default" };
+  return { ...manifest, apiVersion: apiVersionOf(kind), metadata: { ...without(manifest.metadata, "namespace"), ...namespace } };
+}
+
+/** A file need not bring the namespace of its objects. */
+function ensureNamespace(store: Store, { namespace }: Ref): void {
+  const kind = store.kindOf("v1", "Namespace");
+  if (!kind || namespace === undefined || store.find(kind, { name: namespace })) return;
+  store.create(kind, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+}
+
+function holdsDeclared(store: Store, namespace: string): boolean {
+  return store.declared().some(({ entry }) => entry.object.metadata.namespace === namespace);
+}
+
+/** What the manifest alone would have made. */
+function baselineOf(kind: ServedKind, held: Entry, manifest: KubeObject): StoredObject {
+  const { uid = "", creationTimestamp = "", namespace } = held.object.metadata;
+  const fresh = { namespace, uid, now: creationTimestamp, generateName: () => held.object.metadata.name };
+  return prepareCreate(kind, inStoredVersion(kind, manifest), fresh).object;
+}

@@ -1,0 +1,258 @@
+import { execFileSync } from "node:child_process";
+import fs, { chmodSync, mkdirSync, renameSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { thing } from "../testing/memory-store.ts";
+import { Stage } from "../testing/directory-harness.ts";
+
+let stage: Stage;
+
+beforeEach(() => {
+  stage = new Stage();
+});
+
+afterEach(() => stage.end());
+
+describe("reading", () => {
+  test("every manifest of a directory and of those in it, and nothing else", async () => {
+    await stage.start({
+      "a.yaml": `${thing("a1")}---\n${thing("a2")}`,
+      "b.yml": thing("b"),
+      "c.json": JSON.stringify({ apiVersion: "test/v1", kind: "Thing", metadata: { name: "c" } }),
+      "deep/er/d.yaml": thing("d"),
+      ".hidden.yaml": thing("hidden"),
+      ".git/e.yaml": thing("git"),
+      "f.yaml~": thing("backup"),
+      "#g.yaml#": thing("emacs"),
+      "~h.yaml": thing("office"),
+      ".i.yaml.swp": thing("vim"),
+      "4913": thing("vim"),
+      "README.md": thing("readme"),
+    });
+    expect(stage.sink.list()).toEqual(["a.yaml:1 a1=1", "a.yaml:8 a2=1", "b.yml:1 b=1", "c.json:1 c=", "deep/er/d.yaml:1 d=1"]);
+    expect(stage.problems).toEqual([]);
+  });
+
+  test("tells how far it is", async () => {
+    for (const name of ["a", "b", "c"]) stage.put(`${name}.yaml`, thing(name));
+    const progress: string[] = [];
+    await stage.open([], ({ files, of }) => progress.push(`${files}/${of}`));
+    expect(progress).toEqual(["1/3", "2/3", "3/3"]);
+  });
+
+  test("links are followed, and what is reached twice is read once", async () => {
+    mkdirSync(join(stage.parent, "elsewhere"));
+    writeFileSync(join(stage.parent, "elsewhere", "far.yaml"), thing("far"));
+    writeFileSync(join(stage.parent, "one.yaml"), thing("one"));
+    symlinkSync(join(stage.parent, "elsewhere"), stage.at("linked"));
+    symlinkSync(join(stage.parent, "elsewhere"), stage.at("again"));
+    symlinkSync(join(stage.parent, "one.yaml"), stage.at("one.yaml"));
+    stage.put("near.yaml", thing("near"));
+    symlinkSync("near.yaml", stage.at("a-link-to-near.yaml"));
+    await stage.start();
+    expect(stage.sink.list()).toEqual(["again/far.yaml:1 far=1", "near.yaml:1 near=1", "one.yaml:1 one=1"]);
+    expect(stage.problems).toEqual([]);
+  });
+
+  test("links that lead in a circle or to nothing are told", async () => {
+    stage.put("sub/a.yaml", thing("a"));
+    symlinkSync("..", stage.at("sub/up"));
+    symlinkSync("self.yaml", stage.at("self.yaml"));
+    symlinkSync("nowhere", stage.at("gone.yaml"));
+    await stage.start();
+    expect(stage.sink.list()).toEqual(["sub/a.yaml:1 a=1"]);
+    expect(stage.problems).toEqual([
+      "gone.yaml: is a link to nothing; what stood in it stays as it was",
+      "self.yaml: is a link that leads in a circle; what stood in it stays as it was",
+      "sub/up: is a link to a directory that it lies in; it is not followed; what stood in it stays as it was",
+    ]);
+  });
+
+  test("a file that is too large is not read at all", async () => {
+    stage.put("large.yaml", "");
+    truncateSync(stage.at("large.yaml"), 100_000_000);
+    await stage.start({ "a.yaml": thing("a") });
+    expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
+    expect(stage.problems).toEqual([
+      "large.yaml: has 100000000 bytes; a file may have 16777216, so make several of it; what stood in it stays as it was",
+    ]);
+  });
+});
+
+describe("an edit", () => {
+  beforeEach(() => stage.start({ "a.yaml": `${thing("a")}---\n${thing("b")}`, "c.yaml": thing("c") }));
+
+  test("of a value changes that object and no other", async () => {
+    stage.edit("a.yaml", `${thing("a")}---\n${thing("b", 22)}`);
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply b"]);
+    expect(stage.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=22", "c.yaml:1 c=1"]);
+  });
+
+  test("of a comment changes no object, only where it stands", async () => {
+    stage.edit("a.yaml", `# new\n${thing("a")}---\n${thing("b")}`);
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["move a to a.yaml:2", "move b to a.yaml:9"]);
+  });
+
+  test("is taken when the file has been quiet for a moment", async () => {
+    for (const value of [10, 11, 12, 13]) {
+      stage.edit("a.yaml", thing("a", value));
+      await stage.pass(15);
+    }
+    expect(stage.sink.happened).toEqual([]);
+    stage.edit("a.yaml", `${thing("a", 14)}---\n${thing("b")}`);
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply a"]);
+  });
+
+  test("of a file that never becomes quiet is taken all the same", async () => {
+    for (let value = 100; value < 700; value += 1) {
+      stage.edit("c.yaml", thing("c", value));
+      await stage.pass(10);
+    }
+    expect(stage.sink.happened).toContain("apply c");
+  });
+
+  test("by an editor that writes another file and renames it", async () => {
+    stage.put(".c.yaml.tmp", thing("c", 33));
+    renameSync(stage.at(".c.yaml.tmp"), stage.at("c.yaml"));
+    stage.ring("c.yaml");
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+  });
+
+  test("by an editor that moves the old file away first", async () => {
+    renameSync(stage.at("c.yaml"), stage.at("c.yaml~"));
+    stage.ring("c.yaml");
+    stage.ring("c.yaml~");
+    await stage.pass(300);
+    stage.edit("c.yaml", thing("c", 33));
+    await stage.settled();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+  });
+
+  test("that makes the file smaller is taken at once, when its last document shows that it is whole", async () => {
+    stage.edit("a.yaml", `${thing("a", 1, "  more: and more\n")}---\n${thing("b")}`);
+    await stage.heard();
+    stage.edit("a.yaml", `${thing("a")}---\n${thing("b")}`);
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
+  });
+
+  test("that makes the last document smaller must stand for a moment", async () => {
+    stage.edit("c.yaml", thing("c", 1, "  more: and more\n"));
+    await stage.heard();
+    stage.edit("c.yaml", thing("c"));
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+    await stage.pass(250);
+    expect(stage.sink.happened).toEqual(["apply c", "apply c"]);
+  });
+
+  test("that nobody heard is found by the next survey", async () => {
+    stage.put("c.yaml", thing("c", 33));
+    stage.put("new/d.yaml", thing("d"));
+    unlinkSync(stage.at("a.yaml"));
+    await stage.pass(13_000);
+    expect(stage.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
+  });
+
+  test("in a burst too large to look at file by file is found by looking at all of them", async () => {
+    const look = vi.spyOn(fs, "statSync");
+    syncBuiltinESMExports();
+    for (let index = 0; index < 5_000; index += 1) stage.ring(`nothing-${index}.yaml`);
+    stage.edit("c.yaml", thing("c", 33));
+    await stage.pass(50);
+    expect(stage.sink.happened).toEqual(["apply c"]);
+    expect(look.mock.calls.length).toBeLessThan(2_500);
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  test("of a file that is as young as the clock is coarse is read a second time", async () => {
+    stage.edit("c.yaml", thing("c", 33));
+    vi.setSystemTime(fs.statSync(stage.at("c.yaml")).mtimeMs - 20);
+    const read = vi.spyOn(fs, "readSync");
+    syncBuiltinESMExports();
+    await stage.heard();
+    expect(stage.sink.happened).toEqual(["apply c"]);
+    const once = read.mock.calls.length;
+    await stage.settled();
+    expect(read.mock.calls).toHaveLength(once * 2);
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  test("that makes the file fail at its end is waited for, and then told", async () => {
+    stage.edit("c.yaml", "apiVersion: test/v1\nkind: [");
+    await stage.heard();
+    expect(stage.problems).toEqual([]);
+    await stage.pass(300);
+    expect(stage.problems).toEqual(["c.yaml:2:8: Flow sequence in block collection must be sufficiently indented and end with a ]"]);
+    stage.edit("c.yaml", thing("c", 44));
+    await stage.heard();
+    expect(stage.problems).toEqual([]);
+    expect(stage.sink.happened).toEqual(["apply c"]);
+  });
+});
+
+describe("a file that is caught half written", () => {
+  const whole = Array.from({ length: 5 }, (_, index) => thing(`t${index}`)).join("---\n");
+
+  test("costs nothing, wherever it is cut and however long that takes below a second", async () => {
+    await stage.start({ "a.yaml": whole });
+    for (let cut = 0; cut < whole.length; cut += 7) {
+      stage.edit("a.yaml", whole.slice(0, cut));
+      await stage.pass(cut % 3 === 0 ? 30 : 200);
+      stage.edit("a.yaml", whole);
+      await stage.pass(30);
+    }
+    await stage.settled();
+    expect(stage.sink.happened).toEqual([]);
+    expect(stage.problems).toEqual([]);
+  });
+
+  test("costs nothing when it is empty for seconds, as while a slow command writes into it", async () => {
+    await stage.start({ "a.yaml": whole });
+    stage.edit("a.yaml", "");
+    await stage.pass(4_500);
+    stage.edit("a.yaml", whole);
+    await stage.settled();
+    expect(stage.sink.happened).toEqual([]);
+  });
+
+  test("and stays empty has no objects", async () => {
+    await stage.start({ "a.yaml": whole });
+    stage.edit("a.yaml", "");
+    await stage.settled();
+    expect(stage.sink.list()).toEqual([]);
+  });
+});
+
+test("a file that turns into a directory, a pipe or a link is followed as what it is", async () => {
+  await stage.start({ "a.yaml": thing("a"), "b.yaml": thing("b"), "c.yaml": thing("c") });
+  stage.remove("a.yaml");
+  stage.put("a.yaml/inner.yaml", thing("a"));
+  stage.ring("a.yaml");
+  writeFileSync(join(stage.parent, "target.yaml"), thing("b"));
+  unlinkSync(stage.at("b.yaml"));
+  symlinkSync(join(stage.parent, "target.yaml"), stage.at("b.yaml"));
+  stage.ring("b.yaml");
+  unlinkSync(stage.at("c.yaml"));
+  execFileSync("mkfifo", [stage.at("c.yaml")]);
+  stage.ring("c.yaml");
+  await stage.settled();
+  expect(stage.sink.list()).toEqual(["a.yaml/inner.yaml:1 a=1", "b.yaml:1 b=1", "c.yaml:1 c=1"]);
+  expect(stage.sink.happened).toEqual(["move a to a.yaml/inner.yaml:1"]);
+  expect(stage.problems).toEqual(["c.yaml: is neither a file nor a directory; what stood in it stays as it was"]);
+});
+
+test("nothing is written to the directory, and a read-only one is read", async () => {
+  stage.put("a.yaml", thing("a"));
+  chmodSync(stage.root, 0o500);
+  await stage.start();
+  expect(stage.sink.list()).toEqual(["a.yaml:1 a=1"]);
+  chmodSync(stage.root, 0o700);
+});

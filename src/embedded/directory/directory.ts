@@ -1,0 +1,319 @@
+import { rmSync } from "node:fs";
+import { resolve } from "node:path";
+import type { KubeObject } from "../../api/kind.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import { pause } from "../../util/sleep.ts";
+import type { Log } from "../../kube/log.ts";
+import { manifestSurveys } from "../metrics.ts";
+import type { Source } from "../store/declaration.ts";
+import { Alarm } from "./wake-timer.ts";
+import { Catalogue } from "./manifest-index.ts";
+import { Delivery, sourceOf } from "./sync.ts";
+import { Doorbell, type Ring } from "./directory-watcher.ts";
+import { ProblemList, rootProblems, type Problem } from "./problems.ts";
+import { LEAVE_MS, Reader } from "./reader.ts";
+import { isHidden, nameOf, scan, type Scan } from "./scan.ts";
+import { directoryIdentity, isLink, isManifestName, isReadableByAll, lookAt, reasonOf, writeFile } from "./file-stat.ts";
+import { PATIENCE_MS, SETTLE_MS, Settling } from "./debounce.ts";
+import type { ManifestSink } from "./target.ts";
+import { unhurried } from "../../util/slices.ts";
+
+/** An object that came from a file when the process ran last. */
+export interface KnownObject {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly source: Source;
+}
+
+export interface Progress {
+  readonly files: number;
+  readonly of: number;
+}
+
+export interface DirectoryOptions {
+  readonly root: string;
+  readonly sink: ManifestSink;
+  readonly known?: Iterable<KnownObject>;
+  readonly log: Log;
+  readonly doorbell?: (root: string, ring: Ring) => Doorbell;
+}
+
+/** Everything is looked at this often even when nothing is heard. */
+const SURVEY_MS = 10_000;
+/** And this often when not everything can be heard, or nothing is there. */
+const SURVEY_DEAF_MS = 2_000;
+/** How long what was in a directory is left where it is when another directory has taken its place, which may still be filled. */
+const LEAVE_REPLACED_MS = 5_000;
+const RETRY = { minMs: 500, maxMs: 30_000 };
+/** More changes at once than this are not looked at one by one. */
+const MANY = 2_000;
+
+/**
+ * Keeps the objects of a sink as the manifests in a directory have them, from the first reading on through every edit. A mistake in a
+ * file costs nothing that was there before: the last good form of its objects stays, and the mistake is among the problems.
+ */
+export class ManifestDirectory {
+  readonly problems = new ProblemList();
+  readonly #root: string;
+  readonly #log: Log;
+  readonly #catalogue = new Catalogue();
+  readonly #reader: Reader;
+  readonly #delivery: Delivery;
+  readonly #settling = new Settling();
+  readonly #doorbell: Doorbell;
+  readonly #alarm = new Alarm();
+  /** What was found when everything was last looked at. */
+  #scan: Scan | undefined;
+  #surveyAt = 0;
+  #rootIdentity: string | undefined;
+  /** Why the directory itself cannot be read. */
+  #lost: string | undefined;
+  /** The directory is back, or another one: someone may still be filling it. */
+  #refilling = false;
+  #heardAt = 0;
+  /** Files whose problems may be others now. */
+  readonly #stale = new Set<string>();
+
+  constructor({ root: given, sink, known = [], log, doorbell = (root, ring) => new Doorbell(root, ring) }: DirectoryOptions) {
+    const root = resolve(given);
+    this.#root = root;
+    this.#log = log;
+    this.#reader = new Reader(root, this.#catalogue, sink);
+    this.#delivery = new Delivery(sink, this.#catalogue, log);
+    this.#doorbell = doorbell(root, (path) => this.#hear(path));
+    const byPath = Map.groupBy(known, ({ source }) => source.path);
+    for (const [path, objects] of byPath) this.#recall(path, objects);
+  }
+
+  /** Reads everything once. */
+  async load(signal: AbortSignal, onProgress: (progress: Progress) => void = () => {}): Promise<void> {
+    const started = performance.now();
+    try {
+      await unhurried(this.#pass(started, true, onProgress), signal);
+    } catch (error) {
+      this.#doorbell.close();
+      throw error;
+    }
+    const fields = { files: [...this.#reader.paths()].length, objects: this.#delivery.objects, problems: this.problems.list().length };
+    this.#log.info({ ...fields, ms: Math.round(performance.now() - started) }, "manifests read");
+  }
+
+  /** Follows the directory until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const now = performance.now();
+      const next = this.#nextPass();
+      if (now < next) {
+        await this.#alarm.sleep(next, signal);
+        continue;
+      }
+      try {
+        await unhurried(this.#pass(now, false), signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) break;
+        failures += 1;
+        manifestSurveys.inc({ outcome: "failed" });
+        this.#log.error({ error }, "the manifests could not be read; they are read again");
+        this.#surveyAt = 0;
+        await pause(backoffMs(failures, RETRY), signal).catch(() => {});
+      }
+    }
+    this.#doorbell.close();
+  }
+
+  /** The object is gone from the sink. It comes back when a file still has it. */
+  lost(key: string): void {
+    this.#delivery.lost(key, performance.now());
+    this.#alarm.ring();
+  }
+
+  /** Where an object stands now. */
+  sourceOf(key: string): Source | undefined {
+    const claim = this.#catalogue.holderOf(key);
+    return claim && sourceOf(claim);
+  }
+
+  /** The objects of a file. */
+  keysIn(path: string): string[] {
+    return this.#catalogue.claimsOf(path).map(({ key }) => key);
+  }
+
+  /** Writes a file, and knows what is in it without having to hear of it. */
+  write(path: string, text: string): void {
+    const bytes = Buffer.from(text);
+    this.#reader.wrote(path, writeFile(`${this.#root}/${path}`, bytes), bytes);
+    this.#stale.add(path);
+    this.#alarm.ring();
+  }
+
+  /** Removes a file with its objects, at once. */
+  erase(path: string): void {
+    rmSync(`${this.#root}/${path}`, { force: true });
+    this.#reader.erased(path);
+    this.#stale.add(path);
+    this.#alarm.ring();
+  }
+
+  #recall(path: string, objects: readonly KnownObject[]): void {
+    const found = objects.map(({ key, object, source }) => {
+      this.#delivery.remember(key, object, source);
+      return { key, manifest: { object, places: new Uint32Array() }, line: source.line - 1 };
+    });
+    this.#catalogue.readInPart(path, found);
+    this.#catalogue.readInPart(path, []);
+  }
+
+  #hear(path: string | undefined): void {
+    if (path !== undefined && nameOf(path).startsWith(".")) return;
+    this.#heardAt = performance.now();
+    this.#settling.hear(path === undefined || this.#settling.size > MANY ? "." : path, this.#heardAt);
+    this.#alarm.ring();
+  }
+
+  #nextPass(): number {
+    if (this.#catalogue.isTouched) return 0;
+    if (this.#lost !== undefined) return this.#surveyAt;
+    const next = Math.min(this.#surveyAt, this.#settling.next, this.#delivery.retryAt);
+    return this.#settling.size > 0 ? next : Math.min(next, this.#catalogue.nextLeave);
+  }
+
+  *#pass(now: number, loading: boolean, onProgress: (progress: Progress) => void = () => {}): Generator<void> {
+    const due = this.#settling.take(now);
+    this.#checkRoot(now);
+    if (loading || now >= this.#surveyAt || this.#isLeaving(now) || due.some((path) => this.#isForSurvey(path)))
+      yield* this.#survey(now, loading, onProgress);
+    else for (const path of due) yield* this.#look(path, now, loading);
+    this.#letGo(now, loading);
+
+    for (const paths of this.#delivery.deliver(now)) {
+      for (const path of paths) this.#stale.add(path);
+      yield;
+    }
+    for (const path of this.#stale) {
+      this.#stale.delete(path);
+      this.problems.set(path, this.#problemsOf(path));
+      yield;
+    }
+  }
+
+  /** When the directory is not there, or not the one it was, the survey finds out what is to be done. */
+  #checkRoot(now: number): void {
+    if (this.#lost !== undefined || directoryIdentity(this.#root) !== this.#rootIdentity) this.#surveyAt = now;
+  }
+
+  /** Whether more than one file must be looked at. */
+  #isForSurvey(path: string): boolean {
+    if (path === "." || this.#scan?.directories.has(path)) return true;
+    const at = `${this.#root}/${path}`;
+    return lookAt(at) === "directory" || (isManifestName(nameOf(path)) && !this.#reader.isKnown(path) && isLink(at));
+  }
+
+  *#look(path: string, now: number, loading: boolean): Generator<void> {
+    if (!isManifestName(nameOf(path))) return;
+    const again = yield* this.#reader.look(path, { now, loading });
+    if (again !== undefined) this.#settling.hear(path, now, again);
+    this.#stale.add(path);
+    if (this.#scan?.files.get(path)?.linked) this.#watchLinked(path);
+  }
+
+  #watchLinked(path: string): void {
+    const seen = lookAt(`${this.#root}/${path}`);
+    if (typeof seen === "object" && "identity" in seen) this.#doorbell.watchFile(path, seen.identity);
+  }
+
+  *#survey(now: number, loading: boolean, onProgress: (progress: Progress) => void): Generator<void> {
+    const found = yield* this.#scanAll();
+    this.#stale.add(".");
+    const wasLost = this.#lost !== undefined;
+    this.#lost = typeof found === "string" ? found : this.#emptied(found);
+    const period = this.#lost !== undefined || this.#doorbell.deaf !== undefined ? SURVEY_DEAF_MS : SURVEY_MS;
+    this.#surveyAt = now + period * (0.9 + Math.random() / 5);
+    manifestSurveys.inc({ outcome: this.#lost === undefined ? "done" : "away" });
+    // Nothing is taken away while the directory itself is away.
+    if (typeof found === "string" || this.#lost !== undefined) return;
+
+    const identity = found.directories.get(".");
+    if (wasLost || (this.#rootIdentity !== undefined && identity !== this.#rootIdentity)) this.#refilling = true;
+    this.#rootIdentity = identity;
+    for (const path of [...(this.#scan?.problems.keys() ?? []), ...found.problems.keys()]) this.#stale.add(path);
+    this.#scan = found;
+    this.#listen(found);
+    yield* this.#lookAtChanged(found, now, loading, onProgress);
+    for (const path of new Set([...this.#reader.paths(), ...this.#catalogue.paths()])) {
+      if (found.files.has(path) || isHidden(found, path) || this.#isLeft(path)) continue;
+      this.#reader.gone(path, loading ? now : now + (this.#refilling ? LEAVE_REPLACED_MS : LEAVE_MS));
+      this.#stale.add(path);
+    }
+  }
+
+  *#scanAll(): Generator<void, Scan | string> {
+    try {
+      return yield* scan(this.#root, (path, identity) => this.#doorbell.watchDirectory(path, identity));
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  /** A file system that was unmounted leaves an empty directory behind. */
+  #emptied(found: Scan): string | undefined {
+    const replaced = this.#rootIdentity !== undefined && found.directories.get(".") !== this.#rootIdentity;
+    return replaced && found.files.size === 0 ? "is another directory than before, and empty" : undefined;
+  }
+
+  #listen({ directories, files }: Scan): void {
+    const linked = [...files.keys()].filter((path) => files.get(path)?.linked);
+    this.#doorbell.keepOnly(new Set([...directories.keys(), ...linked]));
+    for (const path of linked) this.#watchLinked(path);
+  }
+
+  *#lookAtChanged({ files }: Scan, now: number, loading: boolean, onProgress: (progress: Progress) => void): Generator<void> {
+    const changed = [...files].filter(([path, seen]) => !this.#reader.isRead(path, seen));
+    for (const [index, [path, { modified }]] of changed.entries()) {
+      if (loading || (!this.#settling.has(path) && Math.abs(Date.now() - modified) >= SETTLE_MS)) yield* this.#look(path, now, loading);
+      else if (!this.#settling.has(path)) this.#settling.hear(path, now);
+      onProgress({ files: index + 1, of: changed.length });
+      yield;
+    }
+  }
+
+  /** Whether the file is known to be gone. */
+  #isLeft(path: string): boolean {
+    return !this.#reader.isKnown(path) && this.#catalogue.claimsOf(path).every(({ standing }) => standing === "leaving");
+  }
+
+  /** Whether something has been gone for long enough. Everything is looked at then: it may be in another file, and nobody has heard. */
+  #isLeaving(now: number): boolean {
+    return this.#lost === undefined && now >= this.#catalogue.nextLeave;
+  }
+
+  /** Gives up what is still gone. */
+  #letGo(now: number, loading: boolean): void {
+    if (!this.#isLeaving(now)) return;
+    if (this.#refilling && now < this.#heardAt + LEAVE_REPLACED_MS) return this.#catalogue.postpone(this.#heardAt + LEAVE_REPLACED_MS);
+    this.#refilling = false;
+    // What has just been written may have it; only who never stops writing is not waited for.
+    if (!loading && this.#settling.size > 0 && now < this.#catalogue.nextLeave + PATIENCE_MS) return;
+    this.#catalogue.expire(now);
+  }
+
+  #problemsOf(path: string): Problem[] {
+    const own = path === "." ? rootProblems(this.#root, this.#lost, this.#doorbell.deaf, SURVEY_DEAF_MS) : [];
+    const unread = this.#scan?.problems.get(path);
+    if (unread !== undefined) own.push({ path, level: "error", message: `${unread}; what stood in it stays as it was` });
+    return [...own, ...this.#reader.problemsOf(path), ...this.#delivery.problemsOf(path), ...this.#exposed(path)];
+  }
+
+  #exposed(path: string): Problem[] {
+    const secret = this.#catalogue.claimsOf(path).find(({ manifest: { object } }) => holdsSecret(object));
+    if (!secret || !isReadableByAll(`${this.#root}/${path}`)) return [];
+    const { kind, metadata } = secret.manifest.object;
+    const message = `${kind} ${metadata.name} holds a secret, and every user of this machine can read the file; run: chmod 600 ${path}`;
+    return [{ path, line: secret.line + 1, level: "warning", message, object: secret.manifest.object }];
+  }
+}
+
+function holdsSecret({ kind, spec }: KubeObject & { kind?: string; spec?: unknown }): boolean {
+  return kind === "Secret" || (typeof spec === "object" && spec !== null && "password" in spec && Boolean(spec.password));
+}

@@ -1,0 +1,151 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { getSystemErrorMessage } from "node:util";
+import { FILE_BYTES } from "../manifests/limits.ts";
+
+/** A file as the file system shows it, unread. */
+export interface SeenFile {
+  /** Another one when the content may be another one. */
+  readonly fingerprint: string;
+  /** Which file it is, under whatever path. */
+  readonly identity: string;
+  /** When it was last written, in milliseconds since 1970. */
+  readonly modified: number;
+}
+
+export interface Unreadable {
+  readonly unreadable: string;
+}
+
+const MANIFEST_NAME = /^[^.~#].*\.(?:ya?ml|json)$/;
+
+/** Whether a file of this name is read. Editors put dots, tildes and hashes before the names of their own. */
+export function isManifestName(name: string): boolean {
+  return MANIFEST_NAME.test(name);
+}
+
+export function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+function seenFile(stats: Stats): SeenFile {
+  const identity = identityOf(stats);
+  return { identity, fingerprint: `${identity}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`, modified: stats.mtimeMs };
+}
+
+/** What is at a path, links followed. */
+export function lookAt(path: string): SeenFile | Unreadable | "missing" | "directory" {
+  try {
+    const stats = statSync(path);
+    if (stats.isDirectory()) return "directory";
+    return stats.isFile() ? seenFile(stats) : { unreadable: "is neither a file nor a directory" };
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "ENOTDIR") return { unreadable: reasonOf(error) };
+    return isLink(path) ? { unreadable: "is a link to nothing" } : "missing";
+  }
+}
+
+/** Which directory is at a path, if one is. */
+export function directoryIdentity(path: string): string | undefined {
+  try {
+    const stats = statSync(path);
+    return stats.isDirectory() ? identityOf(stats) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
+/** The content of a file, or undefined while it is being written. */
+export function readFile(path: string): { readonly bytes: Buffer; readonly seen: SeenFile } | Unreadable | undefined {
+  let file: number | undefined;
+  try {
+    // Opening a pipe without O_NONBLOCK waits for someone to write into it.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const before = fstatSync(file);
+    if (!before.isFile()) return { unreadable: "is neither a file nor a directory" };
+    if (before.size > FILE_BYTES) return { unreadable: `has ${before.size} bytes; a file may have ${FILE_BYTES}, so make several of it` };
+    const bytes = Buffer.allocUnsafe(before.size + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= before.size; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, length);
+    const after = seenFile(fstatSync(file));
+    if (length !== before.size || after.fingerprint !== seenFile(before).fingerprint) return undefined;
+    return { bytes: bytes.subarray(0, length), seen: after };
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? undefined : { unreadable: reasonOf(error) };
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** Writes a file so that it has the old content or the new one, whatever happens. It may hold a Secret, so it is its owner's alone. */
+export function writeFile(path: string, bytes: Buffer): SeenFile {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const unfinished = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
+  try {
+    const file = openSync(unfinished, "w", 0o600);
+    try {
+      writeFileSync(file, bytes);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(unfinished, path);
+    return seenFile(statSync(path));
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+}
+
+/** Whether every user of the machine can read a file: its own mode allows it, and so does that of each directory above it. */
+export function isReadableByAll(path: string): boolean {
+  try {
+    const real = realpathSync(path);
+    if ((statSync(real).mode & constants.S_IROTH) === 0) return false;
+    for (let above = dirname(real); ; above = dirname(above)) {
+      if ((statSync(above).mode & constants.S_IXOTH) === 0) return false;
+      if (above === dirname(above)) return true;
+    }
+  } catch {
+    return false;
+  }
+}
+
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** `cannot be read: permission denied` */
+export function reasonOf(error: unknown): string {
+  return codeOf(error) === "ELOOP" ? "is a link that leads in a circle" : `cannot be read: ${systemReason(error)}`;
+}
+
+/** `no space left on device` */
+export function systemReason(error: unknown): string {
+  const errno = error instanceof Error && "errno" in error && typeof error.errno === "number" ? error.errno : undefined;
+  return errno === undefined ? String(error) : getSystemErrorMessage(errno);
+}

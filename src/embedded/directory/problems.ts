@@ -1,0 +1,80 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { manifestProblems } from "../metrics.ts";
+import { same } from "../store/json.ts";
+
+/** Something in the directory that is not as it should be. */
+export interface Problem {
+  /** Seen from the directory; `.` is the directory itself. */
+  readonly path: string;
+  /** From 1; a problem of the whole file has neither. */
+  readonly line?: number;
+  readonly column?: number;
+  readonly level: "error" | "warning";
+  readonly message: string;
+  /** What it is about, where that is known. */
+  readonly object?: KubeObject;
+}
+
+/** `red.yaml:12:3: spec.vni: Required value` */
+export function problemText({ path, line, column, message }: Problem): string {
+  return `${path}${line === undefined ? "" : `:${line}:${column ?? 1}`}: ${message}`;
+}
+
+/** What is wrong with the directory itself: why it cannot be read, and why not everything is heard. */
+export function rootProblems(root: string, lost: string | undefined, deaf: string | undefined, surveyMs: number): Problem[] {
+  const problems: Problem[] = [];
+  if (lost !== undefined)
+    problems.push({ path: ".", level: "error", message: `${root} ${lost}; its objects stay as they are until it is back` });
+  if (deaf !== undefined) {
+    const message = `not every change is heard (${deaf}), so changes are looked for every ${surveyMs / 1000} s; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances`;
+    problems.push({ path: ".", level: "warning", message });
+  }
+  return problems;
+}
+
+export interface ProblemChange {
+  readonly appeared: readonly Problem[];
+  readonly resolved: readonly Problem[];
+}
+
+/** A file full of mistakes is told of by its first ones. */
+const SHOWN_PER_FILE = 100;
+
+/** What is wrong now, file by file. */
+export class ProblemList {
+  readonly #byPath = new Map<string, readonly Problem[]>();
+  readonly #listeners = new Set<(change: ProblemChange) => void>();
+
+  /** In the order of the files, and of the lines in each. */
+  list(): Problem[] {
+    return [...this.#byPath].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, problems]) => problems);
+  }
+
+  /** What is wrong with a file from now on. */
+  set(path: string, found: readonly Problem[]): void {
+    const problems = shown(path, found);
+    const before = this.#byPath.get(path) ?? [];
+    const isIn = (list: readonly Problem[], problem: Problem) => list.some((other) => same(other, problem));
+    const appeared = problems.filter((problem) => !isIn(before, problem));
+    const resolved = before.filter((problem) => !isIn(problems, problem));
+    if (appeared.length === 0 && resolved.length === 0) return;
+    if (problems.length === 0) this.#byPath.delete(path);
+    else this.#byPath.set(path, problems);
+    for (const { level } of appeared) manifestProblems.inc({ level });
+    for (const { level } of resolved) manifestProblems.dec({ level });
+    for (const listener of this.#listeners) listener({ appeared, resolved });
+  }
+
+  /** Told of every change from now on; must not throw. */
+  subscribe(listener: (change: ProblemChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function shown(path: string, problems: readonly Problem[]): readonly Problem[] {
+  const sorted = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  if (sorted.length <= SHOWN_PER_FILE) return sorted;
+  const message = `there are ${sorted.length - SHOWN_PER_FILE} more problems in this file`;
+  return [...sorted.slice(0, SHOWN_PER_FILE), { path, level: "error", message }];
+}

@@ -1,0 +1,134 @@
+import { readdirSync, statSync, type Dirent } from "node:fs";
+import { identityOf, isManifestName, lookAt, reasonOf, type SeenFile } from "./file-stat.ts";
+
+interface ScannedFile extends SeenFile {
+  /** The path, or a directory in it, is a link. */
+  readonly linked: boolean;
+}
+
+/** What there is in a directory; all paths are seen from it. */
+export interface Scan {
+  readonly files: ReadonlyMap<string, ScannedFile>;
+  /** Every directory that was looked into, with its identity. */
+  readonly directories: ReadonlyMap<string, string>;
+  /** Why a directory could not be looked into. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+/** A file that whoever reads it will find out about. */
+const UNSEEN = { fingerprint: "", identity: "", modified: 0 };
+
+interface Place {
+  readonly path: string;
+  readonly linked: boolean;
+  /** The directories that it lies in. */
+  readonly above: readonly string[];
+}
+
+/** Whoever gives us a home directory by mistake is told so, instead of being kept waiting. */
+const MAX_ENTRIES = 200_000;
+
+/**
+ * Looks through a directory, entry by entry; `onDirectory` is told of each one before it is looked into. Throws when the directory
+ * itself cannot be read. What is reached through a link counts only when it is not there without one.
+ */
+export function* scan(
+  root: string,
+  onDirectory: (path: string, identity: string) => void,
+  maxEntries = MAX_ENTRIES,
+): Generator<void, Scan> {
+  const walk = new Walk(root, onDirectory, maxEntries);
+  const identity = identityOf(statSync(root));
+  readdirSync(root);
+  yield* walk.into({ path: ".", linked: false, above: [] }, identity);
+  for (let link = walk.links.shift(); link; link = walk.links.shift()) yield* walk.follow(link);
+  return walk;
+}
+
+/** Whether a file may be there although the scan has not found it. */
+export function isHidden({ problems }: Scan, path: string): boolean {
+  if (problems.size === 0) return false;
+  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
+    if (problems.has(path.slice(0, slash))) return true;
+  }
+  return problems.has(".");
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function pathIn(directory: string, name: string): string {
+  return directory === "." ? name : `${directory}/${name}`;
+}
+
+class Walk implements Scan {
+  readonly files = new Map<string, ScannedFile>();
+  readonly directories = new Map<string, string>();
+  readonly problems = new Map<string, string>();
+  readonly links: Place[] = [];
+  readonly #root: string;
+  readonly #onDirectory: (path: string, identity: string) => void;
+  readonly #seen = new Set<string>();
+  readonly #maxEntries: number;
+  #entries = 0;
+
+  constructor(root: string, onDirectory: (path: string, identity: string) => void, maxEntries: number) {
+    this.#root = root;
+    this.#onDirectory = onDirectory;
+    this.#maxEntries = maxEntries;
+  }
+
+  *into(place: Place, identity: string): Generator<void> {
+    this.#seen.add(identity);
+    this.#onDirectory(place.path, identity);
+    this.directories.set(place.path, identity);
+    const above = [...place.above, identity];
+    for (const entry of this.#entriesOf(place.path)) {
+      const inner = { path: pathIn(place.path, entry.name), linked: place.linked, above };
+      this.#entries += 1;
+      if (this.#entries > this.#maxEntries) break;
+      if (entry.isSymbolicLink()) this.links.push({ ...inner, linked: true });
+      else if (entry.isDirectory()) yield* this.#directory(inner);
+      else if (isManifestName(entry.name)) this.#file(inner);
+      yield;
+    }
+    if (this.#entries > this.#maxEntries) this.problems.set(".", `has more than ${this.#maxEntries} entries; not all of them are read`);
+  }
+
+  *follow(link: Place): Generator<void> {
+    const target = lookAt(`${this.#root}/${link.path}`);
+    if (target === "directory") yield* this.#directory(link);
+    else if (isManifestName(nameOf(link.path))) this.#file(link);
+  }
+
+  *#directory(place: Place): Generator<void> {
+    try {
+      const identity = identityOf(statSync(`${this.#root}/${place.path}`));
+      if (place.above.includes(identity)) this.problems.set(place.path, "is a link to a directory that it lies in; it is not followed");
+      else if (!this.#seen.has(identity)) yield* this.into(place, identity);
+    } catch (error) {
+      this.problems.set(place.path, reasonOf(error));
+    }
+  }
+
+  #file({ path, linked }: Place): void {
+    const seen = lookAt(`${this.#root}/${path}`);
+    if (seen === "missing" || seen === "directory") return;
+    if ("unreadable" in seen) this.files.set(path, { ...UNSEEN, linked });
+    else if (!linked || !this.#seen.has(seen.identity)) {
+      this.#seen.add(seen.identity);
+      this.files.set(path, { ...seen, linked });
+    }
+  }
+
+  #entriesOf(path: string): Dirent[] {
+    try {
+      const entries = readdirSync(`${this.#root}/${path}`, { withFileTypes: true });
+      return entries.filter(({ name }) => !name.startsWith(".")).sort((a, b) => (a.name < b.name ? -1 : 1));
+    } catch (error) {
+      this.problems.set(path, reasonOf(error));
+      return [];
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { apiVersionOf, keyOf, parseKey, type KubeObject } from "../../api/kind.ts";
+import { applyManifest, removeManifest } from "../apply-manifest.ts";
+import { ApiFault, resourceName } from "../api-error.ts";
+import type { ServedKind } from "../kinds/served-kind.ts";
+import type { Source } from "../store/declaration.ts";
+import type { Ref, Store } from "../store/store.ts";
+import type { KnownObject } from "./directory.ts";
+import type { Complaint, Identity, ManifestSink } from "./target.ts";
+
+/** Puts what stands in files into the store. */
+export class StoreSink implements ManifestSink {
+  readonly #store: Store;
+  readonly #kinds: ReadonlyMap<string, ServedKind>;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#kinds = new Map(store.kinds.map((kind) => [resourceName(kind), kind]));
+  }
+
+  /** What came from files when the process ran last. */
+  *known(): Generator<KnownObject> {
+    for (const { kind, entry, declaration } of this.#store.declared()) {
+      yield { key: keyFor(kind, entry.object.metadata), object: declaration.manifest, source: declaration.source };
+    }
+  }
+
+  /** Told of every object that the store no longer has. */
+  onDeleted(listener: (key: string) => void): () => void {
+    return this.#store.subscribe((kind, { type, entry }) => {
+      if (type === "DELETED") listener(keyFor(kind, entry.object.metadata));
+    });
+  }
+
+  identify(object: KubeObject): Identity | Complaint {
+    const { apiVersion = "", kind: name = "", metadata } = object;
+    const kind = this.#store.kindOf(apiVersion, name);
+    if (!kind) return { field: "kind", level: "error", message: this.#noSuchKind(apiVersion, name) };
+    const ref = kind.scope === "Cluster" ? { name: metadata.name } : { name: metadata.name, namespace: metadata.namespace || "default" };
+    return { key: keyFor(kind, ref), name: `${kind.kind} ${keyOf({ metadata: ref })}` };
+  }
+
+  apply(object: KubeObject, source: Source): readonly Complaint[] {
+    try {
+      const { warnings } = applyManifest(this.#store, asWritten(object), source);
+      return warnings.map(warning);
+    } catch (error) {
+      if (!(error instanceof ApiFault) || isPassing(error)) throw error;
+      return complaintsOf(error);
+    }
+  }
+
+  moved(key: string, source: Source): void {
+    const { kind, ref } = this.#find(key);
+    this.#store.moved(kind, ref, source);
+  }
+
+  remove(key: string): void {
+    const { kind, ref } = this.#find(key);
+    removeManifest(this.#store, kind, ref);
+  }
+
+  #find(key: string): { kind: ServedKind; ref: Ref } {
+    const slash = key.indexOf("/");
+    const kind = this.#kinds.get(key.slice(0, slash));
+    if (!kind) throw new Error(`${key} is of no kind that is served`);
+    return { kind, ref: parseKey(key.slice(slash + 1)) };
+  }
+
+  #noSuchKind(apiVersion: string, name: string): string {
+    const close = this.#store.kinds.find(({ kind }) => kind.toLowerCase() === name.toLowerCase());
+    const hint = close ? `; there is ${close.kind} in ${apiVersionOf(close)}` : "";
+    return `no matches for kind "${name}" in version "${apiVersion}"${hint}`;
+  }
+}
+
+/** What `kubectl get -o yaml` prints is a manifest, too, but these fields are no one's to write. */
+function asWritten(object: KubeObject): KubeObject {
+  const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields, ...metadata } = object.metadata;
+  const isExported = [uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, managedFields].some(
+    (field) => field !== undefined,
+  );
+  return isExported ? { ...object, metadata } : object;
+}
+
+function keyFor(kind: ServedKind, ref: Ref): string {
+  return `${resourceName(kind)}/${keyOf({ metadata: ref })}`;
+}
+
+/** Not the object's fault, or not for long: the disk is full, its namespace is still being deleted. */
+function isPassing({ code, details }: ApiFault): boolean {
+  return code >= 500 || code === 409 || details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
+}
+
+function complaintsOf({ details, message }: ApiFault): Complaint[] {
+  const causes = (details?.causes ?? []).filter(({ field }) => field !== undefined && field !== "<nil>");
+  if (causes.length === 0) return [{ level: "error", message }];
+  return causes.map(({ field = "", message = "" }) => ({ field, level: "error", message: `${field}: ${message}` }));
+}
+
+function warning(message: string): Complaint {
+  const field = /^unknown field "(.*)"$/.exec(message)?.[1] ?? "";
+  return { field, level: "warning", message };
+}

@@ -1,0 +1,161 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import type { Log } from "../../kube/log.ts";
+import { manifestDeliveries } from "../metrics.ts";
+import type { Source } from "../store/declaration.ts";
+import { same } from "../store/json.ts";
+import type { Catalogue, Claim } from "./manifest-index.ts";
+import { placeOf } from "../manifests/position.ts";
+import type { Problem } from "./problems.ts";
+import type { Complaint, ManifestSink } from "./target.ts";
+
+/** What people create through the API stands here. */
+export const APPLIED = "applied";
+
+/** An object as it was last handed over. */
+interface Delivered {
+  readonly object: KubeObject;
+  readonly source: Source;
+  readonly complaints: readonly Complaint[];
+}
+
+const RETRY = { minMs: 500, maxMs: 30_000 };
+/** An object that was lost this long ago is not being taken away again and again. */
+const CALM_MS = 60_000;
+
+/** Hands over what the catalogue says has changed. */
+export class Delivery {
+  readonly #sink: ManifestSink;
+  readonly #catalogue: Catalogue;
+  readonly #log: Log;
+  readonly #delivered = new Map<string, Delivered>();
+  /** Objects that could not be handed over, and why. */
+  readonly #owed = new Map<string, string>();
+  #failures = 0;
+  #lostAt = -Infinity;
+  /** When what is owed is tried again. */
+  retryAt = Infinity;
+
+  constructor(sink: ManifestSink, catalogue: Catalogue, log: Log) {
+    this.#sink = sink;
+    this.#catalogue = catalogue;
+    this.#log = log;
+  }
+
+  get objects(): number {
+    return this.#delivered.size;
+  }
+
+  /** The sink has the object already. */
+  remember(key: string, object: KubeObject, source: Source): void {
+    this.#delivered.set(key, { object, source, complaints: [] });
+  }
+
+  /** The sink no longer has the object. If a file still has it, it is applied again: not at once, since whatever took it away may do so again. */
+  lost(key: string, now: number): void {
+    if (!this.#delivered.delete(key) || !this.#catalogue.holderOf(key)) return;
+    this.#owed.set(key, "the object was deleted although it stands here; it is applied again");
+    this.#lostAt = now;
+    this.#failures += 1;
+    this.retryAt = Math.min(this.retryAt, now + backoffMs(this.#failures, RETRY));
+  }
+
+  /** Hands over everything that has changed, object by object, and gives the files whose problems may be others now. */
+  *deliver(now: number): Generator<readonly string[]> {
+    const retrying = now >= this.retryAt;
+    if (retrying) for (const key of this.#owed.keys()) this.#catalogue.touch(key);
+    const owedBefore = this.#owed.size;
+    for (let keys = this.#takeTouched(); keys.length > 0; keys = this.#takeTouched()) {
+      for (const key of keys) {
+        const before = this.#delivered.get(key)?.source.path;
+        this.#deliverOne(key);
+        yield [...this.#catalogue.pathsOf(key), ...(before === undefined ? [] : [before])];
+      }
+    }
+    this.#schedule(now, retrying, owedBefore);
+  }
+
+  /** What is wrong with the objects of a file. */
+  problemsOf(path: string): Problem[] {
+    return this.#catalogue.claimsOf(path).flatMap((claim) => {
+      const holder = this.#catalogue.holderOf(claim.key);
+      if (claim.standing !== "there" || !holder) return [];
+      if (claim !== holder) return [this.#duplicate(claim, holder)];
+      const owed = this.#owed.get(claim.key);
+      const complaints = this.#delivered.get(claim.key)?.complaints ?? [];
+      return [...complaints, ...(owed === undefined ? [] : [{ level: "error" as const, message: owed }])].map((it) => problemOf(claim, it));
+    });
+  }
+
+  /** What is removed comes last, and namespaces after what was in them. */
+  #takeTouched(): string[] {
+    const keys = [...this.#catalogue.takeTouched()];
+    const isGone = (key: string) => !this.#catalogue.holderOf(key);
+    const isNamespace = (key: string) => this.#delivered.get(key)?.object.kind === "Namespace";
+    const gone = keys.filter(isGone);
+    return [...keys.filter((key) => !isGone(key)), ...gone.filter((key) => !isNamespace(key)), ...gone.filter(isNamespace)];
+  }
+
+  #deliverOne(key: string): void {
+    const claim = this.#catalogue.holderOf(key);
+    const before = this.#delivered.get(key);
+    try {
+      if (claim) this.#keep(claim, before);
+      else if (before) this.#remove(key);
+      this.#owed.delete(key);
+    } catch (error) {
+      manifestDeliveries.inc({ outcome: "failed" });
+      if (!this.#owed.has(key)) this.#log.warn({ key, error }, "an object of a file could not be handed over");
+      this.#owed.set(key, `${error instanceof Error ? error.message : String(error)}; it is tried again`);
+    }
+  }
+
+  #keep(claim: Claim, before: Delivered | undefined): void {
+    const { object } = claim.manifest;
+    const source = sourceOf(claim);
+    if (!before || !same(before.object, object)) {
+      const complaints = this.#sink.apply(object, source);
+      this.#delivered.set(claim.key, { object, source, complaints });
+      manifestDeliveries.inc({ outcome: complaints.some(({ level }) => level === "error") ? "refused" : "applied" });
+    } else if (!same(before.source, source)) {
+      this.#sink.moved(claim.key, source);
+      this.#delivered.set(claim.key, { ...before, source });
+      manifestDeliveries.inc({ outcome: "moved" });
+    }
+  }
+
+  #remove(key: string): void {
+    this.#sink.remove(key);
+    this.#delivered.delete(key);
+    manifestDeliveries.inc({ outcome: "removed" });
+  }
+
+  #schedule(now: number, retried: boolean, owedBefore: number): void {
+    if (this.#owed.size === 0) {
+      if (now > this.#lostAt + CALM_MS) this.#failures = 0;
+      this.retryAt = Infinity;
+    } else if (retried || owedBefore === 0) {
+      this.#failures += 1;
+      this.retryAt = now + backoffMs(this.#failures, RETRY);
+    }
+  }
+
+  #duplicate(claim: Claim, holder: Claim): Problem {
+    const { path, line } = sourceOf(holder);
+    const identity = this.#sink.identify(claim.manifest.object);
+    const name = "name" in identity ? identity.name : claim.key;
+    const message = `${name} stands in ${path}:${line} already, which comes first; remove it there or here`;
+    return problemOf(claim, { level: "error", message });
+  }
+}
+
+/** Where a manifest starts. */
+export function sourceOf({ path, line, manifest }: Claim): Source {
+  const start = placeOf(manifest.object, manifest.places, "").line + line + 1;
+  return { path, line: start, ...(path.startsWith(`${APPLIED}/`) && { applied: true }) };
+}
+
+function problemOf({ path, line, manifest }: Claim, { field, level, message }: Complaint): Problem {
+  const place = placeOf(manifest.object, manifest.places, field ?? "");
+  return { path, line: line + place.line + 1, column: place.column + 1, level, message, object: manifest.object };
+}

@@ -1,0 +1,118 @@
+import { beforeEach, expect, test } from "vitest";
+import type { KubeObject } from "../../api/kind.ts";
+import { applyManifest } from "../apply-manifest.ts";
+import { internalError } from "../api-error.ts";
+import { Keeping, type AppliedFiles } from "./write-back.ts";
+import type { Source } from "../store/declaration.ts";
+import { faultOf, kindNamed, l3vni, newStore, withMetadata } from "../testing/fixtures.ts";
+import type { Store } from "../store/store.ts";
+
+const vnis = kindNamed("L3VNI");
+const red = { name: "red", namespace: "default" };
+
+/** Files in memory. */
+class Files implements AppliedFiles {
+  readonly held = new Map<string, KubeObject>();
+  full = false;
+
+  write(_kind: object, manifest: KubeObject): Source {
+    if (this.full) throw internalError("the file cannot be written: no space left on device");
+    const path = `applied/l3vnis.${manifest.metadata.namespace}.${manifest.metadata.name}.yaml`;
+    this.held.set(path, manifest);
+    return { path, line: 1, applied: true };
+  }
+
+  remove({ path }: Source): void {
+    this.held.delete(path);
+  }
+}
+
+let store: Store;
+let files: Files;
+let keeping: Keeping;
+const held = () => [...files.held.values()];
+
+beforeEach(() => {
+  store = newStore();
+  files = new Files();
+  keeping = new Keeping(store, files);
+});
+
+test("what a person creates is kept in a file as it was written; what a program creates is not", () => {
+  const { revision } = store;
+  keeping.create(vnis, "default", { ...l3vni("red", {}, { labels: { a: "b" }, uid: "x" }), status: {} }, "person", {});
+  expect(held()).toEqual([
+    {
+      apiVersion: "openpe.openperouter.github.io/v1alpha1",
+      kind: "L3VNI",
+      metadata: { name: "red", namespace: "default", labels: { a: "b" } },
+      spec: { vrf: "red", vni: 100 },
+    },
+  ]);
+  expect(store.revision).toBe(revision + 1);
+  keeping.create(vnis, "default", l3vni("blue"), "program", {});
+  expect(files.held.size).toBe(1);
+  // The file that appears is what the store has already.
+  const [manifest] = held();
+  expect(manifest && applyManifest(store, manifest, { path: "applied/x.yaml", line: 1, applied: true }).outcome).toBe("unchanged");
+});
+
+test("a generated name is the file's name too", () => {
+  const { entry } = keeping.create(vnis, "default", { ...l3vni(""), metadata: { generateName: "vni-" } }, "person", {});
+  expect(held()[0]?.metadata.name).toBe(entry.object.metadata.name);
+});
+
+test("nothing is written for what is refused or only tried, and nothing is stored when the file cannot be written", () => {
+  expect(faultOf(() => keeping.create(vnis, "default", l3vni("red", { vni: 0 }), "person", {})).code).toBe(422);
+  keeping.create(vnis, "default", l3vni("red"), "person", { dryRun: true });
+  expect(files.held.size).toBe(0);
+  files.full = true;
+  expect(faultOf(() => keeping.create(vnis, "default", l3vni("red"), "person", {})).code).toBe(500);
+  expect(store.find(vnis, red)).toBeUndefined();
+});
+
+test("a person's change goes into the file we wrote, a program's does not", () => {
+  keeping.create(vnis, "default", l3vni("red"), "person", {});
+  keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vni: 7 } }), "program", {});
+  expect(held()[0]).toMatchObject({ spec: { vrf: "red", vni: 100 } });
+  keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vrf: "blue" } }), "person", {});
+  expect(held()[0]).toEqual({ ...held()[0], spec: { vrf: "blue", vni: 100 } });
+  expect(store.declarationOf(vnis, red)?.manifest).toEqual(held()[0]);
+});
+
+test("what kubectl notes down for itself is in the object and not in the file", () => {
+  const note = { "kubectl.kubernetes.io/last-applied-configuration": "{}" };
+  keeping.create(vnis, "default", l3vni("red", {}, { annotations: { ...note, mine: "x" } }), "person", {});
+  expect(store.get(vnis, red).object.metadata.annotations).toEqual({ ...note, mine: "x" });
+  expect(held()[0]?.metadata.annotations).toEqual({ mine: "x" });
+  const { size } = files.held;
+  keeping.update(vnis, red, withMetadata({ annotations: { ...note, mine: "y" } }), "person", {});
+  expect([files.held.size, held()[0]?.metadata.annotations]).toEqual([size, { mine: "y" }]);
+  keeping.update(vnis, red, withMetadata({ annotations: note }), "person", {});
+  expect(held()[0]?.metadata).toEqual({ name: "red", namespace: "default" });
+  expect(store.get(vnis, red).object.metadata.annotations).toEqual(note);
+});
+
+test("a change of what stands in a person's own file is told, and the file is not touched", () => {
+  const manifest = l3vni("red", {}, { namespace: "default" }) as unknown as KubeObject;
+  applyManifest(store, manifest, { path: "vnis.yaml", line: 12 });
+  const change = (vni: number) =>
+    keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vni } }), "person", {});
+  expect(change(100).warnings).toEqual([]);
+  expect(change(7).warnings).toEqual([
+    "L3VNI red stands in vnis.yaml:12; this change holds until that file changes the same field, or plumbline apply --reset",
+  ]);
+  expect([files.held.size, store.declarationOf(vnis, red)?.manifest]).toEqual([0, manifest]);
+  const status = keeping.update(vnis, red, withMetadata({}), "program", { half: "status" });
+  expect(status.warnings).toEqual([]);
+});
+
+test("deleting an object takes its file along, and a dry run does not", () => {
+  keeping.create(vnis, "default", l3vni("red"), "person", {});
+  keeping.delete(vnis, red, { dryRun: true });
+  expect(files.held.size).toBe(1);
+  expect(faultOf(() => keeping.delete(vnis, red, { uid: "other" })).code).toBe(409);
+  expect(files.held.size).toBe(1);
+  expect(keeping.delete(vnis, red, {}).deleted).toBe(true);
+  expect(files.held.size).toBe(0);
+});

@@ -1,0 +1,156 @@
+import type { ServerResponse } from "node:http";
+import { unsupported, type FieldError } from "../../api/admission/field-error.ts";
+import { apiVersionOf } from "../../api/kind.ts";
+import { badRequest, invalid } from "../api-error.ts";
+import type { Keeping, Writer } from "../directory/write-back.ts";
+import type { StoredObject } from "../kinds/served-kind.ts";
+import type { PropagationPolicy } from "../store/deletion.ts";
+import type { Entry } from "../store/entry.ts";
+import { at, textAt } from "../store/json.ts";
+import type { DeleteOptions, FieldValidation, Outcome, Ref, Store, WriteOptions } from "../store/store.ts";
+import { send, sendObject } from "./response.ts";
+import { decodeObject, decodeOptions } from "./body.ts";
+import { negotiate } from "./negotiation.ts";
+import { patchOf } from "./patch.ts";
+import { shown, warningsOf } from "./get-list.ts";
+import { readBody, type Asked } from "./request.ts";
+import { isSelected, selectionOf } from "./selection.ts";
+import { listMetadata } from "./table/table.ts";
+import { inVersion, jsonFor, type Target } from "./target.ts";
+
+const FORMS = ["object", "table", "metadata"] as const;
+
+/** create, update, patch and delete. */
+export class Writing {
+  readonly #store: Store;
+  readonly #keeping: Keeping;
+
+  constructor(store: Store, keeping: Keeping) {
+    this.#store = store;
+    this.#keeping = keeping;
+  }
+
+  async create(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+    const { kind, version, namespace } = target;
+    const options = writeOptions(request.query, "CreateOptions");
+    const body = decodeObject(kind, version.name, request.message.headers["content-type"], await readBody(request.message));
+    const outcome = this.#keeping.create(kind, namespace, body, writerOf(request), options);
+    answer(request, target, response, 201, outcome);
+  }
+
+  async replace(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+    const { kind, version } = target;
+    const options = writeOptions(request.query, "UpdateOptions");
+    const body = decodeObject(kind, version.name, request.message.headers["content-type"], await readBody(request.message));
+    checkName(target, textAt(body, "metadata", "name"));
+    const outcome = this.#keeping.update(kind, refOf(target), () => body, writerOf(request), { ...options, half: halfOf(target) });
+    answer(request, target, response, outcome.created ? 201 : 200, outcome);
+  }
+
+  async patch(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+    const { kind, version } = target;
+    const options = writeOptions(request.query, "PatchOptions");
+    const patched = patchOf(kind, request.message.headers["content-type"], await readBody(request.message));
+    const make = (held: StoredObject | undefined) => {
+      const result = patched(inVersion(held as StoredObject, kind, version.name));
+      const asRequested = apiVersionOf({ ...kind, version: version.name });
+      return result["apiVersion"] === asRequested ? { ...result, apiVersion: apiVersionOf(kind) } : result;
+    };
+    const half = halfOf(target);
+    const outcome = this.#keeping.update(kind, refOf(target), make, writerOf(request), { ...options, half, patch: true });
+    answer(request, target, response, 200, outcome);
+  }
+
+  async delete(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+    const { kind } = target;
+    const options = await deleteOptions(request);
+    const { entry, deleted } = this.#keeping.delete(kind, refOf(target), options);
+    if (!deleted || kind.rules.returnsDeleted) return send(response, 200, jsonFor(entry, target));
+    const { name, uid } = entry.object.metadata;
+    const details = { name, ...(kind.group && { group: kind.group }), kind: kind.plural, uid };
+    sendObject(response, 200, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
+  }
+
+  async deleteCollection(request: Asked, target: Target, response: ServerResponse): Promise<void> {
+    const { kind } = target;
+    const selection = selectionOf(target, request.query);
+    const options = await deleteOptions(request);
+    const selected = this.#store
+      .collection(kind)
+      .list(target.namespace)
+      .filter(({ object }) => isSelected(selection, object));
+    const revision = this.#store.revision;
+    const entries: Entry[] = selected.map(({ object }) => this.#keeping.delete(kind, object.metadata, options).entry);
+    const items = entries.map(({ object }) => object);
+    sendObject(response, 200, {
+      kind: kind.listKind,
+      apiVersion: apiVersionOf(kind),
+      metadata: listMetadata({ entries, revision }),
+      items,
+    });
+  }
+}
+
+function answer(request: Asked, target: Target, response: ServerResponse, code: number, { entry, warnings }: Outcome): void {
+  const wanted = negotiate(request.message.headers.accept, FORMS);
+  const body = shown(entry, target, wanted, request.query);
+  send(response, code, body, { encoding: wanted.encoding, warnings: [...warningsOf(target), ...warnings] });
+}
+
+function refOf({ name = "", namespace }: Target): Ref {
+  return { name, ...(namespace !== undefined && { namespace }) };
+}
+
+const halfOf = ({ subresource }: Target) => (subresource === "status" ? "status" : "main");
+
+function checkName({ name = "" }: Target, written: string): void {
+  if (written === "") throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (written !== name) throw badRequest(`the name of the object (${written}) does not match the name on the URL (${name})`);
+}
+
+/** People's tools give themselves a name; what they write is kept in files. */
+function writerOf({ query }: Asked): Writer {
+  return /^(kubectl|plumbline)\b/.test(query.get("fieldManager") ?? "") ? "person" : "program";
+}
+
+function writeOptions(query: URLSearchParams, kind: string): WriteOptions {
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  const errors = [
+    ...dryRunErrors(query.getAll("dryRun")),
+    ...(["", "Ignore", "Strict", "Warn"].includes(fieldValidation)
+      ? []
+      : [unsupported("fieldValidation", fieldValidation, ["", "Ignore", "Strict", "Warn"])]),
+  ];
+  if (errors.length > 0) throw invalid({ kind, group: "meta.k8s.io" }, "", errors);
+  return {
+    dryRun: query.has("dryRun"),
+    ...(fieldValidation !== "" && { fieldValidation: fieldValidation as FieldValidation }),
+  };
+}
+
+function dryRunErrors(dryRun: unknown): FieldError[] {
+  const fine = Array.isArray(dryRun) && dryRun.every((value) => value === "All");
+  return fine ? [] : [unsupported("dryRun", dryRun, ["All"])];
+}
+
+async function deleteOptions({ query, message }: Asked): Promise<DeleteOptions> {
+  const body = decodeOptions(message.headers["content-type"], await readBody(message));
+  const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"] : query.getAll("dryRun");
+  const policy = textAt(body, "propagationPolicy") || query.get("propagationPolicy") || undefined;
+  const orphan = at(body, "orphanDependents") ?? (query.has("orphanDependents") ? query.get("orphanDependents") === "true" : undefined);
+  const policies = ["Foreground", "Background", "Orphan", "nil"];
+  const errors = [
+    ...dryRunErrors(dryRun),
+    ...(policy === undefined || policies.slice(0, 3).includes(policy) ? [] : [unsupported("propagationPolicy", policy, policies)]),
+  ];
+  if (errors.length > 0) throw invalid({ kind: "DeleteOptions", group: "meta.k8s.io" }, "", errors);
+  const uid = textAt(body, "preconditions", "uid");
+  const resourceVersion = textAt(body, "preconditions", "resourceVersion");
+  const asked = (policy ?? (orphan === undefined ? undefined : orphan ? "Orphan" : "Background")) as PropagationPolicy | undefined;
+  return {
+    dryRun: dryRun.length > 0,
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+    ...(asked && { propagationPolicy: asked }),
+  };
+}

@@ -1,0 +1,120 @@
+import type { ServerResponse } from "node:http";
+import { apiVersionOf } from "../../api/kind.ts";
+import type { Log } from "../../kube/log.ts";
+import { badRequest, expired, tooLargeResourceVersion } from "../api-error.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Entry } from "../store/entry.ts";
+import type { Store } from "../store/store.ts";
+import { send } from "./response.ts";
+import { negotiate, type Wanted } from "./negotiation.ts";
+import { Pages, type Page } from "./pages.ts";
+import { isTrue, type Asked } from "./request.ts";
+import { checkListOptions, numberIn, resourceVersionIn, selectionOf } from "./selection.ts";
+import { listMetadata, metadataOnly, tableOf } from "./table/table.ts";
+import { jsonFor, type Target } from "./target.ts";
+import { Watch } from "./watch.ts";
+
+const COMMA = Buffer.from(",");
+const LIST_END = Buffer.from("]}");
+const FORMS = ["object", "table", "metadata"] as const;
+/** A watch ends by itself after between one and two of these. */
+const WATCH_MS = 30 * 60_000;
+/** Node runs a longer timer at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** get, list and watch. */
+export class Reading {
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #pages = new Pages();
+
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  get(request: Asked, target: Target, response: ServerResponse): void {
+    const { name = "", namespace } = target;
+    const wanted = negotiate(request.message.headers.accept, FORMS);
+    this.#checkNotTooLarge(request.query);
+    const entry = this.#store.get(target.kind, { name, ...(namespace !== undefined && { namespace }) });
+    send(response, 200, shown(entry, target, wanted, request.query), { encoding: wanted.encoding, warnings: warningsOf(target) });
+  }
+
+  list(request: Asked, target: Target, response: ServerResponse): void {
+    const { query } = request;
+    const wanted = negotiate(request.message.headers.accept, FORMS);
+    checkListOptions(query, false);
+    this.#checkNotTooLarge(query);
+    const page = this.#page(this.#store.collection(target.kind), target, query);
+    const body = wanted.as === "table" ? Buffer.from(JSON.stringify(tableOf(target, page, query))) : listOf(page, target, wanted);
+    send(response, 200, body, { encoding: wanted.encoding, warnings: warningsOf(target) });
+  }
+
+  watch(request: Asked, target: Target, response: ServerResponse): void {
+    const { query } = request;
+    const wanted = negotiate(request.message.headers.accept, FORMS);
+    checkListOptions(query, true);
+    // Before it begins: what a watch cannot be shown must not be found out while somebody else writes.
+    if (wanted.as === "table") tableOf(target, { entries: [], revision: 0 }, query);
+    const seconds = numberIn(query, "timeoutSeconds") ?? 0;
+    new Watch(response, {
+      collection: this.#store.collection(target.kind),
+      target,
+      selection: selectionOf(target, query),
+      from: resourceVersionIn(query),
+      sendInitialEvents: isTrue(query, "sendInitialEvents"),
+      bookmarks: isTrue(query, "allowWatchBookmarks"),
+      timeoutMs: seconds > 0 ? Math.min(seconds * 1000, TIMER_MAX_MS) : WATCH_MS * (1 + Math.random()),
+      show: (entry, first) => shown(entry, target, wanted, query, first),
+      revision: () => this.#store.revision,
+      log: this.#log,
+    }).start();
+  }
+
+  #page(collection: Collection, target: Target, query: URLSearchParams): Page {
+    const selection = selectionOf(target, query);
+    const limit = numberIn(query, "limit") ?? 0;
+    const token = query.get("continue");
+    const { revision } = this.#store;
+    const asked = resourceVersionIn(query);
+    if (token && asked) throw badRequest("specifying resource version is not allowed when using continue");
+    if (token) return this.#pages.next(collection, selection, revision, limit, token);
+    if (query.get("resourceVersionMatch") === "Exact" && asked !== undefined && asked < collection.revision) {
+      throw expired("The resourceVersion for the provided list is too old.");
+    }
+    return this.#pages.first(collection, selection, revision, limit);
+  }
+
+  #checkNotTooLarge(query: URLSearchParams): void {
+    const asked = resourceVersionIn(query);
+    if (asked !== undefined && asked > this.#store.revision) throw tooLargeResourceVersion(asked, this.#store.revision);
+  }
+}
+
+export function warningsOf({ version }: Target): string[] {
+  return version.warning === undefined ? [] : [version.warning];
+}
+
+/** One object in the form that was asked for. */
+export function shown(entry: Entry, target: Target, wanted: Wanted, query: URLSearchParams, columns = true): Buffer {
+  if (wanted.as === "table") {
+    const page = { entries: [entry], revision: Number(entry.object.metadata.resourceVersion) };
+    return Buffer.from(JSON.stringify(tableOf(target, page, query, columns)));
+  }
+  return wanted.as === "metadata" ? Buffer.from(JSON.stringify(metadataOnly(entry))) : jsonFor(entry, target);
+}
+
+/** The objects are put together as they are; only what is around them is new. */
+function listOf(page: Page, target: Target, { as }: Wanted): Buffer {
+  const partial = as === "metadata";
+  const kind = partial ? "PartialObjectMetadataList" : target.kind.listKind;
+  const apiVersion = partial ? "meta.k8s.io/v1" : apiVersionOf({ ...target.kind, version: target.version.name });
+  const head = JSON.stringify({ kind, apiVersion, metadata: listMetadata(page) });
+  const parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
+  page.entries.forEach((entry, at) => {
+    if (at > 0) parts.push(COMMA);
+    parts.push(partial ? Buffer.from(JSON.stringify(metadataOnly(entry))) : jsonFor(entry, target));
+  });
+  return Buffer.concat([...parts, LIST_END]);
+}

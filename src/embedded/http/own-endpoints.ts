@@ -1,0 +1,48 @@
+import type { ServerResponse } from "node:http";
+import { badRequest, notFound, resourceName } from "../api-error.ts";
+import { overrides, resetOverrides } from "../apply-manifest.ts";
+import type { Problem } from "../directory/problems.ts";
+import type { ServedKind } from "../kinds/served-kind.ts";
+import { without } from "../store/json.ts";
+import type { Ref, Store } from "../store/store.ts";
+import { send, sendObject } from "./response.ts";
+import type { Extra } from "./handler.ts";
+import { nowhere } from "./target.ts";
+
+/**
+ * What only this server has: where objects stand in files.
+ * `GET /plumbline/v1/problems`, `GET /plumbline/v1/declaration?resource=&namespace=&name=` and `DELETE /plumbline/v1/overrides?…`.
+ */
+export function plumblinePaths(store: Store, problems: () => readonly Problem[]): Extra {
+  const subject = (query: URLSearchParams): { kind: ServedKind; ref: Ref } => {
+    const resource = query.get("resource") ?? "";
+    const kind = store.kinds.find((served) => resourceName(served) === resource);
+    if (!kind) throw badRequest(`resource=${resource} is not served here; it is written as plural.group`);
+    const namespace = query.get("namespace");
+    return { kind, ref: { name: query.get("name") ?? "", ...(namespace && kind.scope === "Namespaced" && { namespace }) } };
+  };
+
+  const declaration = (query: URLSearchParams, response: ServerResponse): void => {
+    const { kind, ref } = subject(query);
+    store.get(kind, ref);
+    const declared = store.declarationOf(kind, ref);
+    if (!declared) throw notFound({ ...kind, plural: "declarations", group: "" }, ref.name);
+    sendObject(response, 200, { ...declared, overrides: overrides(store, kind, ref) });
+  };
+
+  const reset = (query: URLSearchParams, response: ServerResponse): void => {
+    const { kind, ref } = subject(query);
+    send(response, 200, resetOverrides(store, kind, ref).json);
+  };
+
+  return ({ method, segments, query }, response) => {
+    const [root, version, what] = segments;
+    if (root !== "plumbline") return false;
+    const asked = `${method} ${version}/${what}`;
+    if (asked === "GET v1/problems") sendObject(response, 200, { items: problems().map((problem) => without(problem, "object")) });
+    else if (asked === "GET v1/declaration") declaration(query, response);
+    else if (asked === "DELETE v1/overrides") reset(query, response);
+    else throw nowhere();
+    return true;
+  };
+}

@@ -1,0 +1,188 @@
+import { isUtf8 } from "node:buffer";
+import { hash } from "node:crypto";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { readJson } from "./json-value.ts";
+import { OBJECT_BYTES } from "./limits.ts";
+import { itemPlaces, placeOf, type Flaw, type Place, type Places } from "./position.ts";
+import { documentsOf, splitList, type SplitList, type Stretch } from "./split.ts";
+import { readYaml, type Read } from "./yaml-value.ts";
+
+/** One object as a file has it. */
+export interface Manifest {
+  readonly object: KubeObject;
+  /** Counted from the passage that it stands in, so that a manifest is the same one when lines are added above it. */
+  readonly places: Places;
+}
+
+/** A document, or an item of a List: what is read again only when its own text changes. */
+export interface Passage {
+  readonly digest: string;
+  /** The line of the file, from 0, that it starts in. */
+  readonly line: number;
+  readonly manifests: readonly Manifest[];
+  readonly flaws: readonly Flaw[];
+}
+
+type Outcome = Pick<Passage, "manifests" | "flaws">;
+type ListHead = { readonly apiVersion: string; readonly kind: string };
+
+export interface ReadOptions {
+  /** JSON alone; YAML otherwise, which JSON is a part of. */
+  readonly json: boolean;
+  /** What the file had before. */
+  readonly before?: readonly Passage[];
+}
+
+/** Reads a file at once. */
+export function readManifests(file: Buffer, options: ReadOptions): Passage[] {
+  return [...passagesOf(file, options)];
+}
+
+/** Reads a file passage by passage, so that the caller can do something else in between. */
+export function* passagesOf(file: Buffer, { json, before = [] }: ReadOptions): Generator<Passage> {
+  const known = new Map(before.map((passage) => [passage.digest, passage]));
+  const text = file.subarray(0, 3).equals(BYTE_ORDER_MARK) ? file.subarray(3) : file;
+  for (const stretch of json ? [{ bytes: text, line: 0 }] : documentsOf(text)) {
+    const digest = hash("sha1", stretch.bytes, "base64");
+    const passage = known.get(digest);
+    if (passage) yield { ...passage, line: stretch.line };
+    else yield* readStretch(stretch, digest, json, known);
+  }
+}
+
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
+
+function* readStretch({ bytes, line }: Stretch, digest: string, json: boolean, known: ReadonlyMap<string, Passage>): Generator<Passage> {
+  const list = json ? undefined : listIn(bytes);
+  if (!list) {
+    yield { digest, line, ...readWhole(bytes, json) };
+    return;
+  }
+  const { head, items } = list;
+  for (const item of items) {
+    const digest = hash("sha1", `${head.apiVersion} ${head.kind} ${item.text}`, "base64");
+    const { manifests, flaws } = known.get(digest) ?? readDocument(item.text, Buffer.byteLength(item.text), head);
+    yield { digest, line: line + item.line, manifests, flaws };
+  }
+}
+
+function readWhole(bytes: Buffer, json: boolean): Outcome {
+  const unreadable = textFlaw(bytes);
+  if (unreadable) return flawed(unreadable);
+  const text = bytes.toString();
+  if (json) return outcomeOf(readJson(text), bytes.length);
+  const read = /^\s*[{[]/.test(text) ? readJson(text) : "empty";
+  return read === "empty" || "flaw" in read ? readDocument(text, bytes.length) : outcomeOf(read, bytes.length);
+}
+
+function listIn(bytes: Buffer): { head: ListHead; items: SplitList["items"] } | undefined {
+  if (!bytes.includes("items:") || textFlaw(bytes)) return undefined;
+  const list = splitList(bytes.toString());
+  const head = list && listHead(list.head);
+  return head && { head, items: list.items };
+}
+
+function readDocument(text: string, bytes: number, head?: ListHead): Outcome {
+  if (bytes > OBJECT_BYTES) return flawed(tooLarge(bytes));
+  return outcomeOf(readYaml(text), bytes, head);
+}
+
+function outcomeOf(read: Read, bytes: number, head?: ListHead): Outcome {
+  if (read === "empty") return { manifests: [], flaws: [] };
+  if ("flaw" in read) return flawed(read.flaw);
+  // A `---` with nothing after it.
+  if (read.value === null && !head) return { manifests: [], flaws: [] };
+  const manifests: Manifest[] = [];
+  const flaws: Flaw[] = [];
+  collect(read.value, read.places, head, bytes > OBJECT_BYTES, manifests, flaws);
+  return { manifests, flaws };
+}
+
+const flawed = (flaw: Flaw): Outcome => ({ manifests: [], flaws: [flaw] });
+
+function tooLarge(bytes: number): Flaw {
+  return { line: 0, column: 0, message: `an object of ${bytes} bytes is too large; an API server stores at most ${OBJECT_BYTES}` };
+}
+
+/** Why a text cannot be read at all. */
+function textFlaw(bytes: Buffer): Flaw | undefined {
+  if (!isUtf8(bytes)) return { ...firstBadLine(bytes, (line) => !isUtf8(line)), message: "not UTF-8 text; save the file as UTF-8" };
+  // A file that was being written when the power went is often full of zeros.
+  if (!CONTROL.test(bytes.toString("latin1"))) return undefined;
+  return { ...firstBadLine(bytes, (line) => CONTROL.test(line.toString("latin1"))), message: "control characters are not allowed" };
+}
+
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\0-\b\v\f\x0e-\x1f\x7f]/;
+
+function firstBadLine(bytes: Buffer, isBad: (line: Buffer) => boolean): Place {
+  let line = 0;
+  for (let at = 0; at < bytes.length; line += 1) {
+    const newline = bytes.indexOf(10, at);
+    const end = newline < 0 ? bytes.length : newline;
+    if (isBad(bytes.subarray(at, end))) return { line, column: 0 };
+    at = end + 1;
+  }
+  return { line: 0, column: 0 };
+}
+
+function listHead(text: string): ListHead | undefined {
+  const read = readYaml(text);
+  if (read === "empty" || "flaw" in read || !isObject(read.value)) return undefined;
+  const { apiVersion, kind } = read.value;
+  return typeof apiVersion === "string" && isListKind(kind) ? { apiVersion, kind } : undefined;
+}
+
+function isListKind(kind: unknown): kind is string {
+  return typeof kind === "string" && kind.endsWith("List");
+}
+
+function collect(
+  value: unknown,
+  places: Places,
+  head: ListHead | undefined,
+  checkSize: boolean,
+  manifests: Manifest[],
+  flaws: Flaw[],
+): void {
+  const object = head && head.kind !== "List" && isObject(value) ? { ...value, ...inherited(head, value) } : value;
+  if (isObject(object) && isListKind(object["kind"]) && Array.isArray(object["items"])) {
+    const inner = { apiVersion: String(object["apiVersion"]), kind: object["kind"] };
+    for (const [index, item] of itemPlaces(object, places, "items").entries())
+      collect((object["items"] as unknown[])[index], item, inner, checkSize, manifests, flaws);
+    return;
+  }
+  const flaw = manifestFlaw(object, places);
+  const bytes = checkSize ? Buffer.byteLength(JSON.stringify(object)) : 0;
+  if (flaw) flaws.push(flaw);
+  else if (bytes > OBJECT_BYTES) flaws.push({ ...tooLarge(bytes), ...placeOf(object, places, "") });
+  else manifests.push({ object: object as KubeObject, places });
+}
+
+/** Items of a list of one kind need not repeat it. What is added comes last, where it moves no places. */
+function inherited({ apiVersion, kind }: ListHead, item: JsonObject): JsonObject {
+  return item["kind"] === undefined && item["apiVersion"] === undefined ? { apiVersion, kind: kind.slice(0, -"List".length) } : {};
+}
+
+function manifestFlaw(value: unknown, places: Places): Flaw | undefined {
+  const flaw = (field: string, message: string): Flaw => ({ ...placeOf(value, places, field), message });
+  if (!isObject(value)) return flaw("", "this is not a manifest: one has apiVersion, kind and metadata");
+  for (const field of ["apiVersion", "kind"]) {
+    if (value[field] === undefined || value[field] === null) return flaw("", `${field} is missing`);
+    if (typeof value[field] !== "string" || value[field] === "") return flaw(field, `${field} must be text`);
+  }
+  const metadata = value["metadata"] ?? {};
+  if (!isObject(metadata)) return flaw("metadata", "metadata must be a map");
+  const { name, namespace } = metadata;
+  if ((name === undefined || name === null) && metadata["generateName"] !== undefined)
+    return flaw("metadata.generateName", "an object in a file needs metadata.name: with generateName every reading would make another one");
+  if (name === undefined || name === null) return flaw("metadata", "metadata.name is missing");
+  if (typeof name !== "string" || name === "") return flaw("metadata.name", `metadata.name must be text${quoted(name)}`);
+  if (namespace !== undefined && namespace !== null && typeof namespace !== "string")
+    return flaw("metadata.namespace", `metadata.namespace must be text${quoted(namespace)}`);
+  return undefined;
+}
+
+/** YAML makes a number of `12`, and of `y` and `no` something else still. */
+const quoted = (value: unknown) => (typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "");

@@ -1,0 +1,105 @@
+import { isObject } from "../../api/admission/value.ts";
+
+/** Where something stands in a text; both count from 0. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong at a place of a text. */
+export interface Flaw extends Place {
+  readonly message: string;
+}
+
+export function twice(name: string): string {
+  return `${JSON.stringify(name)} stands in this map a second time`;
+}
+
+/**
+ * Where every field of a value stands, without keeping the text or its syntax tree: line and column of the value itself, then of each
+ * key and each list item, depth first, in the order in which JavaScript lists them.
+ */
+export type Places = Uint32Array;
+
+export class PlaceRecorder {
+  readonly #numbers: number[] = [];
+
+  add(place: Place): void {
+    this.#numbers.push(place.line, place.column);
+  }
+
+  get count(): number {
+    return this.#numbers.length / 2;
+  }
+
+  places(): Places {
+    return Uint32Array.from(this.#numbers);
+  }
+
+  /** Brings the parts of one object, recorded in the order of the text, into the order in which JavaScript lists its keys. */
+  reorder(from: number, parts: readonly { key: string; from: number; to: number }[]): void {
+    const ordered = inListingOrder(parts, ({ key }) => key);
+    const numbers = ordered.flatMap((part) => this.#numbers.slice(part.from * 2, part.to * 2));
+    for (const [index, number] of numbers.entries()) this.#numbers[from * 2 + index] = number;
+  }
+}
+
+const INDEX = /^(0|[1-9][0-9]{0,9})$/;
+
+export function isIndex(key: string): boolean {
+  return INDEX.test(key) && Number(key) < 2 ** 32 - 1;
+}
+
+/** JavaScript lists keys that look like an index first, by size; all others as they came. */
+export function inListingOrder<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
+  const indexes = entries.filter((entry) => isIndex(keyOf(entry)));
+  if (indexes.length === 0) return entries;
+  indexes.sort((a, b) => Number(keyOf(a)) - Number(keyOf(b)));
+  return [...indexes, ...entries.filter((entry) => !isIndex(keyOf(entry)))];
+}
+
+/** Where a field stands, or the nearest thing around it that is there: `spec.vni`, `spec.ports[2].name`, `metadata.labels[app.kubernetes.io/name]`. */
+export function placeOf(value: unknown, places: Places, field: string): Place {
+  let index = 0;
+  let within = value;
+  for (const step of stepsOf(field)) {
+    const found = stepInto(within, step, index);
+    if (!found) break;
+    ({ index, value: within } = found);
+  }
+  return { line: places[index * 2] ?? 0, column: places[index * 2 + 1] ?? 0 };
+}
+
+/** The places of each item of the list at a field of an object. */
+export function itemPlaces(object: object, places: Places, field: string): Places[] {
+  const list = stepInto(object, field, 0);
+  if (!list || !Array.isArray(list.value)) return [];
+  let from = list.index + 1;
+  return list.value.map((item) => {
+    const start = from;
+    from += 1 + sizeOf(item);
+    return places.subarray(start * 2, from * 2);
+  });
+}
+
+function stepInto(value: unknown, step: string, index: number): { index: number; value: unknown } | undefined {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+  let at = index + 1;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === step) return { index: at, value: member };
+    at += 1 + sizeOf(member);
+  }
+  return undefined;
+}
+
+/** How many keys and items there are in a value, all levels counted. */
+function sizeOf(value: unknown): number {
+  if (!Array.isArray(value) && !isObject(value)) return 0;
+  let size = 0;
+  for (const member of Object.values(value)) size += 1 + sizeOf(member);
+  return size;
+}
+
+function stepsOf(field: string): string[] {
+  return Array.from(field.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g), ([, bracketed, name]) => bracketed ?? name ?? "");
+}

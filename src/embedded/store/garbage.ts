@@ -1,0 +1,216 @@
+import { setImmediate } from "node:timers/promises";
+import type { JsonObject } from "../../api/admission/value.ts";
+import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../../api/kind.ts";
+import { backoffMs } from "../../util/backoff.ts";
+import { pause } from "../../util/sleep.ts";
+import type { Log } from "../../kube/log.ts";
+import { embeddedCleanups } from "../metrics.ts";
+import { ApiFault, resourceName } from "../api-error.ts";
+import type { Keeping } from "../directory/write-back.ts";
+import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
+import { FOREGROUND, ORPHAN } from "./deletion.ts";
+import type { Entry } from "./entry.ts";
+import type { Change } from "./history.ts";
+import { textAt } from "./json.ts";
+import { Dependents, ownershipOf } from "./ownership.ts";
+import { isNamespace, type Ref, type Store } from "./store.ts";
+
+/** So many at once; then whoever waits for an answer has a turn. */
+const SLICE = 50;
+const RETRY = { minMs: 500, maxMs: 30_000 };
+const EXPIRY_MS = 60_000;
+
+interface Suspect {
+  readonly kind: ServedKind;
+  readonly ref: Ref;
+}
+
+/**
+ * What happens to objects without anyone asking for it: dependents go with their owners, a namespace that is deleted takes its content
+ * along, events expire. All of it in the background, and again from the start after a restart.
+ */
+export class Garbage {
+  readonly #store: Store;
+  readonly #keeping: Keeping;
+  readonly #log: Log;
+  readonly #dependents = new Dependents();
+  readonly #suspects = new Map<string, Suspect>();
+  #wake: () => void = () => undefined;
+
+  constructor(store: Store, keeping: Keeping, log: Log) {
+    this.#store = store;
+    this.#keeping = keeping;
+    this.#log = log;
+  }
+
+  /** Ends when the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (const kind of this.#store.kinds) {
+      for (const entry of this.#store.collection(kind).list()) this.#noticed(kind, { type: "ADDED", entry });
+    }
+    const unsubscribe = this.#store.subscribe((kind, change) => this.#noticed(kind, change));
+    const expiry = setInterval(() => this.#suspectExpired(), EXPIRY_MS);
+    const onAbort = (): void => this.#wake();
+    signal.addEventListener("abort", onAbort);
+    try {
+      for (let failures = 0; !signal.aborted;) {
+        if (this.#suspects.size === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+        failures = this.#workOff() ? 0 : failures + 1;
+        if (failures > 0) await pause(backoffMs(failures, RETRY), signal).catch(() => undefined);
+        else await setImmediate();
+      }
+    } finally {
+      unsubscribe();
+      clearInterval(expiry);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #noticed(kind: ServedKind, { type, entry, previous }: Change): void {
+    const { object } = entry;
+    const { metadata } = object;
+    const gone = type === "DELETED";
+    this.#dependents.replace(idOf(kind, metadata), previous?.object, gone ? undefined : object);
+    if (!gone && (metadata.ownerReferences || metadata.deletionTimestamp)) this.#suspect(kind, metadata);
+    if (gone || metadata.finalizers?.includes(FOREGROUND)) for (const id of this.#dependents.of(metadata.uid ?? "")) this.#suspectById(id);
+    if (!gone) return;
+    for (const owner of metadata.ownerReferences ?? []) this.#suspectOwner(owner, metadata);
+    const namespaces = this.#store.kindOf("v1", "Namespace");
+    if (namespaces && metadata.namespace !== undefined) this.#suspect(namespaces, { name: metadata.namespace });
+  }
+
+  #suspectOwner({ apiVersion, kind: name, name: ownerName }: OwnerReference, { namespace }: ObjectMeta): void {
+    const kind = this.#store.kindOf(apiVersion, name);
+    if (kind) this.#suspect(kind, { name: ownerName, ...(kind.scope === "Namespaced" && namespace !== undefined && { namespace }) });
+  }
+
+  #suspect(kind: ServedKind, { name, namespace }: Ref): void {
+    const ref = { name, ...(namespace !== undefined && { namespace }) };
+    this.#suspects.set(idOf(kind, ref), { kind, ref });
+    this.#wake();
+  }
+
+  #suspectById(id: string): void {
+    const [resource = "", ...key] = id.split("|");
+    const kind = this.#store.kinds.find((served) => resourceName(served) === resource);
+    if (kind) this.#suspect(kind, parseKey(key.join("|")));
+  }
+
+  /** False when something could not be written; it stays to be done. */
+  #workOff(): boolean {
+    for (const [id, { kind, ref }] of [...this.#suspects].slice(0, SLICE)) {
+      this.#suspects.delete(id);
+      try {
+        this.#settle(kind, ref);
+        embeddedCleanups.inc({ outcome: "done" });
+      } catch (error) {
+        const refused = error instanceof ApiFault && error.code < 500;
+        embeddedCleanups.inc({ outcome: refused ? "refused" : "failed" });
+        if (refused) {
+          this.#log.warn({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "an object cannot be cleaned up");
+          continue;
+        }
+        this.#suspects.set(id, { kind, ref });
+        this.#log.error({ kind: kind.kind, key: keyOf({ metadata: ref }), error }, "cleaning up failed");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #settle(kind: ServedKind, ref: Ref): void {
+    const held = this.#store.find(kind, ref);
+    if (!held) return;
+    const { metadata } = held.object;
+    if (isExpired(kind, held.object)) this.#remove(kind, held);
+    else if (metadata.deletionTimestamp && isNamespace(kind)) this.#empty(kind, held);
+    else if (metadata.deletionTimestamp) this.#finish(kind, held);
+    else if (metadata.ownerReferences && !this.#store.declarationOf(kind, ref)) this.#collect(kind, held);
+  }
+
+  /** An object that is not to go, unless its owners are. */
+  #collect(kind: ServedKind, held: Entry): void {
+    const { metadata } = held.object;
+    const { solid, dangling, waiting } = ownershipOf(this.#store, kind, metadata);
+    if (solid.length > 0) {
+      if (dangling.length + waiting.length > 0) this.#disown(kind, held, new Set([...dangling, ...waiting].map(({ uid }) => uid)));
+      return;
+    }
+    if (dangling.length + waiting.length === 0) return;
+    const foreground = waiting.length > 0 && this.#dependents.of(metadata.uid ?? "").size > 0;
+    this.#remove(kind, held, foreground ? { propagationPolicy: "Foreground" } : {});
+  }
+
+  /** An object that is to go once what the collector owes it is done. */
+  #finish(kind: ServedKind, held: Entry): void {
+    const { uid = "", finalizers = [] } = held.object.metadata;
+    const dependents = [...this.#dependents.of(uid)].map((id) => this.#byId(id)).filter((found) => found !== undefined);
+    if (finalizers.includes(ORPHAN)) {
+      for (const dependent of dependents) this.#disown(dependent.kind, dependent.entry, new Set([uid]));
+      this.#release(kind, held, ORPHAN);
+    } else if (finalizers.includes(FOREGROUND)) {
+      const blocks = ({ entry }: { entry: Entry }) =>
+        entry.object.metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.blockOwnerDeletion);
+      if (!dependents.some(blocks)) this.#release(kind, held, FOREGROUND);
+    }
+  }
+
+  /** A namespace that is to go. */
+  #empty(namespaces: ServedKind, held: Entry): void {
+    const { name, finalizers } = held.object.metadata;
+    let left = 0;
+    let removed = 0;
+    for (const kind of this.#store.kinds.filter(({ scope }) => scope === "Namespaced")) {
+      for (const entry of this.#store.collection(kind).list(name)) {
+        left += 1;
+        if (entry.object.metadata.deletionTimestamp) continue;
+        if (removed === SLICE) return this.#suspect(namespaces, { name });
+        removed += 1;
+        this.#remove(kind, entry);
+      }
+    }
+    if (left === 0 && !finalizers?.length) this.#store.finishNamespace(namespaces, held);
+  }
+
+  #remove(kind: ServedKind, held: Entry, options: { propagationPolicy?: "Foreground" } = {}): void {
+    const { uid = "" } = held.object.metadata;
+    this.#keeping.delete(kind, held.object.metadata, { uid, ...options });
+  }
+
+  #disown(kind: ServedKind, held: Entry, gone: ReadonlySet<string>): void {
+    const keep = (held.object.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid));
+    this.#store.update(kind, held.object.metadata, rewritten({ ownerReferences: keep }));
+  }
+
+  #release(kind: ServedKind, held: Entry, finalizer: string): void {
+    const keep = (held.object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    this.#store.update(kind, held.object.metadata, rewritten({ finalizers: keep }));
+  }
+
+  #byId(id: string): { kind: ServedKind; entry: Entry } | undefined {
+    const [resource = "", ...key] = id.split("|");
+    const kind = this.#store.kinds.find((served) => resourceName(served) === resource);
+    const entry = kind && this.#store.collection(kind).get(key.join("|"));
+    return kind && entry && { kind, entry };
+  }
+
+  #suspectExpired(): void {
+    for (const kind of this.#store.kinds.filter(({ rules }) => rules.expiresAfterMs !== undefined)) {
+      for (const { object } of this.#store.collection(kind).list()) if (isExpired(kind, object)) this.#suspect(kind, object.metadata);
+    }
+  }
+}
+
+const idOf = (kind: ServedKind, { name, namespace }: Ref) =>
+  `${resourceName(kind)}|${keyOf({ metadata: { name, ...(namespace !== undefined && { namespace }) } })}`;
+
+const rewritten =
+  (change: Partial<ObjectMeta>) =>
+  (held: StoredObject | undefined): JsonObject => ({ ...held, metadata: { ...held?.metadata, ...change } });
+
+function isExpired({ rules }: ServedKind, object: StoredObject): boolean {
+  if (rules.expiresAfterMs === undefined) return false;
+  const seen = ["lastTimestamp", "eventTime"].map((name) => textAt(object, name));
+  const last = [object.metadata.creationTimestamp ?? "", textAt(object, "series", "lastObservedTime"), ...seen];
+  return Math.max(...last.map((time) => Date.parse(time) || 0)) + rules.expiresAfterMs < Date.now();
+}

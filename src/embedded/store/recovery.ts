@@ -1,0 +1,84 @@
+import { keyOf } from "../../api/kind.ts";
+import { checkedLines, wholeBytes } from "../../resilience/checksummed-lines.ts";
+import type { StoredObject } from "../kinds/served-kind.ts";
+import type { Declaration } from "./declaration.ts";
+import { FORMAT, guessSubject, HEADER, type StateRecord } from "./record.ts";
+
+/** A record that cannot be read any more. */
+export interface LostRecord {
+  readonly line: number;
+  /** The object that it seems to have been about, or `unknown`. */
+  readonly subject: string;
+}
+
+export interface RecoveredObject {
+  readonly resource: string;
+  readonly revision: number;
+  readonly object: StoredObject;
+  readonly declaration?: Declaration;
+  /** The length of the line that it was read from. */
+  readonly bytes: number;
+}
+
+export interface Recovered {
+  /** The last revision that was written. */
+  readonly revision: number;
+  readonly objects: ReadonlyMap<string, RecoveredObject>;
+  readonly lost: readonly LostRecord[];
+  /** Up to where the file is whole; a last line that was cut short is not. */
+  readonly wholeBytes: number;
+}
+
+/** Thrown for a file that another version of Plumbline wrote. */
+export class ForeignState extends Error {}
+
+/**
+ * Reads a state file back. A line that was being written when the process was killed has no line feed and is dropped: nobody was told
+ * that it was there. A line that has one and is not whole was damaged afterwards: it is lost, and said to be. So is a file without any line,
+ * unless it is the beginning of a header, and so are zeros: a power cut leaves them where lines were that somebody was told of.
+ */
+export function recover(content: Buffer): Recovered {
+  const objects = new Map<string, RecoveredObject>();
+  const lost: LostRecord[] = [];
+  let revision = 0;
+  let lines = 0;
+  for (const { number, bytes, record, hadZeros } of checkedLines(content)) {
+    lines = number;
+    if (hadZeros && record !== undefined) lost.push({ line: number, subject: "unknown" });
+    if (isHeader(record)) checkFormat(record);
+    else if (isRecord(record)) {
+      revision = Math.max(revision, record.revision);
+      apply(objects, record, bytes.length);
+    } else lost.push({ line: number, subject: guessSubject(bytes) });
+  }
+  const whole = wholeBytes(content);
+  const rest = content.subarray(whole);
+  const isTorn = whole > 0 ? !rest.includes(0) : HEADER.subarray(0, rest.length).equals(rest);
+  if (!isTorn) lost.push({ line: lines + 1, subject: guessSubject(rest) });
+  return { revision, objects, lost, wholeBytes: whole };
+}
+
+function isHeader(record: unknown): record is { format: unknown } {
+  return typeof record === "object" && record !== null && "format" in record;
+}
+
+function checkFormat({ format }: { format: unknown }): void {
+  if (format !== FORMAT) {
+    throw new ForeignState(`it has format ${JSON.stringify(format)}, which this version does not know`);
+  }
+}
+
+function isRecord(record: unknown): record is StateRecord {
+  return typeof record === "object" && record !== null && "revision" in record && "resource" in record && "key" in record;
+}
+
+function apply(objects: Map<string, RecoveredObject>, record: StateRecord, bytes: number): void {
+  const { resource, key, revision, object, declaration } = record;
+  const id = `${resource}/${key}`;
+  const before = objects.get(id);
+  // What was created anew stands behind what is older.
+  objects.delete(id);
+  if (!object) return;
+  const declared = declaration === undefined ? before?.declaration : (declaration ?? undefined);
+  objects.set(`${resource}/${keyOf(object)}`, { resource, revision, object, bytes, ...(declared && { declaration: declared }) });
+}

@@ -1,0 +1,60 @@
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import type { Source } from "../store/declaration.ts";
+import { problemText, type Problem } from "../directory/problems.ts";
+import type { Complaint, Identity, ManifestSink } from "../directory/target.ts";
+
+/** For tests: takes objects as a store would, and tells what happened. */
+export class ObjectsInMemory implements ManifestSink {
+  readonly held = new Map<string, { object: KubeObject; source: Source }>();
+  /** `apply a`, `move a to b.yaml:1`, `remove a`, since this was last emptied. */
+  readonly happened: string[] = [];
+  /** Thrown by every call while it is there. */
+  broken: Error | undefined;
+
+  identify(object: KubeObject): Identity | Complaint {
+    const { kind = "" } = object;
+    if (kind === "Unknown") return { field: "kind", level: "error", message: "there is no kind Unknown" };
+    const key = `${kind.toLowerCase()}/${keyOf(object)}`;
+    return { key, name: `${kind} ${keyOf(object)}` };
+  }
+
+  apply(object: KubeObject, source: Source): readonly Complaint[] {
+    if (this.broken) throw this.broken;
+    const { key } = this.identify(object) as Identity;
+    const { spec } = object as { spec?: { bad?: string; odd?: string } };
+    this.happened.push(`apply ${object.metadata.name}`);
+    if (spec?.bad !== undefined) return [{ field: "spec.bad", level: "error", message: `spec.bad: ${spec.bad}` }];
+    this.held.set(key, { object, source });
+    return spec?.odd === undefined ? [] : [{ field: "spec.odd", level: "warning", message: 'unknown field "spec.odd"' }];
+  }
+
+  moved(key: string, source: Source): void {
+    if (this.broken) throw this.broken;
+    const held = this.held.get(key);
+    if (held) this.held.set(key, { ...held, source });
+    this.happened.push(`move ${held?.object.metadata.name} to ${source.path}:${source.line}`);
+  }
+
+  remove(key: string): void {
+    if (this.broken) throw this.broken;
+    this.happened.push(`remove ${this.held.get(key)?.object.metadata.name}`);
+    this.held.delete(key);
+  }
+
+  /** `a.yaml:1 a=1`: where an object stands, its name and spec.value. */
+  list(): string[] {
+    return Array.from(this.held.values(), ({ object, source: { path, line } }) => {
+      const { value = "" } = (object as { spec?: { value?: unknown } }).spec ?? {};
+      return `${path}:${line} ${object.metadata.name}=${String(value)}`;
+    }).sort();
+  }
+}
+
+/** The text of a manifest. */
+export function thing(name: string, value: string | number = 1, more = ""): string {
+  return `apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: ${name}\nspec:\n  value: ${value}\n${more}`;
+}
+
+export function texts(problems: readonly Problem[]): string[] {
+  return problems.map(problemText);
+}

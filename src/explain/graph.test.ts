@@ -1,0 +1,228 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { builtinKind, type KubeObject } from "../api/kind.ts";
+import { explainer, type Health, HEALTHS, type Index, type Need, type Standing } from "../api/health.ts";
+import { CauseGraph } from "./graph.ts";
+
+/** An object that says of itself what its spec has, and looks at others for what they say of theirs. */
+interface Part extends KubeObject {
+  health: Health;
+  needs?: { name: string; as?: "part" | "alternative" }[];
+  ownFault?: boolean;
+  since?: string;
+  /** Is unhealthy while another object of this team is. */
+  team?: string;
+  follows?: string;
+}
+
+const Part = builtinKind<Part>({ group: "", version: "v1", kind: "Part", plural: "parts", scope: "Cluster" });
+const byTeam: Index<Part> = { kind: Part, of: ({ team }) => (team === undefined ? [] : [team]) };
+
+const explainers = [
+  explainer(Part, (part, sight) => {
+    const followed = part.follows === undefined ? [] : sight.by(byTeam, part.follows);
+    const health = followed.some((other) => other.health === "Down") ? "Down" : part.health;
+    const needs = (part.needs ?? []).map(({ name, as }): Need => {
+      const thing = { kind: "Part", name };
+      return as ? { thing, as } : { thing };
+    });
+    const { ownFault, since } = part;
+    const thing = { kind: "Part", name: part.metadata.name };
+    return [{ thing, domain: "cluster", health, needs, ...(ownFault && { ownFault }), ...(since && { since }) } satisfies Standing];
+  }),
+];
+
+function part(name: string, health: Health, more: Partial<Part> = {}): Part {
+  return { metadata: { name }, health, ...more };
+}
+
+function graphOf(...parts: Part[]): CauseGraph {
+  const graph = new CauseGraph(explainers);
+  for (const one of parts) graph.put(Part, one);
+  return graph;
+}
+
+const needs = (...names: string[]) => ({ needs: names.map((name) => ({ name })) });
+const oneOf = (...names: string[]) => ({ needs: names.map((name) => ({ name, as: "alternative" as const })) });
+
+test("the deepest of what is unwell is the cause, and what stands on it are its symptoms, the nearest first", () => {
+  const graph = graphOf(
+    part("service", "Down", needs("session")),
+    part("session", "Down", needs("link")),
+    part("link", "Down"),
+    part("other", "Healthy"),
+  );
+  const [cause, ...others] = graph.causes();
+  expect(others).toEqual([]);
+  expect(cause).toMatchObject({ id: "Part/link", health: "Down" });
+  expect(cause?.symptoms.map(({ id }) => id)).toEqual(["Part/session", "Part/service"]);
+  expect(graph.why("Part/service")).toMatchObject({
+    path: { id: "Part/service", cause: false, needs: [{ id: "Part/session", needs: [{ id: "Part/link", cause: true, needs: [] }] }] },
+    causes: [{ id: "Part/link" }],
+  });
+});
+
+test("health flows up through what is well by its own word", () => {
+  const graph = graphOf(part("top", "Healthy", needs("middle")), part("middle", "Healthy", needs("bottom")), part("bottom", "Unknown"));
+  expect(graph.verdict("Part/top")?.health).toBe("Unknown");
+  expect(graph.why("Part/top")?.causes.map(({ id }) => id)).toEqual(["Part/bottom"]);
+});
+
+test("what has itself to blame is a cause, however bad what it needs may be", () => {
+  const graph = graphOf(part("vni", "Down", { ...needs("link"), ownFault: true }), part("link", "Down"));
+  expect(graph.why("Part/vni")?.causes.map(({ id }) => id)).toEqual(["Part/vni"]);
+  expect(graph.causes().find(({ id }) => id === "Part/link")?.symptoms).toEqual([]);
+});
+
+test.each<[Health[], Health]>([
+  [["Healthy", "Healthy"], "Healthy"],
+  [["Healthy", "Down"], "Degraded"],
+  [["Unknown", "Down"], "Unknown"],
+  [["Down", "Down"], "Down"],
+  [["Degraded", "Down"], "Degraded"],
+])("with alternatives that are %j it is %s", (alternatives, health) => {
+  const names = alternatives.map((_, at) => `way-${at}`);
+  const graph = graphOf(part("top", "Healthy", oneOf(...names)), ...alternatives.map((one, at) => part(`way-${at}`, one)));
+  expect(graph.verdict("Part/top")?.health).toBe(health);
+});
+
+test("a part that is down leaves the whole degraded", () => {
+  const graph = graphOf(part("node", "Healthy", { needs: [{ name: "vni", as: "part" }] }), part("vni", "Down"));
+  expect(graph.verdict("Part/node")?.health).toBe("Degraded");
+});
+
+test("of a circle in which each explains the other, the one that was unwell first is to blame", () => {
+  const graph = graphOf(
+    part("hen", "Down", { ...needs("egg"), since: "2026-01-01T00:00:02Z" }),
+    part("egg", "Down", { ...needs("hen"), since: "2026-01-01T00:00:01Z" }),
+  );
+  expect(graph.causes().map(({ id }) => id)).toEqual(["Part/egg"]);
+  expect(graph.why("Part/hen")?.causes.map(({ id }) => id)).toEqual(["Part/egg"]);
+});
+
+test("the worst comes first, then what troubles most", () => {
+  const graph = graphOf(
+    part("a", "Degraded"),
+    part("b", "Down"),
+    part("c", "Down"),
+    part("above", "Healthy", needs("c")),
+    part("d", "Unknown"),
+  );
+  expect(graph.causes().map(({ id }) => id)).toEqual(["Part/c", "Part/b", "Part/d", "Part/a"]);
+});
+
+test("what nobody speaks of is unknown to why, and well for who needs it", () => {
+  const graph = graphOf(part("top", "Healthy", needs("elsewhere")));
+  expect(graph.why("Part/nothing")).toBeUndefined();
+  expect(graph.verdict("Part/top")?.health).toBe("Healthy");
+  expect([...graph.verdicts()].map(({ id }) => id)).toEqual(["Part/top"]);
+});
+
+test("several that speak of one thing: the worst word counts, and all needs hold", () => {
+  const said: Standing[] = [
+    { thing: { kind: "Node", name: "n" }, domain: "router", health: "Healthy", needs: [{ thing: { kind: "Part", name: "a" } }] },
+    { thing: { kind: "Node", name: "n" }, domain: "loadbalancer", health: "Unknown", reason: "AgentSilent", ownFault: true },
+  ];
+  const graph = new CauseGraph(said.map((standing) => explainer(Part, ({ metadata }) => (metadata.name === "n" ? [standing] : []))));
+  graph.put(Part, part("n", "Healthy"));
+  expect(graph.verdict("Node/n")).toMatchObject({ health: "Unknown", reason: "AgentSilent", domain: "loadbalancer" });
+  graph.drop(Part, "n");
+  expect([...graph.verdicts()]).toEqual([]);
+});
+
+const NAMES = ["a", "b", "c", "d", "e", "f"];
+const name = fc.constantFrom(...NAMES);
+const anyPart = fc.record(
+  {
+    metadata: fc.record({ name }),
+    health: fc.constantFrom(...HEALTHS),
+    needs: fc.uniqueArray(fc.record({ name, as: fc.constantFrom("part" as const, "alternative" as const) }, { requiredKeys: ["name"] }), {
+      maxLength: 3,
+      selector: (need) => need.name,
+    }),
+    ownFault: fc.boolean(),
+    since: fc.constantFrom("2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"),
+    team: fc.constantFrom("red", "blue"),
+    follows: fc.constantFrom("red", "blue"),
+  },
+  { requiredKeys: ["metadata", "health"] },
+);
+const change = fc.oneof({ arbitrary: anyPart, weight: 4 }, { arbitrary: name, weight: 1 });
+
+test("after any changes the graph says what one made of the same objects says", () => {
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+      const grown = new CauseGraph(explainers);
+      const objects = new Map<string, Part>();
+      for (const one of changes) {
+        if (typeof one === "string") {
+          grown.drop(Part, one);
+          objects.delete(one);
+        } else {
+          grown.put(Part, one);
+          objects.set(one.metadata.name, one);
+        }
+        if (objects.size % 2 === 0) grown.causes();
+      }
+      const fresh = graphOf(...objects.values());
+      expect(told(grown)).toEqual(told(fresh));
+    }),
+    { seed: 9, numRuns: 500 },
+  );
+});
+
+test("everything that is unwell has a cause that is unwell, and what is well has none", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(anyPart, { maxLength: 6, selector: ({ metadata }) => metadata.name }), (parts) => {
+      const graph = graphOf(...parts);
+      for (const { id, health } of graph.verdicts()) {
+        const { causes } = graph.why(id) ?? { causes: [] };
+        expect({ id, blamed: causes.length > 0 }).toEqual({ id, blamed: health !== "Healthy" });
+        for (const cause of causes) expect(cause.health).not.toBe("Healthy");
+      }
+    }),
+    { seed: 10, numRuns: 500 },
+  );
+});
+
+function told(graph: CauseGraph): unknown {
+  const verdicts = [...graph.verdicts()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return { verdicts, causes: graph.causes(), why: verdicts.map(({ id }) => graph.why(id)) };
+}
+
+test("who asks what was touched hears of everything whose verdict is another, also by what it needs, and of nothing else", () => {
+  const graph = graphOf(part("top", "Healthy", needs("bottom")), part("bottom", "Healthy"), part("other", "Healthy"));
+  expect([...graph.touched().keys()].sort()).toEqual(["Part/bottom", "Part/other", "Part/top"]);
+  graph.put(Part, part("bottom", "Down"));
+  expect([...graph.touched()].map(([id, verdict]) => [id, verdict?.health])).toEqual([
+    ["Part/bottom", "Down"],
+    ["Part/top", "Down"],
+  ]);
+  graph.drop(Part, "bottom");
+  expect([...graph.touched()].map(([id, verdict]) => [id, verdict?.health])).toEqual([
+    ["Part/bottom", undefined],
+    ["Part/top", "Healthy"],
+  ]);
+  expect([...graph.touched()]).toEqual([]);
+});
+
+test("an object that an explainer stumbles over is not known to be well, and costs the others nothing", () => {
+  const stumbling = explainer(Part, ({ metadata: { name }, health }) => {
+    if (name === "strange") throw new TypeError("nothing is not iterable");
+    return [{ thing: { kind: "Part", name }, domain: "router", health } satisfies Standing];
+  });
+  const graph = new CauseGraph([stumbling]);
+  graph.put(Part, part("strange", "Healthy"));
+  graph.put(Part, part("broken", "Down"));
+  expect(graph.causes()).toMatchObject([
+    { id: "Part/broken", health: "Down" },
+    {
+      id: "Part/strange",
+      health: "Unknown",
+      reason: "NotUnderstood",
+      message: expect.stringContaining("nothing is not iterable") as string,
+    },
+  ]);
+  graph.drop(Part, "strange");
+  expect(graph.causes().map(({ id }) => id)).toEqual(["Part/broken"]);
+});

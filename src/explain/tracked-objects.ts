@@ -1,0 +1,97 @@
+import { keyOf, type Kind, type KubeObject } from "../api/kind.ts";
+import type { Index, Sight } from "../api/health.ts";
+import { ensure } from "../util/map.ts";
+
+/** What can be looked at: one object, those that yield a value, or all of a kind. */
+export type Look = string;
+
+type Found = Map<string, KubeObject>;
+
+/** The objects at hand, by kind. Tells which looks a change touches, so that only what was seen through them is seen anew. */
+export class Objects {
+  readonly #kinds = new Map<string, Found>();
+  /** Built when first asked for: most explainers never run in a cluster without their kinds. */
+  readonly #indexes = new Map<Index, { readonly number: number; readonly found: Map<string, Found> }>();
+
+  /** Puts the object in place of its older form and returns the looks that now show something else. */
+  put(kind: Kind, object: KubeObject): Look[] {
+    const key = keyOf(object);
+    const of = this.#of(kind);
+    const before = of.get(key);
+    of.set(key, object);
+    return [...looksAt(kind, key), ...this.#reindex(kind, key, before, object)];
+  }
+
+  drop(kind: Kind, key: string): Look[] {
+    const of = this.#of(kind);
+    const before = of.get(key);
+    if (!before) return [];
+    of.delete(key);
+    return [...looksAt(kind, key), ...this.#reindex(kind, key, before, undefined)];
+  }
+
+  get(kind: Kind, key: string): KubeObject | undefined {
+    return this.#of(kind).get(key);
+  }
+
+  /** A view that notes in `looks` what was looked at through it. */
+  sight(looks: Set<Look>): Sight {
+    return {
+      get: <T extends KubeObject>(kind: Kind<T>, key: string) => {
+        looks.add(lookAtOne(kind, key));
+        return this.#of(kind).get(key) as T | undefined;
+      },
+      by: <T extends KubeObject>(index: Index<T>, value: string) => {
+        const { number, found } = this.#indexed(index as unknown as Index);
+        looks.add(lookBy(number, value));
+        return [...(found.get(value)?.values() ?? [])] as T[];
+      },
+      all: <T extends KubeObject>(kind: Kind<T>) => {
+        looks.add(lookAtAll(kind));
+        return [...this.#of(kind).values()] as T[];
+      },
+    };
+  }
+
+  #of(kind: Kind): Found {
+    return ensure(this.#kinds, nameOf(kind), () => new Map());
+  }
+
+  #indexed(index: Index) {
+    const known = this.#indexes.get(index);
+    if (known) return known;
+    const indexed = { number: this.#indexes.size, found: new Map<string, Found>() };
+    for (const [key, object] of this.#of(index.kind)) addTo(indexed.found, index.of(object), key, object);
+    this.#indexes.set(index, indexed);
+    return indexed;
+  }
+
+  #reindex(kind: Kind, key: string, before: KubeObject | undefined, after: KubeObject | undefined): Look[] {
+    const touched: Look[] = [];
+    for (const [index, { number, found }] of this.#indexes) {
+      if (nameOf(index.kind) !== nameOf(kind)) continue;
+      const left = before ? index.of(before) : [];
+      const entered = after ? index.of(after) : [];
+      for (const value of left) found.get(value)?.delete(key);
+      if (after) addTo(found, entered, key, after);
+      for (const value of new Set([...left, ...entered])) touched.push(lookBy(number, value));
+    }
+    return touched;
+  }
+}
+
+function addTo(found: Map<string, Found>, values: readonly string[], key: string, object: KubeObject): void {
+  for (const value of values) ensure(found, value, () => new Map()).set(key, object);
+}
+
+export function nameOf({ group, kind }: Kind): string {
+  return `${kind}.${group}`;
+}
+
+function looksAt(kind: Kind, key: string): Look[] {
+  return [lookAtOne(kind, key), lookAtAll(kind)];
+}
+
+const lookAtOne = (kind: Kind, key: string): Look => `one ${nameOf(kind)} ${key}`;
+const lookAtAll = (kind: Kind): Look => `all ${nameOf(kind)}`;
+const lookBy = (number: number, value: string): Look => `by ${number} ${value}`;

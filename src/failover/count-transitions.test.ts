@@ -1,0 +1,66 @@
+import { afterEach, expect, test } from "vitest";
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { failoverBothHold, failoverInProgress, failoverLastSync, failoverPeerReachable, failoverReady } from "./metrics.ts";
+import type { Plan } from "./steps/step.ts";
+import { counted, countedOut } from "./count-transitions.ts";
+
+const KEY = "shop/orders";
+const nothing = { refusals: [], failures: [] } as unknown as Plan;
+
+const count = (status: FailoverStatus) => counted(KEY, status, nothing, [], { events: [], steps: [] });
+const values = async () => [await failoverInProgress.get(), await failoverBothHold.get()].map((metric) => metric.values[0]?.value);
+
+afterEach(() => countedOut(KEY));
+
+function inProgress(status: "True" | "False"): FailoverStatus {
+  return { conditions: [{ type: "InProgress", status, reason: "ScaleDown", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }] };
+}
+
+test("a switch counts as under way for as long as the status says so", async () => {
+  count(inProgress("True"));
+  expect(await values()).toEqual([1, 0]);
+  count(inProgress("False"));
+  expect(await values()).toEqual([0, 0]);
+});
+
+test("two sites that hold the token are counted, and one that has released it is not", async () => {
+  const held = { epoch: 4, state: "Held" } as const;
+  count({ token: held, peer: { reachable: true, token: { epoch: 5, state: "Held" } } });
+  expect(await values()).toEqual([0, 1]);
+  count({ token: held, peer: { reachable: true, token: { epoch: 5, state: "Released" } } });
+  expect(await values()).toEqual([0, 0]);
+});
+
+test("a policy that is gone is not counted", async () => {
+  count(inProgress("True"));
+  countedOut(KEY);
+  expect(await values()).toEqual([undefined, undefined]);
+});
+
+const gauges = async () => ({
+  ready: (await failoverReady.get()).values.filter(({ value }) => value === 1).map(({ labels }) => labels.status),
+  peer: (await failoverPeerReachable.get()).values.map(({ value }) => value),
+  copied: (await failoverLastSync.get()).values.map(({ value }) => value),
+});
+const ready = (status: "True" | "False" | "Unknown"): FailoverStatus => ({
+  conditions: [{ type: "Ready", status, reason: "Ready", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }],
+});
+const towards = (to: "primary" | "secondary") => ({
+  transition: { to, mode: "safe" as const, generation: 1, startTime: "2026-11-16T12:00:00Z", steps: [] },
+});
+
+test("readiness, the other site and the age of the copy are counted, and only where they are known", async () => {
+  const volumes = [
+    { name: "a", lastSyncTime: "2026-11-16T11:58:00Z" },
+    { name: "b", lastSyncTime: "2026-11-16T11:59:00Z" },
+  ];
+  count({ ...ready("False"), ...towards("primary"), volumeReplicationStatuses: volumes });
+  expect(await gauges()).toEqual({ ready: ["False"], peer: [], copied: [Date.parse("2026-11-16T11:58:00Z") / 1000] });
+  const peer = { reachable: false, lastSyncTime: "2026-11-16T11:57:00Z" };
+  count({ ...ready("True"), ...towards("secondary"), volumeReplicationStatuses: volumes, peer });
+  expect(await gauges()).toEqual({ ready: ["True"], peer: [0], copied: [Date.parse("2026-11-16T11:57:00Z") / 1000] });
+  count({ ...ready("Unknown"), ...towards("secondary") });
+  expect(await gauges()).toEqual({ ready: ["Unknown"], peer: [], copied: [] });
+  countedOut(KEY);
+  expect(await gauges()).toEqual({ ready: [], peer: [], copied: [] });
+});

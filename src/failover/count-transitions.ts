@@ -1,0 +1,64 @@
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { parseKey } from "../api/kind.ts";
+import {
+  failoverBothHold,
+  failoverErrors,
+  failoverInProgress,
+  failoverLastSync,
+  failoverPeerReachable,
+  failoverReady,
+  failoverState,
+  failoverStepSeconds,
+  failoverTransitionSeconds,
+  failoverVolumesSeconds,
+} from "./metrics.ts";
+import { oldest } from "./token/peer-copy.ts";
+import type { News } from "./events.ts";
+import type { Plan, PolicyFailure } from "./steps/step.ts";
+
+const STATUSES = ["True", "False", "Unknown"] as const;
+const STATES = ["primary", "secondary", "mixed", "unknown"] as const;
+
+/** The metrics of a policy whose status has changed. */
+export function counted(key: string, status: FailoverStatus, plan: Plan, refused: readonly PolicyFailure[], news: News): void {
+  const labels = labelsOf(key);
+  const { currentState, conditions = [], token, peer } = status;
+  for (const state of STATES) failoverState.set({ ...labels, state }, state === currentState ? 1 : 0);
+  failoverInProgress.set(labels, conditions.some(({ type, status }) => type === "InProgress" && status === "True") ? 1 : 0);
+  failoverBothHold.set(labels, token?.state === "Held" && peer?.token?.state === "Held" ? 1 : 0);
+  failoverErrors.set(labels, plan.refusals.length + plan.failures.length + refused.length);
+  const ready = conditions.find(({ type }) => type === "Ready")?.status;
+  for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
+  setOrRemove(failoverPeerReachable, labels, peer && Number(peer.reachable));
+  setOrRemove(failoverLastSync, labels, lastSyncSeconds(status));
+  for (const { name, seconds } of news.steps) failoverStepSeconds.observe({ step: name }, seconds);
+  if (news.volumes) failoverVolumesSeconds.observe({ mode: news.volumes.mode }, news.volumes.seconds);
+  if (news.completed) failoverTransitionSeconds.observe({ to: news.completed.to, mode: news.completed.mode }, news.completed.seconds);
+}
+
+/** The policy is gone, or somebody else's to count. */
+export function countedOut(key: string): void {
+  const labels = labelsOf(key);
+  for (const state of STATES) failoverState.remove({ ...labels, state });
+  for (const status of STATUSES) failoverReady.remove({ ...labels, status });
+  for (const metric of [failoverErrors, failoverInProgress, failoverBothHold, failoverPeerReachable, failoverLastSync]) {
+    metric.remove(labels);
+  }
+}
+
+/** A secondary's own volumes do not say when they were last copied to. */
+function lastSyncSeconds({ transition, volumeReplicationStatuses = [], peer }: FailoverStatus): number | undefined {
+  const own = transition?.to === "primary" ? oldest(volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime)) : undefined;
+  const time = transition?.to === "primary" ? own : peer?.lastSyncTime;
+  return time === undefined ? undefined : Date.parse(time) / 1000;
+}
+
+function setOrRemove(metric: typeof failoverPeerReachable, labels: ReturnType<typeof labelsOf>, value: number | undefined): void {
+  if (value === undefined) metric.remove(labels);
+  else metric.set(labels, value);
+}
+
+function labelsOf(key: string): { namespace: string; policy: string } {
+  const { name: policy, namespace = "" } = parseKey(key);
+  return { namespace, policy };
+}

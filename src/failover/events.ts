@@ -1,0 +1,117 @@
+import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import type { EventText } from "../kube/event-correlator.ts";
+import { PRIOR } from "./steps/prior-annotation.ts";
+
+type Transition = NonNullable<FailoverStatus["transition"]>;
+
+/** A step that is done, and how long it took. */
+interface StepDone {
+  readonly name: string;
+  readonly seconds: number;
+}
+
+/** What of a status is worth telling those who have read the one before. */
+export interface News {
+  readonly events: readonly EventText[];
+  readonly steps: readonly StepDone[];
+  /** Volumes that are writable now, and how long that took. */
+  readonly volumes?: { readonly mode: Transition["mode"]; readonly seconds: number };
+  /** A switch that is done, and how long it took. */
+  readonly completed?: Pick<Transition, "to" | "mode"> & { readonly seconds: number };
+}
+
+export function newsOf(before: FailoverStatus | undefined, after: FailoverStatus): News {
+  const [was, is] = [before?.transition, after.transition];
+  const isNew = is !== undefined && (was?.startTime !== is.startTime || was.to !== is.to);
+  const events: EventText[] = [];
+  if (isNew && was && was.completionTime === undefined) {
+    events.push({ type: "Normal", reason: "FailoverSuperseded", message: `The switch to ${was.to} was left: something else is wanted` });
+  }
+  if (isNew) events.push({ type: "Normal", reason: "FailoverStarted", message: `Switching to ${is.to} in ${is.mode} mode` });
+  if (is?.forced !== undefined && (isNew || was?.forced === undefined)) {
+    events.push({ type: "Warning", reason: "FailoverForced", message: `Taken over without the other site's release: ${is.forced}` });
+  }
+  const steps = is ? stepsDone(isNew ? undefined : was, is) : [];
+  for (const { name, seconds } of steps) events.push({ type: "Normal", reason: name, message: `${name} is done after ${seconds} s` });
+  events.push(
+    ...leftNews(before, after),
+    ...(isNew ? [] : startedNews(before, after)),
+    ...errorNews(before, after),
+    ...readyNews(before, after),
+  );
+  const volumes = is ? volumesNews(isNew ? undefined : was, is) : {};
+  if (is?.completionTime === undefined || (!isNew && was?.completionTime !== undefined)) return { events, steps, ...volumes };
+  const seconds = secondsBetween(is.startTime, is.completionTime);
+  events.push({ type: "Normal", reason: "FailoverCompleted", message: `This site is ${is.to}; the switch took ${seconds} s` });
+  return { events, steps, ...volumes, completed: { to: is.to, mode: is.mode, seconds } };
+}
+
+function volumesNews(was: Transition | undefined, { mode, startTime, volumesWritableTime }: Transition): Pick<News, "volumes"> {
+  if (volumesWritableTime === undefined || was?.volumesWritableTime !== undefined) return {};
+  return { volumes: { mode, seconds: secondsBetween(startTime, volumesWritableTime) } };
+}
+
+function stepsDone(was: Transition | undefined, is: Transition): StepDone[] {
+  const before = new Set(was?.steps.filter(({ state }) => state === "Done").map(({ name }) => name));
+  return is.steps
+    .filter(({ name, state }) => state === "Done" && !before.has(name))
+    .map(({ name, startTime, completionTime }) => ({ name, seconds: secondsBetween(startTime, completionTime) }));
+}
+
+/** Resources that the policy names no more, though they are stopped: they stay so. */
+function leftNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  const named = new Set(resourcesOf(after).map(({ resource }) => resource));
+  const [first, ...others] = resourcesOf(before).filter(({ resource, state }) => !named.has(resource) && STOPPED.has(state));
+  if (!first) return [];
+  const what = `${first.resource} (${first.state})${others.length > 0 ? ` and ${others.length} more are` : " is"}`;
+  const message = `${what} no longer named and left stopped; annotation ${PRIOR} says what was there before`;
+  return [{ type: "Warning", reason: "ResourceLeft", message }];
+}
+
+/** What was stopped on the way to secondary and runs again: an operator, a parent of Flux or a person does not know of the switch. */
+function startedNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  if (after.transition?.to !== "secondary") return [];
+  const stopped = new Set(resourcesOf(before).flatMap(({ resource, state }) => (STOPPED.has(state) ? resource : [])));
+  const [first, ...others] = resourcesOf(after).filter(({ resource, state }) => stopped.has(resource) && STARTED.has(state));
+  if (!first) return [];
+  const what = `${first.resource} was stopped and is ${first.state} again${others.length > 0 ? `, and ${others.length} more` : ""}`;
+  return [{ type: "Warning", reason: "Drifted", message: `${what}; whoever started it will go on, unless it is stopped too` }];
+}
+
+const STARTED = new Set(["Active", "Primary"]);
+const STOPPED = new Set(["Scaled Down", "Scaling Down", "Suspended", "Secondary", "Ignored"]);
+
+function resourcesOf({ volumeReplicationStatuses = [], workloadStatuses = [] }: FailoverStatus = {}): {
+  resource: string;
+  state: string;
+}[] {
+  const volumes = volumeReplicationStatuses.map((volume) => ({ kind: "VolumeReplication", ...volume }));
+  return [...volumes, ...workloadStatuses].map(({ kind, namespace = "", name, state = "" }) => ({
+    resource: `${kind} ${namespace}/${name}`,
+    state,
+  }));
+}
+
+/** An error is told when it appears and when it becomes another. */
+function errorNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  const [was, is] = [conditionOf(before, "Error"), conditionOf(after, "Error")];
+  if (is?.status !== "True" || (was?.status === "True" && was.reason === is.reason && was.message === is.message)) return [];
+  return [{ type: "Warning", reason: is.reason, message: is.message }];
+}
+
+/** That a switch would fail is told before the day of the switch. While one is under way nothing is known about the next. */
+function readyNews(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
+  const [was, is] = [conditionOf(before, "Ready"), conditionOf(after, "Ready")];
+  if (is?.status === "True" && was?.status === "False")
+    return [{ type: "Normal", reason: "Ready", message: "The site can be switched again" }];
+  if (is?.status !== "False" || (was?.status === "False" && was.reason === is.reason)) return [];
+  return [{ type: "Warning", reason: "NotReady", message: `The site cannot be switched: ${is.message}` }];
+}
+
+function conditionOf(status: FailoverStatus | undefined, wanted: string) {
+  return status?.conditions?.find(({ type }) => type === wanted);
+}
+
+function secondsBetween(start: string | undefined, end: string | undefined): number {
+  return start === undefined || end === undefined ? 0 : Math.max(0, Math.round((Date.parse(end) - Date.parse(start)) / 1000));
+}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { fixedAccess } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { answer, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
+import { lookLive } from "./live-reader.ts";
+import { needsOf } from "./watched-kinds.ts";
+import type { Managed } from "./observed.ts";
+import { ServedKinds } from "./served-kinds.ts";
+
+const { signal } = new AbortController();
+const managed = (kind: Managed["kind"], name: string, namespace = "shop"): Managed => ({ kind, namespace, name, field: "" });
+const list = (...names: string[]) =>
+  answer(200, { metadata: { resourceVersion: "9" }, items: names.map((name) => ({ metadata: { name } })) });
+const missing = (name: string) => answer(404, { kind: "Status", code: 404, reason: "NotFound", details: { name } });
+
+/** Looks at a server that answers these paths, and others with nothing. */
+async function looked(resources: readonly Managed[], answers: Record<string, Step>) {
+  const serve: Step = (response, received) => (answers[received.path] ?? list())(response, received);
+  const server = await ScriptedServer.start([serve]);
+  const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
+  const served = new ServedKinds(client);
+  const sight = await lookLive(client, served, needsOf(resources), signal);
+  client.close();
+  await server[Symbol.asyncDispose]();
+  return { sight, served, paths: server.received.map(({ path }) => path) };
+}
+
+const noPage: Step = (response) => response.writeHead(404).end("404 page not found");
+const VIRTUAL = "/apis/networking.istio.io/v1/namespaces/shop/virtualservices";
+const ISTIO = {
+  "/apis/networking.istio.io": answer(200, { versions: [{ version: "v1" }] }),
+  "/apis/networking.istio.io/v1": answer(200, { resources: [{ name: "virtualservices" }] }),
+};
+
+test("one object is asked for by its name, several with one list, and what is around them with one each", async () => {
+  const cron = "/apis/batch/v1/namespaces/shop/cronjobs";
+  const deployments = "/apis/apps/v1/namespaces/shop/deployments";
+  const answers = {
+    [`${cron}/report`]: answer(200, { metadata: { name: "report" } }),
+    [deployments]: list("web", "api", "other"),
+    "/apis/keda.sh": says(404, "NotFound"),
+  };
+  const { sight, paths } = await looked(
+    [managed("CronJob", "report"), managed("Deployment", "web"), managed("Deployment", "gone")],
+    answers,
+  );
+  expect(new Set(paths)).toEqual(
+    new Set([
+      "/apis/keda.sh",
+      `${cron}/report`,
+      deployments,
+      "/api/v1/namespaces/shop/pods",
+      "/apis/batch/v1/namespaces/shop/jobs",
+      "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers",
+    ]),
+  );
+  expect(sight.object("CronJob", "shop", "report")).toEqual({ found: { metadata: { name: "report" } } });
+  expect(sight.object("Deployment", "shop", "web")).toMatchObject({ found: { metadata: { name: "web" } } });
+  expect(sight.object("Deployment", "shop", "gone")).toEqual({ absent: "object" });
+  expect(sight.all("Pod", "shop")).toEqual({ found: [] });
+  expect(sight.all("ScaledObject", "shop")).toEqual({ absent: "kind" });
+});
+
+test("an object that is missing is absent, and one that may not be read is not", async () => {
+  const { sight } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: missing("web") });
+  expect(sight.object("VirtualService", "shop", "web")).toEqual({ absent: "object" });
+  const refused = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: says(403, "Forbidden", "you may not") });
+  expect(refused.sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Forbidden" });
+});
+
+test("a server that fails tells nothing about what is there", async () => {
+  const { sight } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: says(500, "InternalError", "no") });
+  expect(sight.object("VirtualService", "shop", "web")).toMatchObject({ code: "Unreachable" });
+});
+
+test("a kind that the server does not know any more is absent, and is asked about again", async () => {
+  const { sight, served } = await looked([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: noPage });
+  expect(sight.object("VirtualService", "shop", "web")).toEqual({ absent: "kind" });
+  expect(served.knows("VirtualService")).toBe(false);
+});
+
+test.each(["/api/v1/namespaces/shop/pods", "/apis/batch/v1/namespaces/shop/jobs", "/apis/batch/v1/namespaces/shop/cronjobs/report"])(
+  "%s is on every server: whoever has no such page is none, and tells nothing about what is there",
+  async (path) => {
+    const { sight } = await looked([managed("CronJob", "report")], { [path]: noPage });
+    const looks = [sight.all("Pod", "shop"), sight.all("Job", "shop"), sight.object("CronJob", "shop", "report")];
+    expect(looks.filter((look) => "error" in look)).toMatchObject([{ code: "Failed" }]);
+  },
+);
+
+test("what nobody said would be needed is not taken for absent", async () => {
+  const { sight } = await looked([managed("CronJob", "report")], {});
+  expect(sight.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });
+});

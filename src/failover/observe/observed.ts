@@ -1,0 +1,94 @@
+import type { CronJob } from "../../api/core/cron-job.ts";
+import type { Deployment } from "../../api/core/deployment.ts";
+import type { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
+import type { Job } from "../../api/core/job.ts";
+import type { Namespace } from "../../api/core/namespace.ts";
+import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
+import type { Pod } from "../../api/core/pod.ts";
+import type { StatefulSet } from "../../api/core/stateful-set.ts";
+import type { VolumeAttachment } from "../../api/core/volume-attachment.ts";
+import type { FailoverPolicy, ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import type {
+  Application,
+  ApplicationSet,
+  CSIDriver,
+  FluxObject,
+  NetworkFence,
+  ScaledObject,
+  VolumeGroupReplication,
+  VolumeReplication,
+  VolumeReplicationClass,
+} from "../external-kinds.ts";
+import type { Revert } from "../switch-record.ts";
+import type { PeerView } from "../token/token.ts";
+
+/** A resource that a policy names. */
+export interface Managed {
+  readonly kind: ManagedKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** Where the policy names it: `spec.managedResources[2]`. */
+  readonly field: string;
+}
+
+/**
+ * What looking at something gave. `absent` is known: the cluster answered that there is none, or that it does not know the kind. `error` is not: it
+ * may be there or not, and whoever depends on it waits.
+ */
+export type Look<T> =
+  | { readonly found: T }
+  | { readonly absent: "object" | "kind" }
+  | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
+
+/** The objects of the kinds that can be managed, each as it is read. */
+export interface ManagedObjects {
+  readonly VolumeReplication: VolumeReplication;
+  readonly Deployment: Deployment;
+  readonly StatefulSet: StatefulSet;
+  readonly CronJob: CronJob;
+  readonly VirtualService: KubeObject;
+  readonly HelmRelease: FluxObject;
+  readonly Kustomization: FluxObject;
+  readonly Application: Application;
+  readonly VolumeGroupReplication: VolumeGroupReplication;
+}
+
+/** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
+export interface Observed {
+  readonly policy: FailoverPolicy;
+  /** What the policy names, in its order, each once. */
+  readonly managed: readonly Managed[];
+  /** Another policy that has an older claim on something of these, if there is one. */
+  readonly contested: readonly { readonly resource: Managed; readonly holder: string }[];
+  look<K extends ManagedKind>(resource: Managed & { readonly kind: K }): Look<ManagedObjects[K]>;
+  /** All of a namespace, terminating ones too. */
+  pods(namespace: string): Look<readonly Pod[]>;
+  jobs(namespace: string): Look<readonly Job[]>;
+  claims(namespace: string): Look<readonly PersistentVolumeClaim[]>;
+  autoscalers(namespace: string): Look<readonly HorizontalPodAutoscaler[]>;
+  scaledObjects(namespace: string): Look<readonly ScaledObject[]>;
+  applicationSets(namespace: string): Look<readonly ApplicationSet[]>;
+  /** Those of groups are not named in the policy. */
+  replications(namespace: string): Look<readonly VolumeReplication[]>;
+  attachments(): Look<readonly VolumeAttachment[]>;
+  /** Those of other namespaces that the policy names, at least. */
+  namespaces(): Look<readonly Namespace[]>;
+  /** Policies of this namespace need no consent of others. */
+  readonly actsEverywhere?: boolean;
+  /** Whether the policy may fence addresses at the storage; not known to everyone who plans. */
+  readonly mayFence?: boolean;
+  replicationClasses(): Look<readonly VolumeReplicationClass[]>;
+  drivers(): Look<readonly CSIDriver[]>;
+  /** With `spec.fence`: all of them. */
+  networkFences(): Look<readonly NetworkFence[]>;
+  /** The kind of a resource in the version that the cluster serves. */
+  kindOf(kind: ManagedKind | "ScaledObject" | "NetworkFence"): Kind | undefined;
+  /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */
+  readonly revert?: Revert;
+  /** With `spec.peer` or a token: what the other site's policy was when it was last read, or why it could not be. */
+  readonly peer?: PeerView;
+  /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */
+  readonly dnsAnnotation?: string;
+  readonly now: Date;
+}

@@ -1,0 +1,65 @@
+import { CronJob } from "../../api/core/cron-job.ts";
+import { Deployment } from "../../api/core/deployment.ts";
+import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
+import { Job } from "../../api/core/job.ts";
+import { Namespace } from "../../api/core/namespace.ts";
+import { PersistentVolumeClaim } from "../../api/core/persistent-volume-claim.ts";
+import { Pod } from "../../api/core/pod.ts";
+import { StatefulSet } from "../../api/core/stateful-set.ts";
+import { VolumeAttachment } from "../../api/core/volume-attachment.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import { NO_NAMESPACE, type NeededKind } from "./watched-kinds.ts";
+import type { Look, Observed } from "./observed.ts";
+import { type ExternalName, isExternal, type ServedKinds } from "./served-kinds.ts";
+
+/** What was looked at, however that was done. */
+export interface Sight {
+  object(kind: NeededKind, namespace: string, name: string): Look<KubeObject>;
+  all(kind: NeededKind, namespace: string): Look<readonly KubeObject[]>;
+}
+
+const BUILT_IN: Record<Exclude<NeededKind, ExternalName>, Kind> = {
+  Deployment,
+  StatefulSet,
+  CronJob,
+  Pod,
+  Job,
+  PersistentVolumeClaim,
+  HorizontalPodAutoscaler,
+  VolumeAttachment,
+  Namespace,
+};
+
+/** The kind in the version that the cluster serves. */
+export function servedKind(kind: NeededKind, served: ServedKinds): Look<Kind> {
+  return isExternal(kind) ? served.look(kind) : { found: BUILT_IN[kind] };
+}
+
+/** A policy and what was seen of its resources, as a plan is made on it. */
+export function observedThrough(
+  sight: Sight,
+  served: ServedKinds,
+  rest: Pick<Observed, "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now">,
+): Observed {
+  const all = <T>(kind: NeededKind, namespace: string) => sight.all(kind, namespace) as Look<readonly T[]>;
+  return {
+    ...rest,
+    look: ({ kind, namespace, name }) => sight.object(kind, namespace, name) as Look<never>,
+    pods: (namespace) => all("Pod", namespace),
+    jobs: (namespace) => all("Job", namespace),
+    claims: (namespace) => all("PersistentVolumeClaim", namespace),
+    autoscalers: (namespace) => all("HorizontalPodAutoscaler", namespace),
+    scaledObjects: (namespace) => all("ScaledObject", namespace),
+    applicationSets: (namespace) => all("ApplicationSet", namespace),
+    replications: (namespace) => all("VolumeReplication", namespace),
+    attachments: () => all("VolumeAttachment", NO_NAMESPACE),
+    namespaces: () => (rest.actsEverywhere ? { found: [] } : all("Namespace", NO_NAMESPACE)),
+    replicationClasses: () => all("VolumeReplicationClass", NO_NAMESPACE),
+    drivers: () => all("CSIDriver", NO_NAMESPACE),
+    networkFences: () => all("NetworkFence", NO_NAMESPACE),
+    kindOf(kind) {
+      const look = servedKind(kind, served);
+      return "found" in look ? look.found : undefined;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { fixedAccess } from "../../kube/client/access.ts";
+import { KubeClient } from "../../kube/client/client.ts";
+import { answer, holdTime, says, ScriptedServer, type Step } from "../../kube/testing/scripted-server.ts";
+import { ServedKinds } from "./served-kinds.ts";
+
+const { signal } = new AbortController();
+afterEach(() => void vi.useRealTimers());
+
+/** A server of these groups: versions, best first, with their resources. */
+async function serverOf(groups: Record<string, Record<string, string[]>>) {
+  const serve: Step = (response, { path }) => {
+    const [, , group = "", version] = path.split("/");
+    const served = groups[group];
+    if (!served) return says(404, "NotFound")(response, { path } as never);
+    const body =
+      version === undefined
+        ? { versions: Object.keys(served).map((each) => ({ version: each })) }
+        : { resources: (served[version] ?? []).map((name) => ({ name })) };
+    return answer(200, body)(response, { path } as never);
+  };
+  const server = await ScriptedServer.start([serve]);
+  const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
+  return { server, client, served: new ServedKinds(client), asked: () => server.received.map(({ path }) => path) };
+}
+
+test("the newest version that we know is taken, whatever else the cluster serves", async () => {
+  const { server, client, served } = await serverOf({
+    "helm.toolkit.fluxcd.io": { v3: ["helmreleases"], v2: ["helmreleases"], v2beta1: ["helmreleases"] },
+    "kustomize.toolkit.fluxcd.io": { v1beta2: ["kustomizations"] },
+  });
+  await served.ask(["HelmRelease", "Kustomization"], signal);
+  expect(served.look("HelmRelease")).toMatchObject({ found: { group: "helm.toolkit.fluxcd.io", version: "v2", plural: "helmreleases" } });
+  expect(served.look("Kustomization")).toMatchObject({ found: { version: "v1beta2" } });
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("a group without the resource, and one that only other versions have, are no kind", async () => {
+  const { server, client, served } = await serverOf({
+    "keda.sh": { v1alpha1: ["triggerauthentications"] },
+    "networking.istio.io": { v9: ["virtualservices"] },
+  });
+  await served.ask(["ScaledObject", "VirtualService", "VolumeReplication"], signal);
+  for (const kind of ["ScaledObject", "VirtualService", "VolumeReplication"] as const)
+    expect(served.look(kind)).toEqual({ absent: "kind" });
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("what is there is asked once, what is missing every 30 s, and what was doubted at once", async () => {
+  holdTime();
+  const { server, client, served, asked } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
+  await served.ask(["ScaledObject", "VirtualService"], signal);
+  expect(asked()).toHaveLength(3);
+  vi.advanceTimersByTime(29_000);
+  await served.ask(["ScaledObject", "VirtualService"], signal);
+  expect(asked()).toHaveLength(3);
+  vi.advanceTimersByTime(1_000);
+  await served.ask(["ScaledObject", "VirtualService"], signal);
+  expect(asked().slice(3)).toEqual(["/apis/networking.istio.io"]);
+  served.doubt("ScaledObject");
+  await served.ask(["ScaledObject"], signal);
+  expect(asked().slice(4)).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);
+  client.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("that asking failed is no absence, and it is asked again soon", async () => {
+  holdTime();
+  const { server, client, served } = await serverOf({});
+  expect(served.look("HelmRelease")).toMatchObject({ code: "Unreachable" });
+  server.follow(says(403, "Forbidden", "you may not"));
+  await served.ask(["HelmRelease"], signal);
+  expect(served.look("HelmRelease")).toMatchObject({ error: expect.stringContaining("you may not"), code: "Forbidden" });
+  server.follow(says(404, "NotFound"));
+  vi.advanceTimersByTime(5_000);
+  await served.ask(["HelmRelease"], signal);
+  expect(served.look("HelmRelease")).toEqual({ absent: "kind" });
+  client.close();
+  await server[Symbol.asyncDispose]();
+});

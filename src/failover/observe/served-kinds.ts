@@ -1,0 +1,115 @@
+import type { Kind } from "../../api/kind.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { isKubeError } from "../../kube/client/error.ts";
+import {
+  Application,
+  ApplicationSet,
+  CSIDriver,
+  type ExternalKind,
+  HelmRelease,
+  Kustomization,
+  NetworkFence,
+  ScaledObject,
+  VirtualService,
+  VolumeGroupReplication,
+  VolumeReplication,
+  VolumeReplicationClass,
+} from "../external-kinds.ts";
+import { lookError } from "./read-error.ts";
+import type { Look } from "./observed.ts";
+
+const EXTERNAL = {
+  VolumeGroupReplication,
+  VolumeReplication,
+  VolumeReplicationClass,
+  VirtualService,
+  HelmRelease,
+  Kustomization,
+  Application,
+  ApplicationSet,
+  CSIDriver,
+  ScaledObject,
+  NetworkFence,
+} as const satisfies Record<string, ExternalKind>;
+export type ExternalName = keyof typeof EXTERNAL;
+
+interface Answer {
+  readonly look: Look<Kind>;
+  readonly at: number;
+}
+
+/** How long it is believed that a kind is not there, and that asking fails. */
+const ABSENT_MS = 30_000;
+const FAILED_MS = 5_000;
+
+export function isExternal(kind: string): kind is ExternalName {
+  return kind in EXTERNAL;
+}
+
+/** Which kinds of other projects the cluster serves, and in which version. What it serves is believed until reading it says otherwise. */
+export class ServedKinds {
+  readonly #client: KubeClient;
+  readonly #absentMs: number;
+  readonly #answers = new Map<ExternalName, Answer>();
+
+  constructor(client: KubeClient, absentMs = ABSENT_MS) {
+    this.#client = client;
+    this.#absentMs = absentMs;
+  }
+
+  knows(kind: ExternalName): boolean {
+    return this.#answers.has(kind);
+  }
+
+  /** Asks about those of which nothing is known, or nothing that is still to be believed. */
+  async ask(kinds: Iterable<ExternalName>, signal: AbortSignal): Promise<void> {
+    const open = [...new Set(kinds)].filter((kind) => this.#isDue(kind));
+    await Promise.all(
+      open.map(async (kind) => this.#answers.set(kind, { look: await this.#find(EXTERNAL[kind], signal), at: performance.now() })),
+    );
+  }
+
+  #isDue(kind: ExternalName): boolean {
+    const answer = this.#answers.get(kind);
+    if (!answer) return true;
+    if ("found" in answer.look) return false;
+    return performance.now() - answer.at >= ("absent" in answer.look ? this.#absentMs : FAILED_MS);
+  }
+
+  look(kind: ExternalName): Look<Kind> {
+    return (
+      this.#answers.get(kind)?.look ?? {
+        error: `It is not known yet whether the cluster has ${EXTERNAL[kind].plural}`,
+        code: "Unreachable",
+      }
+    );
+  }
+
+  /** Reading the kind says that the cluster does not know it, or not in this version. */
+  doubt(kind: ExternalName): void {
+    this.#answers.delete(kind);
+  }
+
+  async #find({ versions, ...kind }: ExternalKind, signal: AbortSignal): Promise<Look<Kind>> {
+    try {
+      const served = await this.#client.request<ApiGroup>("GET", `/apis/${kind.group}`, { signal });
+      const names = new Set(served.versions.map(({ version }) => version));
+      for (const version of versions.filter((one) => names.has(one))) {
+        const { resources } = await this.#client.request<ApiResources>("GET", `/apis/${kind.group}/${version}`, { signal });
+        if (resources.some(({ name }) => name === kind.plural)) return { found: { ...kind, version } };
+      }
+      return { absent: "kind" };
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return { absent: "kind" };
+      return lookError(error, signal);
+    }
+  }
+}
+
+interface ApiGroup {
+  versions: { version: string }[];
+}
+
+interface ApiResources {
+  resources: { name: string }[];
+}

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
+import { plan } from "../plan.ts";
+import { steps, words } from "../testing/harness.ts";
+import { SpecimenSite } from "../testing/fake-site.ts";
+import { application, deployment, named, policy } from "../testing/fixtures.ts";
+
+const PRIOR = "plumbline.dev/failover-prior";
+const REFRESH = "argocd.argoproj.io/refresh";
+
+const wanting = (desiredState: Role): FailoverPolicy => policy({ desiredState, managedResources: named("Application shop") });
+const memory = (automated: Automated) => JSON.stringify({ policy: "shop/site", automated });
+const writes = (site: SpecimenSite, to: Role) =>
+  plan(site.observe(wanting(to))).steps.flatMap((step) => (step.state === "Act" ? step.writes : []));
+const carryOut = (site: SpecimenSite, to: Role) => {
+  for (const write of writes(site, to)) site.write(write);
+};
+const shop = (site: SpecimenSite) => site.get("Application", "shop");
+const edit = (site: SpecimenSite, change: (object: Application) => void) => site.edit("Application", shop(site), change);
+/** Argo CD has compared on what was written. */
+const answer = (site: SpecimenSite) => edit(site, ({ metadata }) => delete metadata.annotations?.[REFRESH]);
+
+describe("turning automated sync off", () => {
+  test("keeps the values, asks for a refresh in the same patch, and waits until Argo CD has seen it and runs nothing", () => {
+    const site = new SpecimenSite().put("Application", application("shop", { prune: true, selfHeal: true }));
+    expect(writes(site, "secondary").map(({ patch }) => patch)).toEqual([
+      {
+        metadata: { annotations: { [PRIOR]: memory({ prune: true, selfHeal: true }), [REFRESH]: "normal" } },
+        spec: { syncPolicy: { automated: { enabled: false } } },
+      },
+    ]);
+    carryOut(site, "secondary");
+    expect(shop(site).spec.syncPolicy?.automated).toEqual({ prune: true, selfHeal: true, enabled: false });
+    const waiting = () => plan(site.observe(wanting("secondary"))).steps.flatMap(({ waits }) => waits.map(({ message }) => message));
+    expect(waiting()).toEqual(["Application shop/shop has not been refreshed by Argo CD since it was changed"]);
+
+    // One more sync that was decided on before.
+    edit(site, (object) => Object.assign(object, { operation: { sync: {} } }));
+    answer(site);
+    expect(waiting()).toEqual(["Application shop/shop carries out a sync"]);
+    edit(site, (object) => {
+      delete object.operation;
+      object.status = { operationState: { phase: "Running", message: "waiting for hook" } };
+    });
+    expect(waiting()).toEqual(["Application shop/shop carries out a sync: waiting for hook"]);
+    edit(site, (object) => Object.assign(object, { status: { operationState: { phase: "Succeeded" } } }));
+    expect(plan(site.observe(wanting("secondary"))).complete).toBe(true);
+  });
+
+  test("removes it where Argo CD does not know enabled and has dropped it, and restores it exactly", () => {
+    const site = new SpecimenSite().put("Application", application("shop", { prune: true }));
+    carryOut(site, "secondary");
+    edit(site, ({ spec }) => delete spec.syncPolicy?.automated?.enabled);
+    expect(words(plan(site.observe(wanting("secondary"))))).toEqual(["remove automated sync of Application shop/shop"]);
+    carryOut(site, "secondary");
+    answer(site);
+    expect(shop(site).spec).toEqual({ syncPolicy: {} });
+    expect(plan(site.observe(wanting("secondary"))).complete).toBe(true);
+    carryOut(site, "primary");
+    expect(shop(site).spec).toEqual({ syncPolicy: { automated: { prune: true } } });
+  });
+
+  test("leaves alone what had no automated sync, and does not turn it on later", () => {
+    for (const automated of [undefined, { enabled: false, prune: true }]) {
+      const site = new SpecimenSite().put("Application", application("shop", automated));
+      expect(writes(site, "secondary")).toEqual([]);
+      expect(writes(site, "primary")).toEqual([]);
+      const { complete, resources } = plan(site.observe(wanting("primary")));
+      expect(complete).toBe(true);
+      expect(resources.map(({ state, message }) => `${state}: ${message}`)).toEqual([
+        "Suspended: Left without automated sync: it had none before",
+      ]);
+    }
+  });
+
+  test("says that Argo CD does not look at it while it is told to skip it", () => {
+    const annotations = { "argocd.argoproj.io/skip-reconcile": "true" };
+    const site = new SpecimenSite().put("Application", application("shop", {}, { annotations }));
+    carryOut(site, "secondary");
+    expect(plan(site.observe(wanting("secondary"))).steps.flatMap(({ waits }) => waits)).toMatchObject([
+      { message: expect.stringContaining("remove annotation argocd.argoproj.io/skip-reconcile") },
+    ]);
+  });
+});
+
+describe("turning it on again", () => {
+  test.each<[Automated]>([[{}], [{ prune: true }], [{ enabled: true, selfHeal: true }], [{ selfHeal: false, allowEmpty: true }]])(
+    "restores exactly %j",
+    (automated) => {
+      const site = new SpecimenSite().put("Application", application("shop", automated));
+      carryOut(site, "secondary");
+      answer(site);
+      carryOut(site, "primary");
+      expect(shop(site).spec).toEqual({ syncPolicy: { automated } });
+      expect(shop(site).metadata.annotations).toEqual({ [REFRESH]: "normal" });
+    },
+  );
+
+  test("starts a sync unless selfHeal does, with the options of the Application", () => {
+    const site = new SpecimenSite().put("Application", application("shop", { prune: true }));
+    edit(site, ({ spec }) => Object.assign(spec.syncPolicy ?? {}, { syncOptions: ["ServerSideApply=true"] }));
+    carryOut(site, "secondary");
+    answer(site);
+    carryOut(site, "primary");
+    expect(shop(site).operation).toMatchObject({ sync: { prune: true, syncOptions: ["ServerSideApply=true"] } });
+    expect(steps(plan(site.observe(wanting("primary"))))).toContain("ResumeFlux Wait");
+
+    const healing = new SpecimenSite().put("Application", application("shop", { selfHeal: true }));
+    carryOut(healing, "secondary");
+    carryOut(healing, "primary");
+    expect(shop(healing).operation).toBeUndefined();
+  });
+
+  test("has workloads that it applies wait for its sync before a count is restored", () => {
+    const annotations = {
+      "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web",
+      [PRIOR]: JSON.stringify({ policy: "shop/site", replicas: 2 }),
+    };
+    const site = new SpecimenSite()
+      .put("Application", application("shop", {}, { annotations: { [REFRESH]: "normal" } }))
+      .put("Deployment", deployment("web", { replicas: 0 }, { annotations }));
+    const wanted = policy({ desiredState: "primary", managedResources: named("Application shop", "Deployment web") });
+    expect(words(plan(site.observe(wanted)))).toEqual([]);
+    answer(site);
+    expect(words(plan(site.observe(wanted)))).toEqual(["scale Deployment shop/web from 0 to 2"]);
+  });
+});
+
+describe("an Application that cannot be switched", () => {
+  test("that does not exist is refused with its field and a remedy, and nothing is written", () => {
+    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 2 }));
+    const wanted = policy({ desiredState: "secondary", managedResources: named("Deployment web", "Application shop") });
+    const planned = plan(site.observe(wanted));
+    expect(planned.refusals).toEqual([
+      {
+        kind: "Application",
+        namespace: "shop",
+        name: "shop",
+        field: "spec.managedResources[1]",
+        reason: "NotFound",
+        message: "Application shop/shop does not exist; create it, correct its name or namespace, or remove it from the policy",
+        class: "Permanent",
+      },
+    ]);
+    expect(planned.failures).toEqual([]);
+    expect(words(planned)).toEqual([]);
+  });
+
+  const ownerReferences = [{ apiVersion: "argoproj.io/v1alpha1", kind: "ApplicationSet", name: "shops", uid: "shops" }];
+  const templated = (spec: ApplicationSet["spec"]) =>
+    new SpecimenSite()
+      .put("Application", application("shop", {}, { ownerReferences }))
+      .put("ApplicationSet", { metadata: { name: "shops", namespace: "shop" }, spec });
+
+  test.each<[string, ApplicationSet["spec"]]>([
+    ["nothing is set", {}],
+    ["only the field is ignored", { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }] }],
+    ["only the annotations are kept", { preservedFields: { annotations: [PRIOR] } }],
+    [
+      "another Application is meant",
+      { ignoreApplicationDifferences: [{ name: "other", jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } },
+    ],
+  ])("is refused when an ApplicationSet makes it and %s", (_title, spec) => {
+    expect(plan(templated(spec).observe(wanting("secondary"))).refusals).toMatchObject([
+      {
+        reason: "Refused",
+        message:
+          "Application shop/shop is made by ApplicationSet shops, which would turn automated sync on again; " +
+          `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${PRIOR}] there`,
+      },
+    ]);
+  });
+
+  test.each<[string, ApplicationSet["spec"]]>([
+    [
+      "leaves the field and the annotations alone",
+      { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } },
+    ],
+    ["only creates", { syncPolicy: { applicationsSync: "create-only" } }],
+  ])("is switched when its ApplicationSet %s", (_title, spec) => {
+    expect(plan(templated(spec).observe(wanting("secondary"))).refusals).toEqual([]);
+  });
+
+  test("is refused when its ApplicationSet removes the mark of an epoch, also after spec.peer was removed", () => {
+    const spec = { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } };
+    const holder = policy({ managedResources: named("Application shop") }, { status: { token: { epoch: 2, state: "Held" } } });
+    expect(plan(templated(spec).observe(holder)).refusals.map(({ reason }) => reason)).toEqual(["Refused"]);
+  });
+
+  test("is refused while its ApplicationSet cannot be read", () => {
+    const site = templated({});
+    site.errors.add("ApplicationSet shop");
+    expect(plan(site.observe(wanting("secondary"))).refusals).toMatchObject([{ message: expect.stringContaining("cannot be listed") }]);
+  });
+});

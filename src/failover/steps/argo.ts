@@ -1,0 +1,193 @@
+import type { Role } from "../../api/failover/failover-policy.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import type { Application, ApplicationSet, Automated } from "../external-kinds.ts";
+import {
+  called,
+  change,
+  found,
+  listed,
+  mark,
+  sightings,
+  unfoundState,
+  unseen,
+  waitFor,
+  type Finding,
+  type Sighting,
+} from "../observe/resources.ts";
+import { EPOCH, PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
+import type { Managed, Observed } from "../observe/observed.ts";
+import { isNamed, ownersOf } from "../owners.ts";
+import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import { hasToken } from "../token/token.ts";
+
+const KIND = ["Application"] as const;
+
+/** Argo CD removes it when it has compared, on the object as it was with it: so it has seen what was written together with it. */
+const REFRESH = "argocd.argoproj.io/refresh";
+const SKIP = "argocd.argoproj.io/skip-reconcile";
+const REFRESHING = { [REFRESH]: "normal" };
+/** JSON pointers and jq paths that cover automated sync. */
+const AUTOMATED = new Set([
+  "/spec",
+  "/spec/syncPolicy",
+  "/spec/syncPolicy/automated",
+  ".spec",
+  ".spec.syncPolicy",
+  ".spec.syncPolicy.automated",
+]);
+
+/**
+ * `enabled: false` keeps the other values, and Argo CD before 3.1 drops it without a word. Where it did not stay, `automated` is removed: what it was is
+ * remembered since the first write.
+ */
+export function suspendArgo(observed: Observed, fence: string | undefined): Finding {
+  const kind = observed.kindOf("Application");
+  const writes = found(observed, KIND).flatMap(({ object }) => {
+    const name = called("Application", object);
+    const automated = object.spec.syncPolicy?.automated;
+    if (!automated || automated.enabled === false) return mark(kind, object, fence, name);
+    const isTried = recall(object, "automated").is === "there";
+    const annotations = { ...remember(observed.policy, object, "automated", automated), ...stamp(fence), ...REFRESHING };
+    const next = isTried ? null : { enabled: false };
+    const words = isTried ? `remove automated sync of ${name}` : `turn automated sync of ${name} off`;
+    return [change(kind, object, annotations, { syncPolicy: { automated: next } }, words)];
+  });
+  return { writes, waits: unseen(observed, KIND) };
+}
+
+/** A sync that runs is carried through, and one more may start that was decided on before our write was seen. */
+export function busyArgo(observed: Observed): Wait[] {
+  return found(observed, KIND).flatMap(({ resource, object }) => {
+    const left = whatRuns(object);
+    return left === undefined ? [] : [waitFor(resource, `${called("Application", object)} ${left}`)];
+  });
+}
+
+/** Restored exactly. Without selfHeal Argo CD does not sync a revision again that it has synced, so one sync is asked for. */
+export function resumeArgo(observed: Observed): Finding {
+  const kind = observed.kindOf("Application");
+  const writes = found(observed, KIND).flatMap(({ object }) => {
+    const memory = recall(object, "automated");
+    return memory.is === "there" ? [resume(kind, object, memory.prior)] : [];
+  });
+  const unanswered = found(observed, KIND).flatMap(({ resource, object }) => {
+    const left = isOn(object) ? whatRuns(object) : undefined;
+    return left === undefined ? [] : [waitFor(resource, `${called("Application", object)} ${left}`)];
+  });
+  return { writes, waits: [...unseen(observed, KIND), ...unanswered] };
+}
+
+function resume(kind: Kind | undefined, object: Application, prior: Automated): Write {
+  const { automated: present = {}, syncOptions } = object.spec.syncPolicy ?? {};
+  // A merge patch leaves what it does not name: what was not there before has to be removed by name.
+  const added = Object.keys(present).filter((field) => !Object.hasOwn(prior, field));
+  const automated = { ...Object.fromEntries(added.map((field) => [field, null])), ...prior };
+  const starts = prior.selfHeal !== true && !object.operation;
+  const sync = { ...(prior.prune !== undefined && { prune: prior.prune }), ...(syncOptions && { syncOptions }) };
+  const words = `turn automated sync of ${called("Application", object)} on again${starts ? " and start a sync" : ""}`;
+  const write = change(kind, object, { [PRIOR]: null, ...REFRESHING }, { syncPolicy: { automated } }, words);
+  const operation = { initiatedBy: { username: "plumbline-failover" }, sync };
+  return starts ? { ...write, patch: { ...write.patch, operation } } : write;
+}
+
+/** The Applications of the policy that apply this object. */
+export function ownersInArgo(observed: Observed, kind: string, object: KubeObject): Sighting<"Application">[] {
+  const owners = ownersOf(kind, object, observed.managed).filter((owner) => owner.kind === "Application");
+  return sightings(observed, KIND).filter(({ resource }) => owners.some((owner) => isNamed(owner, [resource])));
+}
+
+/** Whether it has done what it does when it is turned on again; one that is not there, or that a person turned off, never will. */
+export function isSynced({ look }: Sighting<"Application">): boolean {
+  if ("error" in look) return false;
+  if ("absent" in look) return true;
+  return recall(look.found, "automated").is !== "there" && (!isOn(look.found) || whatRuns(look.found) === undefined);
+}
+
+export function argoStates(observed: Observed, to: Role): ResourceState[] {
+  return sightings(observed, KIND).map((sighting) => {
+    const { resource, look } = sighting;
+    return unfoundState(sighting) ?? ("found" in look ? stateOf(resource, look.found, to) : { resource, state: "Unknown" });
+  });
+}
+
+function stateOf(resource: Managed, object: Application, to: Role): ResourceState {
+  const isRemembered = object.metadata.annotations?.[PRIOR] !== undefined;
+  if (!isOn(object)) {
+    return {
+      resource,
+      state: "Suspended",
+      ...(to === "primary" && !isRemembered && { message: "Left without automated sync: it had none before" }),
+    };
+  }
+  const message = "Automated sync was turned on again by somebody else; it is turned off again";
+  return { resource, state: "Active", ...(to === "secondary" && isRemembered && { message }) };
+}
+
+/** An Application that is missing is no part of the site that could be left out: whatever it applies would be switched behind its back. */
+export function missingApplications(observed: Observed): PolicyFailure[] {
+  return sightings(observed, KIND).flatMap(({ resource, look }) => {
+    if (!("absent" in look) || look.absent !== "object") return [];
+    const message = `Application ${resource.namespace}/${resource.name} does not exist; create it, correct its name or namespace, or remove it from the policy`;
+    return [failure(resource, "NotFound", message)];
+  });
+}
+
+/** An ApplicationSet puts its Applications back to the template and removes annotations that it does not know. It cannot be suspended. */
+export function templatedApplications(observed: Observed): PolicyFailure[] {
+  return found(observed, KIND).flatMap(({ resource, object }) => {
+    const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ApplicationSet");
+    if (!owner) return [];
+    const { items, waits } = listed(observed.applicationSets(resource.namespace), "ApplicationSet", resource.namespace);
+    const [unread] = waits;
+    const title = `Application ${resource.namespace}/${resource.name} is made by ApplicationSet ${owner.name}`;
+    if (unread) return [failure(resource, "Refused", `${title}, and ${unread.message}`)];
+    const template = items.find(({ metadata }) => metadata.name === owner.name);
+    const kept = hasToken(observed.policy) ? [PRIOR, EPOCH] : [PRIOR];
+    if (!template || leaves(template, resource.name, kept)) return [];
+    const remedy = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
+    return [failure(resource, "Refused", `${title}, which would turn automated sync on again; ${remedy}`)];
+  });
+}
+
+function leaves({ spec }: ApplicationSet, application: string, annotations: readonly string[]): boolean {
+  if (["create-only", "create-delete"].includes(spec.syncPolicy?.applicationsSync ?? "")) return true;
+  const isIgnored = (spec.ignoreApplicationDifferences ?? []).some(
+    ({ name = application, jsonPointers = [], jqPathExpressions = [] }) =>
+      name === application && (jsonPointers.some((one) => AUTOMATED.has(one)) || jqPathExpressions.some((one) => AUTOMATED.has(one))),
+  );
+  const { annotations: preserved = [] } = spec.preservedFields ?? {};
+  return isIgnored && annotations.every((one) => preserved.includes(one));
+}
+
+/** Whether the Application leaves `spec.replicationState` of this volume as it is. Argo CD has no annotation for that on the object itself. */
+export function ignoresVolume({ spec }: Application, kind: string, { metadata: { namespace = "", name } }: KubeObject): boolean {
+  const ignored = (spec.ignoreDifferences ?? []).some(
+    (one) =>
+      one.group === "replication.storage.openshift.io" &&
+      one.kind === kind &&
+      (one.name ?? name) === name &&
+      (one.namespace ?? namespace) === namespace &&
+      (one.jsonPointers?.includes("/spec/replicationState") === true || one.jqPathExpressions?.includes(".spec.replicationState") === true),
+  );
+  return ignored && spec.syncPolicy?.syncOptions?.includes("RespectIgnoreDifferences=true") === true;
+}
+
+function isOn({ spec }: Application): boolean {
+  const automated = spec.syncPolicy?.automated;
+  return automated !== undefined && automated.enabled !== false;
+}
+
+function whatRuns({ metadata: { annotations = {} }, operation, status }: Application): string | undefined {
+  const { phase = "", message = "" } = status?.operationState ?? {};
+  if (operation || phase === "Running" || phase === "Terminating") {
+    return `carries out a sync${message === "" ? "" : `: ${message}`}`;
+  }
+  if (annotations[REFRESH] === undefined) return undefined;
+  return annotations[SKIP] === "true"
+    ? `is not reconciled by Argo CD: remove annotation ${SKIP}`
+    : `has not been refreshed by Argo CD since it was changed`;
+}
+
+function failure({ kind, namespace, name, field }: Managed, reason: "NotFound" | "Refused", message: string): PolicyFailure {
+  return { kind, namespace, name, field, reason, message, class: "Permanent" };
+}

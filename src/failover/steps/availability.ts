@@ -1,0 +1,109 @@
+import type { Deployment } from "../../api/core/deployment.ts";
+import type { StatefulSet } from "../../api/core/stateful-set.ts";
+import { seconds } from "../../util/duration.ts";
+import type { Condition } from "../../api/kind.ts";
+import type { Application, FluxObject } from "../external-kinds.ts";
+import { found, unseen, waitFor } from "../observe/resources.ts";
+import { PRIOR } from "./prior-annotation.ts";
+import type { Managed, Observed } from "../observe/observed.ts";
+import type { PolicyFailure, ResourceState, Wait } from "./step.ts";
+
+const WORKLOADS = ["Deployment", "StatefulSet"] as const;
+const FLUX = ["Kustomization", "HelmRelease"] as const;
+const ARGO = ["Application"] as const;
+const WITHIN_SECONDS = 600;
+
+/** A resource that does not run as it should, and whether waiting can help. */
+interface Lack {
+  readonly resource: Managed;
+  readonly message: string;
+  readonly stalled: boolean;
+}
+
+/** What is not available yet: workloads below the number they want, Flux objects that are not Ready. */
+export function awaitWorkloads(observed: Observed): Wait[] {
+  const lacks = lacking(observed).map(({ resource, message }) => waitFor(resource, message));
+  return [...unseen(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
+}
+
+/** A Flux object that has given up, at once; everything else that is not available, after `spec.availableWithin`. */
+export function notAvailable(observed: Observed): PolicyFailure[] {
+  const { now, policy } = observed;
+  const since = policy.status?.transition?.volumesWritableTime;
+  const withinSeconds = seconds(policy.spec.availableWithin) ?? WITHIN_SECONDS;
+  const isLate = since !== undefined && now.getTime() - Date.parse(since) > withinSeconds * 1000;
+  const late = `${policy.spec.availableWithin ?? `${WITHIN_SECONDS / 60}m`} after the volumes were writable`;
+  return lacking(observed).flatMap(({ resource: { kind, namespace, name, field }, message, stalled }) => {
+    if (!stalled && !isLate) return [];
+    const failure = { kind, namespace, name, field, reason: "NotAvailable" as const, class: "Transient" as const };
+    const fix = kind === "Deployment" || kind === "StatefulSet" ? "check its pods and their Events" : `check the conditions of the ${kind}`;
+    return [{ ...failure, message: stalled ? `${message}; ${fix}` : `${message}, ${late}; ${fix}` }];
+  });
+}
+
+/**
+ * The states with a note on each resource of a primary that is not available. Without counts: a rollout at rest changes the status twice, not once for
+ * each pod.
+ */
+export function withAvailability(observed: Observed, states: readonly ResourceState[]): ResourceState[] {
+  const lacks = new Set(lacking(observed).map(({ resource }) => resource));
+  return states.map((state) => {
+    if (!lacks.has(state.resource) || state.state !== "Active" || state.message !== undefined) return state;
+    const { kind } = state.resource;
+    return { ...state, message: kind === "Deployment" || kind === "StatefulSet" ? "Not all of its replicas are available" : "Not Ready" };
+  });
+}
+
+function lacking(observed: Observed): Lack[] {
+  const workloads = found(observed, WORKLOADS).flatMap(({ resource, object }): Lack[] => {
+    const message = workloadLack(resource.kind, object);
+    return message === undefined ? [] : [{ resource, message, stalled: false }];
+  });
+  const flux = found(observed, FLUX).flatMap(({ resource, object }): Lack[] => {
+    const lack = fluxLack(resource.kind, object);
+    return lack === undefined ? [] : [{ resource, ...lack }];
+  });
+  const applications = found(observed, ARGO).flatMap(({ resource, object }): Lack[] => {
+    const message = applicationLack(object);
+    return message === undefined ? [] : [{ resource, message, stalled: false }];
+  });
+  return [...workloads, ...flux, ...applications];
+}
+
+function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, status = {} }: Deployment | StatefulSet): string | undefined {
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return `${kind} status is of an earlier generation`;
+  const wanted = spec.replicas ?? 1;
+  const available = status.availableReplicas ?? (kind === "StatefulSet" ? status.readyReplicas : undefined) ?? 0;
+  if (available < wanted) return `${available} of ${wanted} replicas are available`;
+  // A StatefulSet may keep old pods on purpose (partition, OnDelete), and so may a paused Deployment.
+  const isRolling = kind === "Deployment" && !("paused" in spec && spec.paused);
+  const updated = status.updatedReplicas ?? 0;
+  return isRolling && updated < wanted ? `${updated} of ${wanted} replicas are updated` : undefined;
+}
+
+/** Argo CD reports no generation; whether it has seen our change is waited for in ResumeFlux. Without a health it assesses none. */
+function applicationLack({ status }: Application): string | undefined {
+  const { status: health = "Healthy", message = "" } = status?.health ?? {};
+  return health === "Healthy" || health === "Suspended" ? undefined : `Application is ${health}${message === "" ? "" : `: ${message}`}`;
+}
+
+/** One that a person suspended is left to them. An acknowledged request alone proves nothing: a suspended object acknowledges too. */
+function fluxLack(kind: string, object: FluxObject): Omit<Lack, "resource"> | undefined {
+  if (object.spec.suspend === true) {
+    const isOurs = object.metadata.annotations?.[PRIOR] !== undefined;
+    return isOurs ? { message: `${kind} is still suspended`, stalled: false } : undefined;
+  }
+  const stalled = conditionOf(object, "Stalled");
+  if (stalled?.status === "True") return { message: `${kind} is Stalled (${stalled.reason}): ${stalled.message}`, stalled: true };
+  const ready = conditionOf(object, "Ready");
+  if (ready?.status === "True") return undefined;
+  if (!ready) return { message: `${kind} has not reported Ready for generation ${object.metadata.generation ?? 0}`, stalled: false };
+  return { message: `${kind} is not Ready (${ready.reason}): ${ready.message}`, stalled: false };
+}
+
+/** Of the current generation only. */
+function conditionOf({ metadata, status }: FluxObject, type: string): Condition | undefined {
+  const condition = status?.conditions?.find((one) => one.type === type);
+  const generation = condition?.observedGeneration ?? status?.observedGeneration ?? 0;
+  return generation >= (metadata.generation ?? 0) ? condition : undefined;
+}

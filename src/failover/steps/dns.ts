@@ -1,0 +1,32 @@
+import type { Role } from "../../api/failover/failover-policy.ts";
+import { called, change, found, sightings, unfoundState, unseen, type Finding } from "../observe/resources.ts";
+import type { Observed } from "../observe/observed.ts";
+import type { ResourceState } from "./step.ts";
+
+const KIND = ["VirtualService"] as const;
+const VALUE: Record<Role, string> = { primary: "dns-controller", secondary: "ignore" };
+
+/** The key while nothing else is configured. external-dns from 0.22 on has another prefix by default. */
+const DNS_ANNOTATION = "external-dns.alpha.kubernetes.io/controller";
+
+/** Names lead to the primary site only: external-dns leaves alone what carries any other value than its own. */
+export function updateDns(observed: Observed, to: Role): Finding {
+  const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
+  const writes = found(observed, KIND)
+    .filter(({ object }) => object.metadata.annotations?.[key] !== VALUE[to])
+    .map(({ object }) => {
+      const words = `set annotation ${key} of ${called("VirtualService", object)} to ${VALUE[to]}`;
+      return change(observed.kindOf("VirtualService"), object, { [key]: VALUE[to] }, {}, words);
+    });
+  return { writes, waits: unseen(observed, KIND) };
+}
+
+export function dnsStates(observed: Observed): ResourceState[] {
+  const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
+  return sightings(observed, KIND).map((sighting) => {
+    const { resource, look } = sighting;
+    const value = "found" in look ? look.found.metadata.annotations?.[key] : undefined;
+    const state = value === undefined || value === VALUE.primary ? "Active" : "Ignored";
+    return unfoundState(sighting) ?? { resource, state };
+  });
+}

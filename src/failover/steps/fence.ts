@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from "node:util";
+import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { NetworkFence } from "../external-kinds.ts";
+import { wasPrimary } from "../managed.ts";
+import type { Look, Observed } from "../observe/observed.ts";
+import type { PolicyFailure, Step, Wait } from "./step.ts";
+import type { TokenDecision } from "../token/token.ts";
+import { VOLUME_KINDS } from "./volume-groups.ts";
+
+/** The NetworkFence of a policy says whose it is. */
+const POLICY = "plumbline.dev/failover-policy";
+/** csi-addons' own words. Result alone is not enough: "unfencing operation successful" has the same. */
+const FENCED = "fencing operation successful";
+
+export interface Fencing {
+  readonly step: Step;
+  readonly refusals: readonly PolicyFailure[];
+  readonly failures: readonly PolicyFailure[];
+  readonly status: NonNullable<FailoverStatus["fence"]>;
+}
+
+/**
+ * The fence of a forced takeover, with `spec.fence`; none where there is nothing to fence. One object per epoch: csi-addons acts once on a change, so a
+ * reused object could show the result of an earlier fence. It is never deleted here and never unfenced.
+ */
+export function fencing(observed: Observed, token: TokenDecision | undefined, isPromoting: boolean): Fencing | undefined {
+  const { policy } = observed;
+  const { fence } = policy.spec;
+  const epoch = forcedEpoch(policy, token);
+  if (!fence || epoch === undefined) return undefined;
+  const name = `failover-${policy.metadata.uid ?? keyOf(policy).replace("/", "-")}-${epoch}`;
+  const recorded = policy.status?.fence?.name === name ? policy.status.fence : undefined;
+  if (recorded?.result === "Succeeded" && recorded.message === FENCED) return outcome("Done", recorded);
+  // A token keeps its reason after the takeover: what is promoted later, as a volume that is added, is no takeover, and the other site may be back.
+  if (wasPrimary(policy)) return undefined;
+  // Where every volume is primary already, a fence comes too late to protect anything.
+  if (!isPromoting && hasVolumes(observed)) return undefined;
+  const look = lookFor(observed, name);
+  if ("error" in look) return outcome("Wait", { name }, [wait(name, `NetworkFence cannot be read: ${look.error}`)]);
+  if ("absent" in look) {
+    const kind = observed.kindOf("NetworkFence");
+    if (look.absent === "kind" || !kind) return { ...outcome("Wait", { name }), refusals: [notInstalled(policy)] };
+    const object = manifest(policy, name);
+    const words = `fence ${fence.cidrs.join(", ")} by NetworkFence ${name}`;
+    return outcome("Act", { name }, [], { writes: [{ kind, object, patch: {}, words, create: true }] });
+  }
+  return judged(policy, look.found);
+}
+
+/** Whether a forced takeover could not be fenced here, for the condition Ready. */
+export function fenceProblems(observed: Observed): PolicyFailure[] {
+  if (!observed.policy.spec.fence) return [];
+  return "absent" in observed.networkFences() ? [notInstalled(observed.policy)] : [];
+}
+
+function judged(policy: FailoverPolicy, object: NetworkFence): Fencing {
+  const { name } = object.metadata;
+  const { result, message = "" } = object.status ?? {};
+  const status = { name, ...(result !== undefined && { result, message: message.slice(0, 4096) }) };
+  const { networkFenceClassName, cidrs } = policy.spec.fence ?? { networkFenceClassName: "", cidrs: [] };
+  const isOurs = object.spec.networkFenceClassName === networkFenceClassName && isDeepStrictEqual(object.spec.cidrs, cidrs);
+  if (!isOurs || object.spec.fenceState === "Unfenced") {
+    return failed(
+      status,
+      `NetworkFence is not as spec.fence asks; set spec.fence back, or remove it if the other site is known not to write`,
+    );
+  }
+  if (result === "Failed") {
+    return failed(
+      status,
+      `Fencing failed: ${message}; see the storage driver, or remove spec.fence if the other site is known not to write`,
+    );
+  }
+  if (result === "Succeeded" && message === FENCED) return outcome("Done", status);
+  return outcome("Wait", status, [wait(name, "csi-addons has not yet fenced the other site")]);
+}
+
+function failed(status: Fencing["status"], message: string): Fencing {
+  const failure = { kind: "NetworkFence", name: status.name, reason: "FenceFailed" as const, message, class: "Transient" as const };
+  return { ...outcome("Wait", status, [wait(status.name, message)]), failures: [failure] };
+}
+
+function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefined): number | undefined {
+  if (token?.take && token.forced !== undefined) return token.take.epoch;
+  return status?.token?.state === "Held" && status.token.forced !== undefined ? status.token.epoch : undefined;
+}
+
+/** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
+function hasVolumes({ managed }: Observed): boolean {
+  return managed.some(({ kind }) => (VOLUME_KINDS as readonly string[]).includes(kind));
+}
+
+function lookFor(observed: Observed, name: string): Look<NetworkFence> {
+  const look = observed.networkFences();
+  if (!("found" in look)) return look;
+  const object = look.found.find(({ metadata }) => metadata.name === name);
+  return object ? { found: object } : { absent: "object" };
+}
+
+function manifest(policy: FailoverPolicy, name: string): NetworkFence {
+  const { networkFenceClassName = "", cidrs = [] } = policy.spec.fence ?? {};
+  return {
+    metadata: { name, labels: { "app.kubernetes.io/managed-by": "plumbline" }, annotations: { [POLICY]: keyOf(policy) } },
+    spec: { networkFenceClassName, fenceState: "Fenced", cidrs: [...cidrs] },
+  };
+}
+
+function outcome(state: Step["state"], status: Fencing["status"], waits: readonly Wait[] = [], rest: Partial<Step> = {}): Fencing {
+  return { step: { name: "FenceOtherSite", state, writes: [], waits, ...rest }, refusals: [], failures: [], status };
+}
+
+function wait(name: string, message: string): Wait {
+  return { kind: "NetworkFence", name, message };
+}
+
+function notInstalled({ metadata: { namespace, name } }: FailoverPolicy): PolicyFailure {
+  const message = "This cluster does not know the kind NetworkFence; install csi-addons, or remove spec.fence";
+  const policy = { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name };
+  return { ...policy, field: "spec.fence", reason: "KindNotInstalled", message, class: "Permanent" };
+}

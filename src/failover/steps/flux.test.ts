@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import { plan } from "../plan.ts";
+import { steps, words } from "../testing/harness.ts";
+import { SpecimenSite } from "../testing/fake-site.ts";
+import { condition, deployment, flux, named, policy } from "../testing/fixtures.ts";
+
+const PRIOR = "plumbline.dev/failover-prior";
+const both = (desiredState: Role = "secondary", mode = "on") =>
+  policy({ desiredState, mode, managedResources: named("HelmRelease web", "Kustomization apps") });
+const patches = (site: SpecimenSite, to: Role) =>
+  plan(site.observe(both(to))).steps.flatMap((step) => step.writes.map(({ patch }) => patch));
+const REQUESTED = "reconcile.fluxcd.io/requestedAt";
+const asked = "2026-11-16T12:00:00.000Z";
+const remembered = (suspend: boolean | null, more: Record<string, string> = {}) => ({
+  annotations: { [PRIOR]: JSON.stringify({ policy: "shop/site", suspend }), ...more },
+});
+
+const running = condition("Reconciling", "True", "Progressing");
+const notReady = (reason: string) => condition("Ready", "False", reason);
+const settled = condition("Ready", "True", "Succeeded");
+const generation = { generation: 2 };
+const answered = remembered(null, { [REQUESTED]: asked });
+
+describe("suspending Flux", () => {
+  test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
+    const site = new SpecimenSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
+    expect(words(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
+    expect(patches(site, "secondary")).toEqual([
+      { metadata: remembered(null, { [REQUESTED]: asked }), spec: { suspend: true } },
+      { metadata: remembered(false, { [REQUESTED]: asked }), spec: { suspend: true } },
+    ]);
+  });
+
+  test("leaves alone what was suspended before, and does not resume it later", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: true }))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(patches(site, "secondary")).toEqual([]);
+    expect(patches(site, "primary")).toEqual([]);
+    const up = plan(site.observe(both("primary")));
+    expect(up.complete).toBe(true);
+    expect(up.resources.map(({ state, message }) => `${state}: ${message}`)).toEqual([
+      "Suspended: Left suspended: it was so before",
+      "Suspended: Left suspended: it was so before",
+    ]);
+  });
+
+  test("is done again when a parent has taken it back, with what was remembered first", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(patches(site, "secondary")).toEqual([{ metadata: { annotations: { [REQUESTED]: asked } }, spec: { suspend: true } }]);
+    expect(plan(site.observe(both())).resources[0]).toMatchObject({
+      state: "Active",
+      message: "Somebody else resumed it; it is suspended again",
+    });
+  });
+
+  test.each([
+    ["at work", {}, { conditions: [running, condition("Ready", "Unknown", "Progressing")] }, "Wait"],
+    ["rolling back", {}, { conditions: [running, notReady("UpgradeFailed")] }, "Wait"],
+    ["uninstalling", {}, { conditions: [running, notReady("InstallFailed")] }, "Wait"],
+    ["unlocking", {}, { conditions: [running, notReady("StateError")] }, "Wait"],
+    [
+      "waiting for its next try",
+      {},
+      { conditions: [condition("Reconciling", "True", "ProgressingWithRetry"), notReady("BuildFailed")] },
+      "Done",
+    ],
+    ["waiting for a dependency", {}, { conditions: [running, notReady("DependencyNotReady")] }, "Done"],
+    ["settled", {}, { conditions: [settled] }, "Done"],
+    [
+      "rolling back since before it was suspended",
+      generation,
+      { observedGeneration: 1, conditions: [running, notReady("UpgradeFailed")] },
+      "Wait",
+    ],
+    [
+      "seen as suspended after a run that failed",
+      generation,
+      { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] },
+      "Done",
+    ],
+    ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: asked, conditions: [running] }, "Done"],
+    ["not yet seen as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
+    [
+      "suspended by a person in mid-run",
+      { annotations: { [REQUESTED]: asked } },
+      { lastHandledReconcileAt: asked, conditions: [running] },
+      "Wait",
+    ],
+  ] as const)("a Flux object that is %s", (_, metadata, status, state) => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", { ...flux("web", { suspend: true }, metadata), status: { ...status, conditions: [...status.conditions] } })
+      .put("Kustomization", flux("apps", { suspend: true }));
+    expect(steps(plan(site.observe(both())))).toContain(`AwaitTermination ${state}`);
+  });
+
+  test("that cannot be looked at keeps the workloads as they are, and Flux that is missing does not", () => {
+    const site = new SpecimenSite().put("Deployment", deployment("web", { replicas: 1 }));
+    const resources = policy({ managedResources: named("Kustomization apps", "Deployment web") });
+    expect(words(plan(site.observe(resources)))).toEqual(["scale Deployment shop/web from 1 to 0"]);
+    site.errors.add("Kustomization shop/apps");
+    expect(words(plan(site.observe(resources)))).toEqual([]);
+    expect(steps(plan(site.observe(resources)))).toContain("ScaleDown Pending");
+  });
+});
+
+describe("resuming Flux", () => {
+  test("restores the field, or its absence, forgets, and asks once, a HelmRelease with force", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
+      .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
+    expect(patches(site, "primary")).toEqual([
+      { metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked } }, spec: { suspend: false } },
+      {
+        metadata: { annotations: { [PRIOR]: null, "reconcile.fluxcd.io/requestedAt": asked, "reconcile.fluxcd.io/forceAt": asked } },
+        spec: { suspend: null },
+      },
+    ]);
+    for (const write of plan(site.observe(both("primary"))).steps.flatMap((step) => step.writes)) site.write(write);
+    site.now = new Date("2026-11-16T12:00:05Z");
+    const waiting = plan(site.observe(both("primary")));
+    expect(waiting.steps.flatMap((step) => step.writes)).toEqual([]);
+    expect(steps(waiting)).toContain("ResumeFlux Wait");
+    expect("suspend" in site.get("HelmRelease", "web").spec).toBe(false);
+  });
+
+  test("does not take back what a person resumed meanwhile", () => {
+    const site = new SpecimenSite().put("HelmRelease", flux("web", {}, remembered(false))).put("Kustomization", flux("apps"));
+    expect(patches(site, "primary")).toEqual([
+      {
+        metadata: {
+          annotations: {
+            [PRIOR]: null,
+            "reconcile.fluxcd.io/requestedAt": "2026-11-16T12:00:00.000Z",
+            "reconcile.fluxcd.io/forceAt": "2026-11-16T12:00:00.000Z",
+          },
+        },
+      },
+    ]);
+  });
+
+  test("at rest, what others ask of Flux is nothing to wait for", () => {
+    const site = new SpecimenSite()
+      .put("HelmRelease", flux("web"))
+      .put("Kustomization", flux("apps", {}, { annotations: { "reconcile.fluxcd.io/requestedAt": "by-hand" } }));
+    const times = { startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:00:00Z" };
+    const status = { transition: { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, steps: [] } };
+    const rested = { ...both("primary"), status };
+    expect(plan(site.observe(rested)).complete).toBe(true);
+    expect(plan(site.observe(both("primary"))).complete).toBe(false);
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import type { FailoverStatus } from "../../api/failover/failover-policy.ts";
+import { plan } from "../plan.ts";
+import { shop, type SpecimenRun } from "../testing/harness.ts";
+import { SpecimenSite } from "../testing/fake-site.ts";
+import { cronJob, deployment, named, policy } from "../testing/fixtures.ts";
+
+const PRIOR = "plumbline.dev/failover-prior";
+type PriorStates = NonNullable<FailoverStatus["priorStates"]>;
+const web = { kind: "Deployment", namespace: "shop", name: "web", uid: "web", field: "replicas", value: "3" };
+
+const recorded = (run: SpecimenRun) => (run.policy.status?.priorStates ?? []).map(({ kind, name, value }) => `${kind} ${name} ${value}`);
+
+function primary(priorStates: PriorStates, site: SpecimenSite, desiredState: "primary" | "secondary" = "primary") {
+  return plan(site.observe(policy({ desiredState, managedResources: named("Deployment web") }, { status: { priorStates } })));
+}
+
+describe("the second record", () => {
+  test("is in the status with the write that changes the object, and gone when everything is restored", () => {
+    const run = shop();
+    run.settle();
+    expect(recorded(run)).toEqual([]);
+    run.want({ desiredState: "secondary" });
+    run.pass();
+    expect(recorded(run)).toEqual([
+      "Deployment web 3",
+      "Deployment api 2",
+      "Deployment worker 4",
+      "StatefulSet data 2",
+      "CronJob nightly false",
+      "HelmRelease api null",
+      "Kustomization apps false",
+      "Job nightly-1 null",
+      "HorizontalPodAutoscaler web null",
+      'HorizontalPodAutoscaler api "Min"',
+      "ScaledObject worker null",
+    ]);
+    const before = recorded(run);
+    run.settle();
+    expect(recorded(run)).toEqual(before);
+    run.want({ desiredState: "primary" });
+    run.settle();
+    expect(recorded(run)).toEqual([]);
+  });
+
+  test("is made from the annotation where the controller died before it could write its status", () => {
+    const run = shop();
+    run.settle();
+    run.want({ desiredState: "secondary" });
+    run.writesToLive = 6;
+    run.pass();
+    expect(recorded(run)).toEqual([]);
+    run.writesToLive = Infinity;
+    run.settle();
+    expect(recorded(run)).toHaveLength(11);
+  });
+
+  test("is kept while the object does not exist, and dropped when the policy no longer names it", () => {
+    expect(primary([web], new SpecimenSite()).priorStates).toEqual([web]);
+    expect(primary([{ ...web, name: "other" }], new SpecimenSite()).priorStates).toEqual([]);
+  });
+
+  test("survives a policy that is invalid", () => {
+    const wanted = policy({ wave: -1, managedResources: named("Deployment web") }, { status: { priorStates: [web] } });
+    expect(plan(new SpecimenSite().observe(wanted)).priorStates).toEqual([web]);
+  });
+});
+
+const stopped = (metadata = {}) => new SpecimenSite().put("Deployment", deployment("web", { replicas: 0 }, metadata));
+
+const failuresWith = (state: PriorStates[number]) => {
+  const wanted = policy({ desiredState: "primary", managedResources: named("CronJob nightly") }, { status: { priorStates: [state] } });
+  return plan(new SpecimenSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(
+    ({ message }) => message,
+  );
+};
+
+describe("an annotation that is gone", () => {
+  test("is a failure on the way to primary, with the value and how to restore it, and not a zero", () => {
+    const result = primary([web], stopped());
+    expect(result.complete).toBe(false);
+    const message = `Annotation ${PRIOR} is gone; before the switch replicas was 3. Restore that by hand, or set the annotation to {"policy":"shop/site","replicas":3}`;
+    expect(result.failures).toEqual([
+      { kind: "Deployment", namespace: "shop", name: "web", reason: "PriorStateLost", message, class: "Permanent" },
+    ]);
+    expect(result.resources[0]?.message).toBe(message);
+    expect(result.priorStates).toEqual([web]);
+  });
+
+  test("is one also where the object was created again", () => {
+    const [failure] = primary([{ ...web, uid: "former" }], stopped()).failures;
+    expect(failure).toMatchObject({
+      reason: "PriorStateLost",
+      message: expect.stringContaining(`It was created again, without annotation ${PRIOR}`),
+    });
+  });
+
+  test("is told with its value also where it is there and cannot be read", () => {
+    const result = primary([web], stopped({ annotations: { [PRIOR]: "{" } }));
+    expect(result.failures).toMatchObject([{ reason: "Invalid", message: expect.stringContaining("before the switch replicas was 3") }]);
+    expect(result.priorStates).toEqual([web]);
+  });
+
+  test("does not keep others from being restored", () => {
+    const run = shop();
+    run.settle();
+    run.want({ desiredState: "secondary" });
+    run.settle();
+    run.site.edit("StatefulSet", run.site.get("StatefulSet", "data"), ({ metadata }) => delete metadata.annotations?.[PRIOR]);
+    run.want({ desiredState: "primary" });
+    for (let turn = 0; turn < 8; turn++) {
+      run.pass();
+      run.controllers.turn();
+    }
+    expect(run.site.get("Deployment", "worker").spec.replicas).toBe(4);
+    expect(run.site.get("StatefulSet", "data").spec.replicas).toBe(0);
+    expect(run.policy.status?.conditions?.find(({ type }) => type === "Error")).toMatchObject({ status: "True", reason: "PriorStateLost" });
+    run.site.edit("StatefulSet", run.site.get("StatefulSet", "data"), ({ spec }) => {
+      spec.replicas = 2;
+    });
+    run.settle();
+    expect(recorded(run)).toEqual([]);
+  });
+
+  test("is no error as a secondary, but the site is not ready to be switched", () => {
+    const result = primary([web], stopped(), "secondary");
+    expect(result.failures).toEqual([]);
+    expect(result.ready).toMatchObject({ status: "False", reason: "PriorStateLost" });
+  });
+
+  test("that a person set to 0 on purpose is done with", () => {
+    const annotations = { [PRIOR]: JSON.stringify({ policy: "shop/site", replicas: 0 }) };
+    const site = stopped({ annotations });
+    const first = primary([web], site);
+    expect(first.failures).toEqual([]);
+    expect(primary([...first.priorStates], stopped()).complete).toBe(true);
+  });
+
+  test("says nothing of an object that was at 0 before", () => {
+    const result = primary([], stopped());
+    expect(result.complete).toBe(true);
+    expect(result.resources[0]?.message).toBe("Left at 0 replicas: it was at 0 before");
+  });
+
+  test("counts for what was suspended too, with a value that was not set, and a value that nobody can read", () => {
+    const nightly = { kind: "CronJob", namespace: "shop", name: "nightly", uid: "nightly", field: "suspend", value: "null" };
+    expect(failuresWith(nightly)[0]).toContain("before the switch suspend was not set");
+    expect(failuresWith({ ...nightly, value: "{" })[0]).toContain("before the switch suspend was {");
+  });
+});

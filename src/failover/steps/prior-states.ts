@@ -1,0 +1,123 @@
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import { autoscalersOf, PAUSED } from "./autoscalers.ts";
+import { jobsOf } from "./cron-jobs.ts";
+import { found } from "../observe/resources.ts";
+import { PRIOR, recall } from "./prior-annotation.ts";
+import type { Observed } from "../observe/observed.ts";
+import type { PolicyFailure, PriorState, Step } from "./step.ts";
+
+type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas" | "automated";
+
+/** An object that a switch stops, and what it is at this moment. */
+interface Stoppable {
+  readonly kind: string;
+  readonly object: KubeObject;
+  readonly field: Field;
+  readonly value: unknown;
+  readonly isStopped: boolean;
+}
+
+/**
+ * The second record of what objects were before, for the status: what their annotations say, what is about to be written there, and what an earlier
+ * status knows of objects that are stopped and have lost the annotation. Those are `lost`.
+ */
+export function priorStates(observed: Observed, steps: readonly Step[]): { states: readonly PriorState[]; lost: readonly PolicyFailure[] } {
+  const { policy, managed } = observed;
+  const held = new Map((policy.status?.priorStates ?? []).map((state) => [idOf(state), state]));
+  const written = annotationsWritten(steps);
+  const states: PriorState[] = [];
+  const lost: PolicyFailure[] = [];
+  const seen = new Set<string>();
+
+  for (const stoppable of stoppables(observed)) {
+    const state = stateOf(stoppable);
+    const known = held.get(idOf(state));
+    seen.add(idOf(state));
+    const memory = recall(written.get(stoppable.object) ?? stoppable.object, stoppable.field);
+    if (memory.is === "there") states.push({ ...state, value: JSON.stringify(memory.prior) });
+    else if (known && stoppable.isStopped && known.value !== JSON.stringify(stoppable.value)) {
+      states.push(known);
+      if (memory.is === "none") lost.push(lossOf(stoppable, known, policy));
+    }
+  }
+  // One that is not there now may come back, and then only this knows what it was. Runs and autoscalers come and go.
+  const named = new Set(managed.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
+  for (const [id, state] of held) if (!seen.has(id) && named.has(placeOf(state))) states.push(state);
+  return { states, lost };
+}
+
+function stoppables(observed: Observed): Stoppable[] {
+  const workloads = found(observed, ["Deployment", "StatefulSet"]).map(({ resource: { kind }, object }): Stoppable => {
+    const value = object.spec.replicas ?? 1;
+    return { kind, object, field: "replicas", value, isStopped: value === 0 };
+  });
+  const suspended = found(observed, ["CronJob", "HelmRelease", "Kustomization"]).map(({ resource: { kind }, object }) =>
+    suspendable(kind, object),
+  );
+  const applications = found(observed, ["Application"]).map(({ object }): Stoppable => {
+    const value = object.spec.syncPolicy?.automated ?? null;
+    return { kind: "Application", object, field: "automated", value, isStopped: value === null || value.enabled === false };
+  });
+  const { autoscalers, scaledObjects } = autoscalersOf(observed);
+  return [
+    ...workloads,
+    ...suspended,
+    ...applications,
+    ...jobsOf(observed).items.map((job) => suspendable("Job", job)),
+    ...autoscalers.map((object): Stoppable => {
+      const value = object.spec.behavior?.scaleUp?.selectPolicy ?? null;
+      return { kind: "HorizontalPodAutoscaler", object, field: "selectPolicy", value, isStopped: value === "Disabled" };
+    }),
+    ...scaledObjects.map((object): Stoppable => {
+      const value = object.metadata.annotations?.[PAUSED] ?? null;
+      return { kind: "ScaledObject", object, field: "pausedReplicas", value, isStopped: value === "0" };
+    }),
+  ];
+}
+
+function suspendable(kind: string, object: KubeObject & { spec: { suspend?: boolean } }): Stoppable {
+  return { kind, object, field: "suspend", value: object.spec.suspend ?? null, isStopped: object.spec.suspend === true };
+}
+
+/** Objects as they will be after the writes of this pass, as far as the annotation goes. */
+function annotationsWritten(steps: readonly Step[]): Map<KubeObject, KubeObject> {
+  const writes = steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes);
+  return new Map(
+    writes.flatMap(({ object, patch }): [KubeObject, KubeObject][] => {
+      const text = (patch as { metadata?: { annotations?: Record<string, string | null> } }).metadata?.annotations?.[PRIOR];
+      if (typeof text !== "string") return [];
+      return [[object, { ...object, metadata: { ...object.metadata, annotations: { [PRIOR]: text } } }]];
+    }),
+  );
+}
+
+function stateOf({ kind, object: { metadata }, field }: Stoppable): Omit<PriorState, "value"> {
+  const { namespace, name, uid } = metadata;
+  return { kind, ...(namespace !== undefined && { namespace }), name, ...(uid !== undefined && { uid }), field };
+}
+
+function lossOf({ kind, object, field }: Stoppable, { uid, value }: PriorState, policy: FailoverPolicy): PolicyFailure {
+  const { namespace, name } = object.metadata;
+  const cause = uid === object.metadata.uid ? `Annotation ${PRIOR} is gone` : `It was created again, without annotation ${PRIOR}`;
+  const annotation = JSON.stringify({ policy: keyOf(policy), [field]: parsed(value) });
+  const message = `${cause}; before the switch ${field} was ${value === "null" ? "not set" : value}. Restore that by hand, or set the annotation to ${annotation}`;
+  return { kind, ...(namespace !== undefined && { namespace }), name, reason: "PriorStateLost", message, class: "Permanent" };
+}
+
+/** A person may have edited the status. */
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function idOf({ field, ...state }: Pick<PriorState, "kind" | "namespace" | "name" | "field">): string {
+  return `${placeOf(state)} ${field}`;
+}
+
+function placeOf({ kind, namespace = "", name }: Pick<PriorState, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace}/${name}`;
+}

@@ -1,0 +1,131 @@
+import type { Role } from "../../api/failover/failover-policy.ts";
+import type { FailoverStatus, FailoverToken } from "../../api/failover/failover-policy.ts";
+import type { Kind, KubeObject } from "../../api/kind.ts";
+import type { ForeignNamespace } from "../consent.ts";
+import type { Managed } from "../observe/observed.ts";
+import type { Readiness } from "../readiness.ts";
+
+/** The steps, by their names in the status. */
+export type StepName =
+  | "ForgetToken"
+  | "TakeToken"
+  | "FenceOtherSite"
+  | "SuspendFlux"
+  | "UpdateDNS"
+  | "SuspendCronJobs"
+  | "ScaleDown"
+  | "AwaitTermination"
+  | "DemoteVolumes"
+  | "AwaitVolumes"
+  | "AwaitCopy"
+  | "ReleaseToken"
+  | "PromoteVolumes"
+  | "ResumeCronJobs"
+  | "ResumeJobs"
+  | "ResumeFlux"
+  | "RestoreWorkloads"
+  | "AwaitWorkloads";
+
+/** A merge patch of one object, if it is still the one that was read. */
+export interface Write {
+  readonly kind: Kind;
+  readonly object: KubeObject;
+  readonly patch: object;
+  /** For the log and for `failover plan`: `scale Deployment shop/web from 3 to 0`. */
+  readonly words: string;
+  /** The object does not exist yet: it is created as it stands here, and `patch` is empty. */
+  readonly create?: true;
+  /** Made only once nothing is left to be written to this object: what would be remembered there, this one makes unknowable. */
+  readonly after?: KubeObject;
+}
+
+/** Something that is not yet as it has to be, with the object to look at. */
+export interface Wait {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+export interface Step {
+  readonly name: StepName;
+  /** Done: what it is for is so. Act: its writes may be made now. Wait: what is in `waits` has to be so first. Pending: earlier steps come first. */
+  readonly state: "Done" | "Act" | "Wait" | "Pending";
+  /** In their order. What a waiting or pending step would write is there too, for `failover plan`; only what is in a step that acts may be written. */
+  readonly writes: readonly Write[];
+  /** The token to write; null removes it. */
+  readonly token?: FailoverToken | null;
+  readonly waits: readonly Wait[];
+}
+
+/** A resource that is in the way, for a reason that waiting alone may not cure. */
+export interface PolicyFailure {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly reason:
+    | "Invalid"
+    | "Contested"
+    | "NotPermitted"
+    | "NotFound"
+    | "KindNotInstalled"
+    | "Forbidden"
+    | "LookFailed"
+    | "Refused"
+    | "VolumeError"
+    | "Drifted"
+    | "PeerRemoved"
+    | "VolumeMismatch"
+    | "WriteFailed"
+    | "NotAvailable"
+    | "PriorStateLost"
+    | "FenceFailed"
+    | "Split"
+    | "OwnedByGitOps"
+    | "RevertedByOwner";
+  readonly field?: string;
+  readonly message: string;
+  /** Whether it may pass by itself. */
+  readonly class: "Permanent" | "Transient";
+}
+
+/** What a resource was seen to be, in the words of the status. */
+export interface ResourceState {
+  readonly resource: Managed;
+  readonly state: string;
+  readonly error?: string;
+  readonly message?: string;
+  readonly lastSyncTime?: string;
+  /** Of a volume on a primary: condition Replicating of csi-addons. */
+  readonly replicating?: "True" | "False" | "Unknown";
+  /** A workload that a Flux object of the policy looks after. */
+  readonly fluxOwned?: true;
+}
+
+export type PriorState = NonNullable<FailoverStatus["priorStates"]>[number];
+
+export interface Plan {
+  readonly to: Role;
+  readonly mode: "safe" | "unsafe";
+  /** Nothing is written while one of these is there: the policy itself cannot be carried out as it is. */
+  readonly refusals: readonly PolicyFailure[];
+  readonly failures: readonly PolicyFailure[];
+  /** What is worth knowing before a switch: what else applies the objects of the policy, or the policy itself. */
+  readonly notes: readonly Wait[];
+  readonly steps: readonly Step[];
+  readonly resources: readonly ResourceState[];
+  /** Namespaces beside its own in which the policy names something. */
+  readonly foreignNamespaces?: readonly ForeignNamespace[];
+  readonly currentState: "primary" | "secondary" | "mixed" | "unknown";
+  /** Everything was seen as it should be. */
+  readonly complete: boolean;
+  /** No pod that may write is left: when this is first seen is the time at which writes stopped. */
+  readonly writesStopped: boolean;
+  /** The reason that was given, when the token is taken without the other site's release. */
+  readonly forced?: string;
+  /** The second record of what objects were before, for the status. */
+  readonly priorStates: readonly PriorState[];
+  readonly fence?: NonNullable<FailoverStatus["fence"]>;
+  readonly ready: Readiness;
+  readonly requeueAfterMs?: number;
+}

@@ -1,0 +1,414 @@
+import { describe, expect, test } from "vitest";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import type { Condition } from "../../api/kind.ts";
+import { plan, tokenFacts } from "../plan.ts";
+import { SpecimenSite } from "../testing/fake-site.ts";
+import { steps, words } from "../testing/harness.ts";
+import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "../testing/fixtures.ts";
+
+type Overrides = NonNullable<Parameters<typeof volume>[2]>;
+
+const data = (desiredState: Role, status?: object) =>
+  policy({ desiredState, managedResources: named("VolumeReplication data") }, status ? { status } : {});
+const planned = (desiredState: Role, spec: "primary" | "secondary" | "resync", overrides: Overrides = {}) =>
+  plan(new SpecimenSite().put("VolumeReplication", volume("data", spec, overrides)).observe(data(desiredState)));
+
+const bound = () =>
+  new SpecimenSite()
+    .put("VolumeReplication", volume("data", "primary"))
+    .put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec: { volumeName: "pv-1" } });
+const waits = (site: SpecimenSite) => {
+  const result = plan(site.observe(data("secondary")));
+  expect(words(result)).toEqual([]);
+  return result.steps.filter(({ state }) => state === "Wait").flatMap((step) => step.waits.map(({ message }) => message));
+};
+const rested = (to: Role, generation = 1) => ({
+  transition: { to, mode: "safe", generation, startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:01:00Z", steps: [] },
+});
+
+const withDriver = (attachRequired?: boolean) => {
+  const object = volume("data", "primary");
+  return new SpecimenSite()
+    .put("VolumeReplication", { ...object, spec: { ...object.spec, volumeReplicationClass: "mirrored" } })
+    .put("VolumeReplicationClass", { metadata: { name: "mirrored" }, spec: { provisioner: "nfs.example.com" } })
+    .put("CSIDriver", {
+      metadata: { name: "nfs.example.com" },
+      spec: attachRequired === undefined ? {} : { attachRequired },
+    });
+};
+const onTheWay = (writesStoppedTime?: string, spec: object = {}) => {
+  const started = { to: "secondary", mode: "safe", generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] };
+  const status = { transition: { ...started, ...(writesStoppedTime !== undefined && { writesStoppedTime }) } };
+  return policy({ managedResources: named("VolumeReplication data"), ...spec }, { status: status as never });
+};
+
+const DIVERGED = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
+
+describe("whether a volume is in its state", () => {
+  const { promoted, promoteFailed, justDemoted, syncing, inSync, demoteFailed, resyncFailed, degradedPrimary } = VOLUME_CONDITIONS;
+  test.each([
+    ["promoted", "primary", "primary", "Primary", promoted, "Complete"],
+    ["promote failed", "primary", "primary", "Secondary", promoteFailed, "Completed is False (FailedToPromote)"],
+    ["a degraded primary", "primary", "primary", "Primary", degradedPrimary, "Degraded is True (Error)"],
+    ["just demoted", "secondary", "secondary", "Secondary", justDemoted, "Complete"],
+    ["a secondary whose peer is primary", "secondary", "secondary", "Secondary", syncing, "Complete"],
+    ["a secondary fully in sync", "secondary", "secondary", "Secondary", inSync, "Complete"],
+    ["demote failed", "secondary", "secondary", "Primary", demoteFailed, "Completed is False (FailedToDemote)"],
+    ["a resync that somebody asked for", "secondary", "resync", "Secondary", syncing, "Complete"],
+    ["resync failed", "secondary", "resync", "Secondary", resyncFailed, `Completed is False (FailedToResync)${DIVERGED}`],
+  ] as const)("%s", (_, to, spec, state, conditions, outcome) => {
+    const { complete, failures } = planned(to, spec, { conditions: [...conditions], status: { state } });
+    const errors = failures.map(({ reason, message }) => `${reason}: ${message}`);
+    expect(complete ? ["Complete"] : errors).toEqual([
+      outcome === "Complete" ? outcome : `VolumeError: VolumeReplication data not in desired state: ${outcome}`,
+    ]);
+  });
+
+  test.each([
+    ["its status is of an earlier generation", { metadata: { generation: 2 } }, "its status is not yet of generation 2"],
+    ["its state is another", { status: { state: "Secondary" } }, "it is Secondary"],
+    ["its state is unknown", { status: { state: "Unknown" } }, "it is Unknown"],
+    ["it has no conditions", { conditions: [] }, "condition Completed is not yet True at generation 1"],
+    [
+      "Completed does not say of which generation it is",
+      { conditions: [withoutGeneration()] },
+      "condition Completed is not yet True at generation 1",
+    ],
+  ] as [string, Overrides, string][])("a primary is waited for while %s, without an error", (_, overrides, lacking) => {
+    const result = planned("primary", "primary", overrides);
+    expect(result.failures).toEqual([]);
+    expect(steps(result)).toContain("AwaitVolumes Wait");
+    expect(result.resources[0]).toMatchObject({ error: "VolumeReplication data not in desired state", message: lacking });
+  });
+
+  test("a volume that is primary already keeps the conditions of an earlier generation, since csi-addons had nothing to do for it", () => {
+    const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
+    expect(planned("primary", "primary", edited).complete).toBe(true);
+    const secondary: Overrides = { ...edited, conditions: [...inSync], status: { ...edited.status, state: "Secondary" } };
+    expect(planned("secondary", "secondary", secondary).complete).toBe(false);
+  });
+
+  test("a volume that is asked to be secondary is not asked to be primary before csi-addons has come to it", () => {
+    const underWay = planned("primary", "secondary", { metadata: { generation: 2 } });
+    expect(steps(underWay)).toContain("PromoteVolumes Wait");
+    expect(underWay.steps.find(({ name }) => name === "PromoteVolumes")?.waits).toMatchObject([
+      { message: "VolumeReplication data has not reached what it was asked to be before" },
+    ]);
+  });
+
+  test("a demotion whose answer was lost is seen as Secondary before the volume is asked to be primary", () => {
+    const lost = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Primary" } });
+    expect(words(lost)).not.toContain("promote VolumeReplication shop/data");
+    expect(lost.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
+      "VolumeReplication data was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that",
+    ]);
+    const seen = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Secondary" } });
+    expect(words(seen)).toContain("promote VolumeReplication shop/data");
+  });
+
+  test.each([
+    ["csi-addons 0.14 and a driver that refuses information", [...promoted, condition("Replicating", "Unknown", "x")], true],
+    ["csi-addons 0.12, or a driver without information", [...promoted], true],
+    ["a driver that answers for a primary", [...promoted, condition("Replicating", "True", "Replicating")], false],
+    ["a driver that answers for a degraded primary", [...promoted, condition("Replicating", "False", "NotReplicating")], false],
+  ] as const)("a volume that others asked to be primary after our demotion: %s", (_, conditions, isDoubtful) => {
+    const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' };
+    const overrides: Overrides = { conditions: [...conditions], metadata: { annotations } };
+    const result = planned("primary", "primary", overrides);
+    expect(result.complete).toBe(!isDoubtful);
+    expect(words(result)).toEqual(
+      isDoubtful ? ["demote VolumeReplication shop/data, whose last demotion was not seen, to promote it then"] : [],
+    );
+    const inUse = new SpecimenSite()
+      .put("VolumeReplication", volume("data", "primary", overrides))
+      .put("Pod", pod("web-1", { claim: "data" }));
+    expect(words(plan(inUse.observe(data("primary"))))).toEqual([]);
+  });
+
+  test("an older condition counts for a primary only if it says Promoted", () => {
+    const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
+    const failed = planned("primary", "primary", { ...edited, conditions: [...demoteFailed] });
+    expect(failed.complete).toBe(false);
+    expect(steps(failed)).toContain("AwaitVolumes Wait");
+  });
+
+  test("an error of an earlier generation is none of the present one", () => {
+    const conditions = VOLUME_CONDITIONS.demoteFailed.map((one) => ({ ...one }));
+    expect(planned("primary", "primary", { conditions, metadata: { generation: 2 } }).failures).toEqual([]);
+  });
+
+  test("a flip to and fro is seen by the spec, whatever the status still says", () => {
+    // Asked to be primary, but csi-addons has not got to it: the status is still that of a secondary.
+    const overrides: Overrides = { conditions: [...VOLUME_CONDITIONS.inSync], status: { state: "Secondary" }, metadata: { generation: 2 } };
+    const back = planned("secondary", "primary", overrides);
+    expect(words(back)).toEqual(["demote VolumeReplication shop/data"]);
+    expect(back.complete).toBe(false);
+  });
+
+  test("a promotion that failed does not keep the volume from going back", () => {
+    expect(
+      words(planned("secondary", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } })),
+    ).toEqual(["demote VolumeReplication shop/data"]);
+  });
+});
+
+describe("before a volume is demoted", () => {
+  test("nobody may mount its claim, managed or not, starting, running or ending", () => {
+    const starting = pod("batch-1", { claim: "data" });
+    delete starting.spec.nodeName;
+    const site = bound().put(
+      "Pod",
+      starting,
+      pod("batch-2", { claim: "data" }),
+      pod("batch-3", { claim: "data", deletionTimestamp: "2026-11-16T12:00:30Z" }),
+      pod("batch-4", { claim: "data", deletionTimestamp: "2026-11-16T11:59:00Z" }),
+      pod("batch-5", { claim: "data", deletionTimestamp: "2026-11-16T11:59:00Z", finalizers: ["example.com/hold"] }, "Succeeded"),
+      pod("batch-6", { claim: "other" }),
+      pod("batch-7", { claim: "data" }, "Succeeded"),
+      pod("batch-8", { claim: "data" }, "Failed"),
+    );
+    const mounts = "mounts claim data of VolumeReplication data";
+    expect(waits(site)).toEqual([
+      `Pod shop/batch-1 ${mounts} and may start at any moment`,
+      `Pod shop/batch-2 ${mounts} and runs on node n1`,
+      `Pod shop/batch-3 ${mounts} and is terminating on node n1, by 2026-11-16T12:00:30Z at the latest`,
+      `Pod shop/batch-4 ${mounts} and should have ended by 2026-11-16T11:59:00Z on node n1; if that node is known to be off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`,
+      `Pod shop/batch-5 ${mounts} and has ended on node n1, but is not gone: finalizer example.com/hold holds it`,
+    ]);
+  });
+
+  test("an ephemeral volume is a claim too", () => {
+    const ephemeral = pod("data");
+    const site = new SpecimenSite()
+      .put("VolumeReplication", {
+        ...volume("x", "primary"),
+        spec: { replicationState: "primary", dataSource: { kind: "PersistentVolumeClaim", name: "data-scratch" } },
+      })
+      .put("Pod", { ...ephemeral, spec: { ...ephemeral.spec, volumes: [{ name: "scratch", ephemeral: {} }] } });
+    const result = plan(site.observe(policy({ managedResources: named("VolumeReplication x") })));
+    expect(steps(result)).toContain("DemoteVolumes Wait");
+  });
+
+  test("no node may have it attached", () => {
+    const source = { persistentVolumeName: "pv-1" };
+    const site = bound().put("VolumeAttachment", { metadata: { name: "csi-1" }, spec: { attacher: "csi", nodeName: "n1", source } });
+    expect(waits(site)).toEqual(["Volume pv-1 of VolumeReplication shop/data is still attached to node n1"]);
+  });
+
+  test.each(["Pod shop", "PersistentVolumeClaim shop", "VolumeAttachment", "VolumeReplication shop/data"])(
+    "%s has to be looked at",
+    (error) => {
+      const site = bound();
+      site.errors.add(error);
+      expect(waits(site).join()).toContain("the server is away");
+    },
+  );
+
+  test.each([
+    ["does not exist", undefined],
+    ["is not bound", {}],
+  ])("its claim has to be known: one that %s is waited for", (state, spec) => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
+    if (spec) site.put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec });
+    else site.delete("PersistentVolumeClaim", "data");
+    expect(waits(site)).toEqual([
+      `Claim data of VolumeReplication data ${state}, so it is not known where its volume is attached; restore the claim`,
+    ]);
+  });
+
+  describe("whose driver has no VolumeAttachments", () => {
+    const demotion = ["demote VolumeReplication shop/data"];
+
+    test("nodes get time to flush, counted from when the last writer was gone", () => {
+      const site = withDriver(false);
+      const driver = "CSI driver nfs.example.com of VolumeReplication data has no VolumeAttachments";
+      const messages = (given: ReturnType<typeof onTheWay>) =>
+        plan(site.observe(given)).steps.flatMap(({ state, waits: found }) => (state === "Wait" ? found.map(({ message }) => message) : []));
+      expect(messages(onTheWay())).toEqual([`${driver}; waiting 30s after the last pod is gone (spec.settleTime)`]);
+      expect(messages(onTheWay("2026-11-16T11:59:45Z"))).toEqual([
+        `${driver}; waiting 30s after the last pod is gone, until 2026-11-16T12:00:15Z (spec.settleTime)`,
+      ]);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:45Z"))))).toEqual([]);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z"))))).toEqual(demotion);
+      expect(words(plan(site.observe(onTheWay("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
+    });
+
+    test("other drivers wait for their attachments alone", () => {
+      for (const attachRequired of [true, undefined]) expect(words(plan(withDriver(attachRequired).observe(onTheWay())))).toEqual(demotion);
+    });
+
+    test.each(["VolumeReplicationClass", "CSIDriver"])("%s has to be readable", (kind) => {
+      const site = withDriver(true);
+      site.errors.add(kind);
+      expect(words(plan(site.observe(onTheWay())))).toEqual([]);
+    });
+
+    test("unsafe mode waits for none of it", () => {
+      expect(words(plan(withDriver(false).observe(onTheWay(undefined, { mode: "off" }))))).toEqual(demotion);
+    });
+  });
+
+  test("all have to be free before the first is touched", () => {
+    const site = bound()
+      .put("VolumeReplication", volume("cache", "primary"))
+      .put("Pod", pod("web-1", { claim: "cache" }));
+    const both = policy({ managedResources: named("VolumeReplication data", "VolumeReplication cache") });
+    expect(words(plan(site.observe(both)))).toEqual([]);
+    site.delete("Pod", "web-1");
+    expect(words(plan(site.observe(both)))).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
+  });
+
+  test("what it was last copied at is remembered with it, since a secondary no longer says so", () => {
+    const site = bound().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime: "2026-11-16T11:58:00Z" } }));
+    const [write] = plan(site.observe(data("secondary"))).steps.flatMap((step) => step.writes);
+    expect(write?.patch).toEqual({
+      metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2026-11-16T11:58:00Z"}' } },
+      spec: { replicationState: "secondary" },
+    });
+    if (write) site.write(write);
+    expect(plan(site.observe(data("secondary"))).resources[0]?.lastSyncTime).toBe("2026-11-16T11:58:00Z");
+  });
+
+  test("that somebody else promoted since is not as old as its last demotion says", () => {
+    const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2025-01-01T00:00:00Z"}' };
+    const again = volume("data", "primary", { metadata: { annotations }, status: { lastSyncTime: "2026-11-16T11:58:00Z" } });
+    const site = bound().put("VolumeReplication", again);
+    const result = plan(site.observe(data("secondary")));
+    expect(result.resources[0]?.lastSyncTime).toBe("2026-11-16T11:58:00Z");
+    expect(result.steps.flatMap(({ writes }) => writes)[0]?.patch).toMatchObject({
+      metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2026-11-16T11:58:00Z"}' } },
+    });
+    const silent = bound().put("VolumeReplication", volume("data", "primary", { metadata: { annotations } }));
+    expect(plan(silent.observe(data("secondary"))).steps.flatMap(({ writes }) => writes)[0]?.patch).toEqual({
+      metadata: { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' } },
+      spec: { replicationState: "secondary" },
+    });
+  });
+
+  test("one that would not be demoted keeps the others as they are", () => {
+    const failed = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.demoteFailed], status: { state: "Primary" } });
+    const site = new SpecimenSite().put("VolumeReplication", failed, volume("cache", "primary"));
+    const both = named("VolumeReplication data", "VolumeReplication cache");
+    expect(words(plan(site.observe(policy({ managedResources: both }))))).toEqual([]);
+    expect(words(plan(site.observe(policy({ managedResources: both, mode: "off" }))))).toEqual(["demote VolumeReplication shop/cache"]);
+  });
+
+  test("a group is refused: nobody could tell which claims are in it", () => {
+    const group = volume("data", "primary");
+    group.spec.dataSource.kind = "VolumeGroupReplication";
+    const result = plan(new SpecimenSite().put("VolumeReplication", group).observe(data("secondary")));
+    expect(result.refusals.map(({ message }) => message)).toEqual([
+      "VolumeReplication data is of a VolumeGroupReplication; name VolumeGroupReplication data instead",
+    ]);
+    expect(words(result)).toEqual([]);
+  });
+});
+
+test("two of three that are primary bring nothing back", () => {
+  const site = new SpecimenSite()
+    .put("VolumeReplication", volume("a", "primary"), volume("b", "primary"), volume("c", "primary", { status: { state: "Secondary" } }))
+    .put("Deployment", deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } }));
+  const resources = named("VolumeReplication a", "VolumeReplication b", "VolumeReplication c", "Deployment web");
+  const result = plan(site.observe(policy({ desiredState: "primary", managedResources: resources })));
+  expect(words(result)).toEqual([]);
+  expect(steps(result)).toContain("RestoreWorkloads Pending");
+  expect(result.requeueAfterMs).toBe(5_000);
+});
+
+describe("a volume that somebody else moved", () => {
+  test("from a primary at rest is an error and is not taken back, until the policy changes", () => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+    const drifted = plan(site.observe(data("primary", rested("primary"))));
+    expect(drifted.failures.map(({ reason }) => reason)).toEqual(["Drifted"]);
+    expect(words(drifted)).toEqual([]);
+    expect(drifted.complete).toBe(false);
+    expect(words(plan(site.observe(data("primary", rested("primary", 0)))))).toEqual(["promote VolumeReplication shop/data"]);
+  });
+
+  test("from a secondary at rest is demoted again", () => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "primary"));
+    expect(words(plan(site.observe(data("secondary", rested("secondary")))))).toEqual(["demote VolumeReplication shop/data"]);
+  });
+});
+
+describe("what the token rests on", () => {
+  const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
+  const holding = (spec: object = {}) =>
+    policy(
+      { managedResources: named("VolumeReplication data"), peer: secret, ...spec },
+      { status: { token: { epoch: 3, state: "Held" } } },
+    );
+
+  test.each([
+    ["just demoted", "justDemoted", ["VolumeReplication data is not copied yet: Degraded is True (VolumeDegraded)"]],
+    [
+      "syncing",
+      "syncing",
+      ["VolumeReplication data is not copied yet: Degraded is True (VolumeDegraded), Resyncing is True (ResyncTriggered)"],
+    ],
+    ["in sync", "inSync", []],
+  ] as const)("%s: the source waits in AwaitCopy until its own volumes are copied", (_, row, waiting) => {
+    const annotations = { "plumbline.dev/failover-epoch": "3/1" };
+    const demoted = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS[row]], metadata: { annotations } });
+    const observed = new SpecimenSite().put("VolumeReplication", demoted).observe(holding());
+    const facts = tokenFacts(observed);
+    expect(facts).toMatchObject({ demoted: true, writesStopped: true, copied: waiting.length === 0, promoted: false });
+    const result = plan(observed, { mayWrite: false, mustDemote: false, waits: [] });
+    expect(result.steps.find(({ name }) => name === "AwaitCopy")?.waits.map(({ message }) => message)).toEqual(waiting);
+    expect(steps(result).slice(-2)).toEqual(
+      waiting.length === 0 ? ["AwaitCopy Done", "ReleaseToken Wait"] : ["AwaitCopy Wait", "ReleaseToken Pending"],
+    );
+  });
+
+  test("a verdict of an earlier generation is no proof", () => {
+    const demoted = volume("data", "secondary", { metadata: { generation: 2 }, status: { observedGeneration: 2 } });
+    expect(tokenFacts(new SpecimenSite().put("VolumeReplication", demoted).observe(holding())).copied).toBe(false);
+  });
+
+  test("a volume that does not exist is never demoted, never copied, and never promoted", () => {
+    const facts = tokenFacts(new SpecimenSite().observe(data("secondary")));
+    expect(facts).toMatchObject({ demoted: false, copied: false, promoted: false });
+    expect(facts.blockers).toHaveLength(1);
+  });
+
+  test("after the release nothing is waited for: the other site writes, and its copy is on its way here", () => {
+    const released = policy(
+      { managedResources: named("VolumeReplication data"), peer: secret },
+      { status: { token: { epoch: 3, state: "Released", copied: true } } },
+    );
+    const standby = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.syncing] });
+    const result = plan(new SpecimenSite().put("VolumeReplication", standby).observe(released), {
+      mayWrite: false,
+      mustDemote: false,
+      waits: [],
+    });
+    expect(result.complete).toBe(true);
+  });
+
+  test("while an epoch is held, what looks demoted has to be written once under it", () => {
+    const site = new SpecimenSite().put("VolumeReplication", volume("data", "secondary"));
+    const held = holding();
+    expect(tokenFacts(site.observe(held)).demoted).toBe(false);
+    const decision = { mayWrite: false, mustDemote: false, waits: [] };
+    const result = plan(site.observe(held), decision);
+    expect(words(result)).toEqual(["mark VolumeReplication shop/data"]);
+    for (const write of result.steps.flatMap((step) => step.writes)) site.write(write);
+    expect(site.get("VolumeReplication", "data").metadata.annotations).toEqual({ "plumbline.dev/failover-epoch": "3/1" });
+    expect(tokenFacts(site.observe(held)).demoted).toBe(true);
+  });
+});
+
+function withoutGeneration(): Condition {
+  const completed = condition("Completed", "True", "Promoted");
+  delete completed.observedGeneration;
+  return completed;
+}
+
+test("a wait does not change from one look to the next", () => {
+  const site = new SpecimenSite()
+    .put("VolumeReplication", volume("data", "primary"))
+    .put("Pod", pod("x-1", { claim: "data", deletionTimestamp: "2026-11-16T12:00:30Z" }));
+  const first = plan(site.observe(data("secondary")));
+  site.now = new Date(NOW.getTime() + 5_000);
+  expect(plan(site.observe(data("secondary"))).steps).toEqual(first.steps);
+});

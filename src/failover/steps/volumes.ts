@@ -1,0 +1,353 @@
+import { seconds } from "../../util/duration.ts";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import type { Condition } from "../../api/kind.ts";
+import { metaTime } from "../../api/time.ts";
+import type { VolumeReplication } from "../external-kinds.ts";
+import { called, change, grouped, listed, mark, perObserved, unfoundState, waitFor, waitOf, type Finding } from "../observe/resources.ts";
+import { exemption } from "../owned.ts";
+import { isStamped, PRIOR, recall, rememberAnew, stamp } from "./prior-annotation.ts";
+import type { Managed, Observed } from "../observe/observed.ts";
+import { podWait, writersOn } from "./writers.ts";
+import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+import { isSpent } from "../token/token.ts";
+import { claimsOf, foundVolumes, unseenVolumes, VOLUME_KINDS, volumeSightings, type VolumeSighting } from "./volume-groups.ts";
+
+const DEFAULT_SETTLE_TIME = "30s";
+const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
+
+export function demoteVolumes(observed: Observed, fence: string | undefined): Finding {
+  const writes = foundVolumes(observed).flatMap(({ resource, object }) => {
+    const kind = observed.kindOf(resource.kind);
+    const name = called(resource.kind, object);
+    if (asked(object) === "secondary") return mark(kind, object, fence, name);
+    // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
+    const annotations = {
+      ...rememberAnew(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
+      ...stamp(fence),
+      ...exemption(observed, resource.kind, object),
+    };
+    return [change(kind, object, annotations, { replicationState: "secondary" }, `demote ${name}`)];
+  });
+  return { writes, waits: unseenVolumes(observed) };
+}
+
+/**
+ * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that was asked for has to be seen first: csi-addons asks
+ * nothing of the driver for a volume that still says Primary, so the driver could have demoted it, and no promotion would follow.
+ */
+export function promoteVolumes(observed: Observed, mode: "safe" | "unsafe"): Finding {
+  const writes: Write[] = [];
+  const waits = unseenVolumes(observed);
+  for (const { resource, object } of foundVolumes(observed)) {
+    const kind = observed.kindOf(resource.kind);
+    const name = called(resource.kind, object);
+    if (asked(object) !== "primary") {
+      const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+      const annotations = { ...forgotten, ...exemption(observed, resource.kind, object) };
+      writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
+      const pending = unseenDemotion(object);
+      if (pending !== undefined) waits.push(waitFor(resource, `${resource.kind} ${resource.name} ${pending}`));
+    } else if (isDoubtfulPrimary(object) && mode === "unsafe") {
+      writes.push(change(kind, object, { [PRIOR]: null }, {}, `take ${name} for a primary`));
+    } else if (isDoubtfulPrimary(object)) {
+      writes.push(
+        change(kind, object, {}, { replicationState: "secondary" }, `demote ${name}, whose last demotion was not seen, to promote it then`),
+      );
+      waits.push(...usersOf(observed, resource, object));
+    }
+  }
+  return { writes, waits };
+}
+
+/** Why a volume that was asked to be secondary cannot be asked to be primary yet. */
+function unseenDemotion(volume: VolumeReplication): string | undefined {
+  if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached what it was asked to be before`;
+  if (volume.status?.state !== "Primary") return undefined;
+  return `was asked to be secondary and is not seen as Secondary yet: the driver may have demoted it; it is promoted after that`;
+}
+
+/**
+ * Asked to be primary by others after we asked for a demotion. csi-addons then reports Primary without asking the driver. Only a driver that answers
+ * GetVolumeReplicationInfo, which it does for a primary alone, shows that it is one.
+ */
+function isDoubtfulPrimary(volume: VolumeReplication): boolean {
+  if (recall(volume, "lastSyncTime").is !== "there") return false;
+  const replicating = volume.status?.conditions?.find(({ type }) => type === "Replicating")?.status;
+  return replicating !== "True" && replicating !== "False";
+}
+
+/** Who can still write to a volume: pods that mount its claim, whoever's they are, and nodes to which it is attached. */
+export function volumesInUse(observed: Observed): Wait[] {
+  return foundVolumes(observed).flatMap(({ resource, object }) => usersOf(observed, resource, object));
+}
+
+function usersOf(observed: Observed, resource: VolumeSighting["resource"], volume: VolumeReplication): Wait[] {
+  return claimsOf(observed, resource, volume).flatMap((claim) =>
+    mountedBy(observed, resource, claim).concat(attachedTo(observed, resource, claim)),
+  );
+}
+
+function mountedBy(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
+  const { items, waits } = writersOn(observed, namespace, claim);
+  return [...waits, ...items.map((pod) => podWait(pod, `mounts claim ${claim} of ${kind} ${name}`, observed.now))];
+}
+
+const claims = perObserved((observed: Observed, namespace: string) => {
+  const { items, waits } = listed(observed.claims(namespace), "PersistentVolumeClaim", namespace);
+  return { volumeOf: new Map(items.map(({ metadata, spec }) => [metadata.name, spec.volumeName])), waits };
+});
+
+const attachments = perObserved((observed: Observed) => {
+  const { items, waits } = listed(observed.attachments(), "VolumeAttachment");
+  return { ofVolume: grouped(items, ({ spec: { source } }) => [source.persistentVolumeName ?? ""]), waits };
+});
+
+function attachedTo(observed: Observed, { kind, namespace, name }: Managed, claim: string): Wait[] {
+  const { volumeOf, waits: unknown } = claims(observed, namespace);
+  const { ofVolume, waits } = attachments(observed, "");
+  const volume = volumeOf.get(claim);
+  if (volume === undefined) {
+    const state = volumeOf.has(claim) ? "is not bound" : "does not exist";
+    const unbound = `Claim ${claim} of ${kind} ${name} ${state}, so it is not known where its volume is attached; restore the claim`;
+    return unknown.length > 0 ? [...unknown] : [{ kind: "PersistentVolumeClaim", namespace, name: claim, message: unbound }];
+  }
+  const left = ofVolume.get(volume) ?? [];
+  const message = (node: string) => `Volume ${volume} of ${kind} ${namespace}/${name} is still attached to node ${node}`;
+  return [
+    ...unknown,
+    ...waits,
+    ...left.map((attachment) => ({ kind: "VolumeAttachment", name: attachment.metadata.name, message: message(attachment.spec.nodeName) })),
+  ];
+}
+
+/**
+ * Volumes whose driver has no VolumeAttachments: nothing tells when the last node has flushed its writes. They are left alone for a while after the
+ * last writer is gone.
+ */
+export function settlingVolumes(observed: Observed): Wait[] {
+  const { items: classes, waits: unreadClasses } = listed(observed.replicationClasses(), "VolumeReplicationClass");
+  const { items: drivers, waits: unreadDrivers } = listed(observed.drivers(), "CSIDriver");
+  const unread = [...unreadClasses, ...unreadDrivers];
+  if (unread.length > 0) return unread;
+  const driverOf = new Map(classes.map(({ metadata, spec }) => [metadata.name, spec.provisioner]));
+  const unattached = new Set(drivers.filter(({ spec }) => spec.attachRequired === false).map(({ metadata }) => metadata.name));
+  const { spec, status } = observed.policy;
+  const length = spec.settleTime ?? DEFAULT_SETTLE_TIME;
+  const { transition } = status ?? {};
+  const since = transition?.to === "secondary" && transition.completionTime === undefined ? transition.writesStoppedTime : undefined;
+  const until = since === undefined ? undefined : new Date(Date.parse(since) + (seconds(length) ?? 0) * 1000);
+  if (until !== undefined && until <= observed.now) return [];
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
+    const driver = driverOf.get(object.spec.volumeReplicationClass ?? "") ?? "";
+    if (asked(object) === "secondary" || !unattached.has(driver)) return [];
+    const end = until === undefined ? "" : `, until ${metaTime(until)}`;
+    const message = `CSI driver ${driver} of ${resource.kind} ${resource.name} has no VolumeAttachments; waiting ${length} after the last pod is gone${end} (spec.settleTime)`;
+    return [waitFor(resource, message)];
+  });
+}
+
+/** `data`, or `other/data` for one that is not in the namespace of its policy: the same at both sites, whatever their namespaces are called. */
+export function volumeKeys({ policy, managed }: Pick<Observed, "policy" | "managed">): { key: string; resource: Managed }[] {
+  return managed.flatMap((resource) => {
+    if (!(VOLUME_KINDS as readonly string[]).includes(resource.kind)) return [];
+    const place = resource.namespace === policy.metadata.namespace ? "" : `${resource.namespace}/`;
+    return [{ key: `${resource.kind} ${place}${resource.name}`, resource }];
+  });
+}
+
+/** Volumes that only one of the two policies names: what the other site releases is what its own policy names. */
+export function unsharedVolumes(observed: Observed): PolicyFailure[] {
+  const { policy, peer } = observed;
+  if (!peer?.reachable || !peer.exists || !peer.volumes) return [];
+  const theirs = new Set(peer.volumes);
+  const own = volumeKeys(observed);
+  const ours = new Set(own.map(({ key }) => key));
+  const mismatch = { reason: "VolumeMismatch", class: "Permanent" } as const;
+  const { name, namespace } = policy.metadata;
+  const here = { kind: "FailoverPolicy", ...(namespace === undefined ? {} : { namespace }), name, field: "spec.managedResources" };
+  return [
+    ...own.flatMap(({ key, resource }) => {
+      const { kind, namespace: place, name: volume, field } = resource;
+      const message = `The policy at the other site does not name ${key}; name it there first`;
+      return theirs.has(key) ? [] : [{ kind, namespace: place, name: volume, field, message, ...mismatch }];
+    }),
+    ...peer.volumes.flatMap((key) => {
+      const message = `The policy at the other site names ${key}, and this one does not; name it here too`;
+      return ours.has(key) ? [] : [{ ...here, message, ...mismatch }];
+    }),
+  ];
+}
+
+/** Volumes of which nobody knows what they are, or that do not exist. */
+export function unknownVolumes(observed: Observed): Wait[] {
+  const missing = volumeSightings(observed).filter(({ look }) => "absent" in look);
+  return [
+    ...unseenVolumes(observed),
+    ...missing.map(({ resource }) => waitFor(resource, `${resource.kind} ${resource.name} does not exist`)),
+  ];
+}
+
+/**
+ * Volumes that are not where they should be. One that does not exist is primary for nobody, and holds up no switch to secondary. At rest, one that is
+ * asked to be something else has drifted, and waiting does not help.
+ */
+export function awaitVolumes(observed: Observed, role: Role, resting = false): Wait[] {
+  const unknown = role === "primary" ? unknownVolumes(observed) : unseenVolumes(observed);
+  const unsettled = foundVolumes(observed).flatMap(({ resource, object }) => {
+    const lacking = resting && asked(object) !== role ? undefined : whatLacks(object, role);
+    return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} not in desired state: ${lacking}`)];
+  });
+  return [...unknown, ...unsettled];
+}
+
+/** In safe mode one volume with an error is reason enough to leave the others as they are. */
+export function troubledVolumes(observed: Observed, role: Role): Wait[] {
+  return failedVolumes(observed, role).map(waitOf);
+}
+
+/** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
+export function failedVolumes(observed: Observed, role: Role): PolicyFailure[] {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
+    const trouble = asked(object) === role ? troubleOf(object) : undefined;
+    if (trouble === undefined) return [];
+    const { kind, namespace, name, field } = resource;
+    const message = `${kind} ${name} not in desired state: ${trouble}`;
+    return [{ kind, namespace, name, field, reason: "VolumeError", message, class: "Transient" }];
+  });
+}
+
+/** Volumes that somebody demoted while this site was at rest as the primary. To promote them again might undo a takeover by the other site. */
+export function driftedVolumes(observed: Observed): PolicyFailure[] {
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
+    if (asked(object) === "primary") return [];
+    const { kind, namespace, name, field } = resource;
+    const message = `${kind} ${name} was made ${object.spec.replicationState} by somebody else; make it primary, or change the policy to have it promoted`;
+    return [{ kind, namespace, name, field, reason: "Drifted", message, class: "Permanent" }];
+  });
+}
+
+/** Whether every volume is known to be a secondary, at the epoch that is to be released. */
+export function areDemoted(observed: Observed, fence: string | undefined): boolean {
+  return volumeSightings(observed).every(
+    ({ look }) => "found" in look && whatLacks(look.found, "secondary") === undefined && isStamped(look.found, fence),
+  );
+}
+
+/**
+ * Volumes of this site whose data is not known to be complete at the other one. csi-addons reports Degraded=False and Resyncing=False for a secondary
+ * only when it saw both sides demoted and equal, and then stops asking. Of the generation of the demotion it is proof: since then nothing was
+ * promoted here. Of the target of a switch it is none: the other side may have been primary since.
+ */
+export function uncopiedVolumes(observed: Observed): Wait[] {
+  return volumeSightings(observed).flatMap(({ resource, look }) => {
+    const lacking = "found" in look ? (whatLacks(look.found, "secondary") ?? uncopied(look.found)) : "it is not known";
+    return lacking === undefined ? [] : [waitFor(resource, `${resource.kind} ${resource.name} is not copied yet: ${lacking}`)];
+  });
+}
+
+function uncopied(volume: VolumeReplication): string | undefined {
+  const behind = (["Degraded", "Resyncing"] as const).flatMap((type) => {
+    const found = conditionOf(volume, type);
+    return found?.status === "False" ? [] : [found ? described(found) : `condition ${type} is missing`];
+  });
+  return behind.length === 0 ? undefined : behind.join(", ");
+}
+
+/** Whether every volume is primary here, as far as csi-addons knows. */
+export function arePromoted(observed: Observed): boolean {
+  return volumeSightings(observed).every(({ look }) => "found" in look && whatLacks(look.found, "primary") === undefined);
+}
+
+/** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
+export function unpromotableVolumes(observed: Observed): Wait[] {
+  return volumeSightings(observed).flatMap(({ resource, look }) => {
+    const { kind, name } = resource;
+    if (!("found" in look))
+      return [waitFor(resource, `${kind} ${name} ${"error" in look ? `cannot be read: ${look.error}` : "does not exist"}`)];
+    const lacking = whatLacks(look.found, "secondary");
+    if (lacking === undefined || whatLacks(look.found, "primary") === undefined) return [];
+    return [waitFor(resource, `${kind} ${name} is no settled secondary: ${lacking}`)];
+  });
+}
+
+/** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
+export function receivingVolumes(observed: Observed): Wait[] {
+  const known = "if it is known not to write any more";
+  const force = isSpent(observed.policy) ? `give spec.force a new reason ${known}: its takeover is complete` : `set spec.force ${known}`;
+  return foundVolumes(observed).flatMap(({ resource, object }) => {
+    if (asked(object) === "primary" || conditionOf(object, "Resyncing")?.status !== "True") return [];
+    const message = `${resource.kind} ${resource.name} is being copied to (Resyncing is True): the other site is primary, or its last writes are on their way; make it secondary there, or ${force}`;
+    return [waitFor(resource, message)];
+  });
+}
+
+export function volumeStates(observed: Observed, role: Role): ResourceState[] {
+  return volumeSightings(observed).flatMap((sighting) => {
+    const { resource, look } = sighting;
+    return unfoundState(sighting) ?? ("found" in look ? stateOf(resource, look.found, role) : []);
+  });
+}
+
+function stateOf(resource: Managed, volume: VolumeReplication, role: Role): ResourceState {
+  const lacking = whatLacks(volume, role);
+  const memory = recall(volume, "lastSyncTime");
+  const isOfNow = memory.is === "there" && asked(volume) === "secondary";
+  const lastSyncTime = (isOfNow ? memory.prior : undefined) ?? volume.status?.lastSyncTime;
+  const replicating = role === "primary" ? conditionOf(volume, "Replicating")?.status : undefined;
+  return {
+    resource,
+    state: volume.status?.state ?? "Unknown",
+    ...(replicating !== undefined && { replicating }),
+    ...(lacking !== undefined && { error: `${resource.kind} ${resource.name} not in desired state`, message: lacking }),
+    ...(lastSyncTime !== undefined && { lastSyncTime }),
+  };
+}
+
+/** What is asked for. A resync is one of a secondary, on somebody's order. */
+function asked({ spec }: VolumeReplication): Role {
+  return spec.replicationState === "primary" ? "primary" : "secondary";
+}
+
+function whatLacks(volume: VolumeReplication, role: Role): string | undefined {
+  const { metadata, status } = volume;
+  if (asked(volume) !== role) return `it is asked to be ${asked(volume)}`;
+  if (!isCurrent(status?.observedGeneration, volume)) {
+    const why = status?.observedGeneration === undefined && status?.message ? `: ${status.message}` : "";
+    return `its status is not yet of generation ${metadata.generation}${why}`;
+  }
+  const trouble = troubleOf(volume);
+  if (trouble !== undefined) return trouble;
+  if (status?.state?.toLowerCase() !== role) return `it is ${status?.state ?? "in no known state"}`;
+  if (role === "primary" && isDoubtfulPrimary(volume)) return "it was asked to be secondary before, and whether that happened is not known";
+  if (conditionOf(volume, "Completed")?.status === "True" || hasNothingNew(volume, role)) return undefined;
+  return `condition Completed is not yet True at generation ${metadata.generation}`;
+}
+
+/** csi-addons up to 0.12 does nothing for a volume that is primary already, whatever else of its spec changes, and leaves the conditions as they are. */
+function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boolean {
+  const completed = status?.conditions?.find(({ type }) => type === "Completed");
+  if (role !== "primary" || completed?.status !== "True" || completed.reason !== "Promoted") return false;
+  return completed.observedGeneration !== undefined && completed.observedGeneration < (metadata.generation ?? 0);
+}
+
+/** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */
+function troubleOf(volume: VolumeReplication): string | undefined {
+  if (!isCurrent(volume.status?.observedGeneration, volume)) return undefined;
+  const completed = conditionOf(volume, "Completed");
+  if (completed?.status === "False") return `${described(completed)}${completed.reason === "FailedToResync" ? RESYNC : ""}`;
+  const degraded = conditionOf(volume, "Degraded");
+  return degraded?.status === "True" && degraded.reason === "Error" ? described(degraded) : undefined;
+}
+
+function described({ type, status, reason, message }: Condition): string {
+  return `${type} is ${status} (${reason})${message === "" ? "" : `: ${message}`}`;
+}
+
+/** A condition of the current generation; one of an earlier says nothing about what is asked now. */
+function conditionOf(volume: VolumeReplication, type: string): Condition | undefined {
+  return volume.status?.conditions?.find((condition) => condition.type === type && isCurrent(condition.observedGeneration, volume));
+}
+
+function isCurrent(observedGeneration: number | undefined, { metadata }: VolumeReplication): boolean {
+  return observedGeneration !== undefined && observedGeneration === metadata.generation;
+}

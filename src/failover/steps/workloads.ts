@@ -1,0 +1,160 @@
+import type { Deployment } from "../../api/core/deployment.ts";
+import type { Pod } from "../../api/core/pod.ts";
+import type { StatefulSet } from "../../api/core/stateful-set.ts";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import { pauseAutoscalers, resumeAutoscalers } from "./autoscalers.ts";
+import { isSynced, ownersInArgo } from "./argo.ts";
+import { isThrough, ownersInFlux } from "./flux.ts";
+import { called, change, found, sightings, unfoundState, unseen, waitFor, type Finding, type Sighting, mark } from "../observe/resources.ts";
+import { PRIOR, recall, remember, stamp } from "./prior-annotation.ts";
+import type { Managed, Observed } from "../observe/observed.ts";
+import { podWait, writersOf } from "./writers.ts";
+import type { PolicyFailure, ResourceState, Wait, Write } from "./step.ts";
+
+const KINDS = ["Deployment", "StatefulSet"] as const;
+type WorkloadKind = (typeof KINDS)[number];
+
+/**
+ * Replicas to 0, remembered. The workload comes before its autoscaler: KEDA, once paused, scales to 0 by itself, and then nobody would know from how
+ * many.
+ */
+export function scaleDown(observed: Observed, mode: "safe" | "unsafe", fence: string | undefined): Finding {
+  const workloads = found(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
+    const name = called(kind, object);
+    const replicas = object.spec.replicas ?? 1;
+    if (replicas === 0) return mark(observed.kindOf(kind), object, fence, name);
+    const annotations = { ...remember(observed.policy, object, "replicas", replicas), ...stamp(fence) };
+    return [change(observed.kindOf(kind), object, annotations, { replicas: 0 }, `scale ${name} from ${replicas} to 0`)];
+  });
+  const paused = pauseAutoscalers(observed, fence);
+  // An autoscaler that cannot be seen cannot be paused, and would start again what was stopped.
+  const held = mode === "safe" && paused.waits.length > 0;
+  return { writes: held ? [] : [...workloads, ...paused.writes], waits: [...unseen(observed, KINDS), ...paused.waits] };
+}
+
+/**
+ * Everything that keeps a workload from being over: the counts of its status, which leave out pods that are being terminated, and the pods
+ * themselves.
+ */
+export function unterminated(observed: Observed): Wait[] {
+  return found(observed, KINDS).flatMap(({ resource, object }) => {
+    const { items: pods, waits } = writersOf(observed, resource.namespace, object.spec.selector);
+    const stall = stallOf(object, pods);
+    const left = pods.map((pod) => podWait(pod, `${tieOf(pod, resource)}${stall}`, observed.now));
+    if (waits.length > 0 || left.length > 0) return waits.concat(left);
+    return isDown(object) ? [] : [waitFor(resource, counts(resource.kind, object))];
+  });
+}
+
+/** One that a selector catches though it is somebody else's is waited for as well, but whoever looks for it has to look there. */
+function tieOf({ metadata: { ownerReferences } }: Pod, { kind, name }: Managed): string {
+  const owner = ownerReferences?.find(({ controller }) => controller);
+  const isOwn = !owner || (owner.kind === kind ? owner.name === name : owner.kind === "ReplicaSet" && owner.name.startsWith(`${name}-`));
+  return isOwn ? `belongs to ${kind} ${name}` : `is of ${owner.kind} ${owner.name}, but the selector of ${kind} ${name} matches it too,`;
+}
+
+/** Autoscalers first, so that what they know about the number counts; then the remembered number, where nobody else has brought one back. */
+export function restoreWorkloads(observed: Observed, mode: "safe" | "unsafe"): Finding {
+  const resumed = resumeAutoscalers(observed);
+  const writes: Write[] = [];
+  const waits: Wait[] = [...resumed.waits, ...unseen(observed, KINDS)];
+  for (const { resource, object } of found(observed, KINDS)) {
+    const memory = recall(object, "replicas");
+    if (memory.is !== "there") continue;
+    const name = called(resource.kind, object);
+    const owner =
+      mode === "safe"
+        ? (ownersInFlux(observed, object).find((flux) => !isThrough(flux)) ??
+          ownersInArgo(observed, resource.kind, object).find((argo) => !isSynced(argo)))
+        : undefined;
+    if (owner) {
+      waits.push(
+        waitFor(owner.resource, `${name} is brought back by ${owner.resource.kind} ${owner.resource.name}, which is not through yet`),
+      );
+      continue;
+    }
+    const isAtZero = object.spec.replicas === 0;
+    const words = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget what ${name} had before, as it runs again`;
+    writes.push(change(observed.kindOf(resource.kind), object, { [PRIOR]: null }, isAtZero ? { replicas: memory.prior } : {}, words));
+  }
+  return { writes: [...resumed.writes, ...writes], waits };
+}
+
+/** Scaling such a StatefulSet to 0 deletes its claims, and the data with them. */
+export function deletingStatefulSets(observed: Observed): PolicyFailure[] {
+  return found(observed, ["StatefulSet"]).flatMap(({ resource, object }) => {
+    if (!deletesClaims(object)) return [];
+    const { kind, namespace, name, field } = resource;
+    const message = `StatefulSet ${name} deletes its claims when it is scaled down; set spec.persistentVolumeClaimRetentionPolicy.whenScaled to Retain`;
+    return [{ kind, namespace, name, field, reason: "Refused", message, class: "Permanent" }];
+  });
+}
+
+export function workloadStates(observed: Observed, to: Role): ResourceState[] {
+  return sightings(observed, KINDS).map((sighting) => unfoundState(sighting) ?? stateOf(observed, sighting, to));
+}
+
+/** Whether the workload runs, for all that is known. */
+export function isRunning(observed: Observed, resource: Managed & { kind: WorkloadKind }, object: Deployment | StatefulSet): boolean {
+  return (
+    (object.spec.replicas ?? 1) > 0 || !isDown(object) || writersOf(observed, resource.namespace, object.spec.selector).items.length > 0
+  );
+}
+
+function stateOf(observed: Observed, { resource, look }: Sighting<WorkloadKind>, to: Role): ResourceState {
+  const object = (look as { found: Deployment | StatefulSet }).found;
+  const owned = ownersInFlux(observed, object).length > 0 ? { fluxOwned: true as const } : {};
+  const memory = recall(object, "replicas");
+  const replicas = object.spec.replicas ?? 1;
+  const fate = to === "primary" ? onTheWayUp(object, memory.is) : onTheWayDown(replicas, memory.is);
+  const rest = { ...(fate !== undefined && { message: fate }), ...owned };
+  if (replicas > 0) return { resource, state: "Active", ...rest };
+  if (!isRunning(observed, resource, object)) return { resource, state: "Scaled Down", ...rest };
+  const message = whatIsLeft(writersOf(observed, resource.namespace, object.spec.selector).items, object);
+  return { resource, state: "Scaling Down", error: counts(resource.kind, object), ...(message !== undefined && { message }), ...owned };
+}
+
+function whatIsLeft(pods: readonly Pod[], object: Deployment | StatefulSet): string | undefined {
+  const names = pods.map(({ metadata }) => metadata.name);
+  if (names.length > 0) return `${names.length === 1 ? "Pod" : "Pods"} ${names.join(", ")} not gone yet`;
+  return isCurrent(object) ? undefined : "Its status is of an earlier generation";
+}
+
+function onTheWayDown(replicas: number, memory: "none" | "unreadable" | "there"): string | undefined {
+  return replicas > 0 && memory !== "none" ? "Somebody else scaled it up; it is scaled down again" : undefined;
+}
+
+function onTheWayUp(object: Deployment | StatefulSet, memory: "none" | "unreadable" | "there"): string | undefined {
+  if (memory === "none" && object.spec.replicas === 0) return "Left at 0 replicas: it was at 0 before";
+  return deletesClaims(object) ? "The next switch to secondary will be refused: whenScaled is Delete" : undefined;
+}
+
+/** A StatefulSet that stops its pods in order stops none while another is not ready. */
+function stallOf({ spec, status = {} }: Deployment | StatefulSet, pods: readonly Pod[]): string {
+  const { readyReplicas = 0, replicas = 0 } = status;
+  const isOrdered = "podManagementPolicy" in spec && spec.podManagementPolicy === "OrderedReady";
+  const isMoving = pods.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  return isOrdered && !isMoving && readyReplicas < replicas
+    ? `, which stops none while only ${readyReplicas} of ${replicas} are ready,`
+    : "";
+}
+
+/** The spec's own check, at the current generation. */
+function isDown(object: Deployment | StatefulSet): boolean {
+  const { spec, status = {} } = object;
+  const { replicas = 0, availableReplicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
+  return spec.replicas === 0 && replicas + availableReplicas + readyReplicas + updatedReplicas === 0 && isCurrent(object);
+}
+
+function isCurrent({ metadata, status }: Deployment | StatefulSet): boolean {
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+}
+
+function counts(kind: WorkloadKind, { status = {} }: Deployment | StatefulSet): string {
+  const { replicas = 0, availableReplicas = 0, readyReplicas = 0, updatedReplicas = 0 } = status;
+  return `${kind} is scaling down: ${replicas}/${availableReplicas}/${readyReplicas}/${updatedReplicas} replicas (total/available/ready/updated)`;
+}
+
+function deletesClaims(object: Deployment | StatefulSet): boolean {
+  return "persistentVolumeClaimRetentionPolicy" in object.spec && object.spec.persistentVolumeClaimRetentionPolicy?.whenScaled === "Delete";
+}

@@ -1,0 +1,83 @@
+import { type LabelSelector, selects } from "../../api/core/label-selector.ts";
+import type { Pod } from "../../api/core/pod.ts";
+import { keyOf } from "../../api/kind.ts";
+import { grouped, listed, perObserved } from "../observe/resources.ts";
+import type { Observed } from "../observe/observed.ts";
+import type { Wait } from "./step.ts";
+
+/**
+ * Whether a pod may still write. One that ran to its end may not, and it stays where nobody removes it: whoever waited for that would wait for ever.
+ * One that is being deleted may, whatever its phase, until it is gone: only then are its volumes unmounted.
+ */
+function mayWrite({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined || (status?.phase !== "Succeeded" && status?.phase !== "Failed");
+}
+
+/** The pods of a namespace that may write, by the claims that they mount and by their labels. */
+const writers = perObserved((observed: Observed, namespace: string) => {
+  const { items, waits } = listed(observed.pods(namespace), "Pod", namespace);
+  const all = items.filter(mayWrite);
+  return {
+    waits,
+    all,
+    byClaim: grouped(all, claimsOf),
+    byLabel: grouped(all, ({ metadata: { labels = {} } }) => Object.entries(labels).map(([key, value]) => `${key}=${value}`)),
+  };
+});
+
+interface Writers {
+  readonly items: readonly Pod[];
+  readonly waits: readonly Wait[];
+}
+
+export function allWriters(observed: Observed, namespace: string): Writers {
+  const { all, waits } = writers(observed, namespace);
+  return { items: all, waits };
+}
+
+export function writersOn(observed: Observed, namespace: string, claim: string): Writers {
+  const { byClaim, waits } = writers(observed, namespace);
+  return { items: byClaim.get(claim) ?? [], waits };
+}
+
+export function writersOf(observed: Observed, namespace: string, selector: LabelSelector): Writers {
+  const { all, byLabel, waits } = writers(observed, namespace);
+  const [label] = Object.entries(selector.matchLabels ?? {});
+  const candidates = label ? (byLabel.get(`${label[0]}=${label[1]}`) ?? []) : all;
+  return { items: candidates.filter(({ metadata }) => selects(selector, metadata.labels ?? {})), waits };
+}
+
+function claimsOf({ metadata, spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim) return [persistentVolumeClaim.claimName];
+    return ephemeral ? [`${metadata.name}-${name}`] : [];
+  });
+}
+
+/** A kubelet takes a moment to tell of an end. */
+const LATE_MS = 5_000;
+
+/** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */
+export function podWait(pod: Pod, why: string, now: Date): Wait {
+  const { namespace, name } = pod.metadata;
+  return {
+    kind: "Pod",
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    message: `Pod ${keyOf(pod)} ${why} and ${lives(pod, now)}`,
+  };
+}
+
+function lives({ metadata: { deletionTimestamp, finalizers = [] }, spec: { nodeName }, status }: Pod, now: Date): string {
+  const where = nodeName === undefined ? "" : ` on node ${nodeName}`;
+  if (deletionTimestamp === undefined) return nodeName === undefined ? "may start at any moment" : `runs${where}`;
+  if (Date.parse(deletionTimestamp) + LATE_MS > now.getTime()) return `is terminating${where}, by ${deletionTimestamp} at the latest`;
+  if (status?.phase === "Succeeded" || status?.phase === "Failed") {
+    return `has ended${where}, but is not gone${finalizers.length > 0 ? `: finalizer ${finalizers.join(", ")} holds it` : ""}`;
+  }
+  const remedy =
+    nodeName === undefined
+      ? ""
+      : `; if that node is known to be off, taint it node.kubernetes.io/out-of-service, and do not force the deletion`;
+  return `should have ended by ${deletionTimestamp}${where}${remedy}`;
+}

@@ -1,0 +1,129 @@
+import type { FailoverPolicy, FailoverStatus } from "../api/failover/failover-policy.ts";
+import { metaTime } from "../api/time.ts";
+import type { Plan, Step } from "./steps/step.ts";
+
+type Transition = NonNullable<FailoverStatus["transition"]>;
+type PastTransition = NonNullable<FailoverStatus["history"]>[number];
+type StepStatus = Transition["steps"][number];
+
+const HISTORY = 10;
+const STATE = { Done: "Done", Act: "Running", Wait: "Waiting", Pending: "Pending" } as const satisfies Record<
+  Step["state"],
+  StepStatus["state"]
+>;
+
+/** The switch that is running or the last one, and those before it. */
+export function transitions(
+  held: Pick<FailoverStatus, "transition" | "history">,
+  policy: FailoverPolicy,
+  plan: Plan,
+  completed: boolean,
+  now: Date,
+): Pick<FailoverStatus, "transition" | "history"> {
+  const { transition, history = [] } = held;
+  // What is refused has not begun.
+  if (plan.refusals.length > 0) return { ...(transition && { transition }), ...(held.history && { history }) };
+  const generation = policy.metadata.generation ?? 0;
+  const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
+  const past = transition && !before ? [overWith(transition), ...history].slice(0, HISTORY) : history;
+  return {
+    transition: continued(before, plan, { completed, generation, forced: forcedBy(policy, plan) }, now),
+    ...(past.length > 0 && { history: past }),
+  };
+}
+
+/** An edit of the policy begins another switch, unless everything is as it should be already. */
+function isContinued(transition: Transition, plan: Plan, completed: boolean, generation: number): boolean {
+  if (transition.to !== plan.to) return false;
+  return transition.generation === generation || (transition.completionTime !== undefined && completed);
+}
+
+/** The token keeps the reason too: the one who forced it may have died before it could say so here. */
+function forcedBy({ status }: FailoverPolicy, plan: Plan): string | undefined {
+  return plan.forced ?? (plan.to === "primary" && status?.token?.state === "Held" ? status.token.forced : undefined);
+}
+
+function continued(
+  before: Transition | undefined,
+  plan: Plan,
+  { completed, generation, ...policy }: { completed: boolean; generation: number; forced: string | undefined },
+  now: Date,
+): Transition {
+  const time = metaTime(now);
+  const forced = policy.forced ?? before?.forced;
+  const completionTime = before?.completionTime ?? (completed ? time : undefined);
+  const lastSyncTime = plan.to === "secondary" ? (furthestBehind(plan) ?? before?.lastSyncTime) : undefined;
+  const isStopped = plan.to === "secondary" && (plan.writesStopped || before?.completionTime !== undefined);
+  const writesStoppedTime = isStopped ? (before?.writesStoppedTime ?? (plan.writesStopped ? time : undefined)) : undefined;
+  const isWritable = plan.to === "primary" && plan.steps.some(({ name, state }) => name === "AwaitVolumes" && state === "Done");
+  const volumesWritableTime = before?.volumesWritableTime ?? (isWritable && before?.completionTime === undefined ? time : undefined);
+  return {
+    to: plan.to,
+    mode: before?.completionTime === undefined ? plan.mode : before.mode,
+    generation,
+    startTime: before?.startTime ?? time,
+    ...(completionTime !== undefined && { completionTime }),
+    ...(lastSyncTime !== undefined && { lastSyncTime }),
+    ...(writesStoppedTime !== undefined && { writesStoppedTime }),
+    ...(volumesWritableTime !== undefined && { volumesWritableTime }),
+    ...(forced !== undefined && { forced }),
+    steps: plan.steps.map((step) =>
+      stepStatus(
+        before?.steps.find(({ name }) => name === step.name),
+        step,
+        time,
+      ),
+    ),
+  };
+}
+
+function stepStatus(before: StepStatus | undefined, step: Step, time: string): StepStatus {
+  const { name } = step;
+  const state = STATE[step.state];
+  if (state === "Pending") return { name, state };
+  const startTime = (state === "Done" || before?.state !== "Done" ? before?.startTime : undefined) ?? time;
+  if (state === "Done") return { name, state, startTime, completionTime: before?.completionTime ?? time };
+  const waitingFor = waitingStatus(before?.waitingFor, step, time);
+  return { name, state, startTime, ...(waitingFor && { waitingFor }) };
+}
+
+function waitingStatus(before: StepStatus["waitingFor"], { waits }: Step, time: string): StepStatus["waitingFor"] | undefined {
+  const [wait, ...others] = waits;
+  if (!wait) return undefined;
+  const { kind, namespace, name, message } = wait;
+  const isSame = before?.kind === kind && before.namespace === namespace && before.name === name;
+  return {
+    kind,
+    ...(namespace !== undefined && { namespace }),
+    name,
+    message: message.slice(0, 4096),
+    ...(others.length > 0 && { others: others.length }),
+    since: (isSame ? before.since : undefined) ?? time,
+  };
+}
+
+function overWith({ steps, ...transition }: Transition): PastTransition {
+  const { startTime, completionTime, writesStoppedTime, lastSyncTime, volumesWritableTime } = transition;
+  return {
+    ...transition,
+    outcome: completionTime === undefined ? "Superseded" : "Completed",
+    steps: steps.flatMap(pastStep),
+    ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }),
+    ...(volumesWritableTime !== undefined && { volumesSeconds: secondsBetween(startTime, volumesWritableTime) }),
+    ...(lastSyncTime !== undefined && writesStoppedTime !== undefined && { lossSeconds: secondsBetween(lastSyncTime, writesStoppedTime) }),
+  };
+}
+
+function pastStep({ name, startTime, completionTime }: StepStatus): NonNullable<PastTransition["steps"]> {
+  if (startTime === undefined) return [];
+  return [{ name, ...(completionTime !== undefined && { seconds: secondsBetween(startTime, completionTime) }) }];
+}
+
+function furthestBehind({ resources }: Plan): string | undefined {
+  const times = resources.flatMap(({ lastSyncTime }) => lastSyncTime ?? []);
+  return times.toSorted((one, other) => Date.parse(one) - Date.parse(other))[0];
+}
+
+function secondsBetween(start: string, end: string): number {
+  return Math.max(0, Math.round((Date.parse(end) - Date.parse(start)) / 1000));
+}

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { parse } from "./config.ts";
+import { Console } from "./config-session.ts";
+import { diff, type Change } from "./diff.ts";
+import type { FrrRouter } from "./client.ts";
+import type { Vty, VtyReply } from "./vty.ts";
+
+const { signal } = new AbortController();
+
+/** Daemons that take every line but those they are told to refuse. */
+class Daemons {
+  readonly said: string[] = [];
+  refuse: (line: string) => VtyReply | undefined = () => undefined;
+  closed = 0;
+
+  open(daemon: string): Promise<Vty> {
+    const run = (line: string): Promise<VtyReply> => {
+      this.said.push(`${daemon}> ${line}`);
+      return Promise.resolve(this.refuse(line) ?? { status: 0, text: "" });
+    };
+    const vty = { run, must: async (line: string) => (await run(line)).text, close: () => (this.closed += 1) };
+    return Promise.resolve(vty as unknown as Vty);
+  }
+}
+
+let daemons: Daemons;
+let console: Console;
+beforeEach(() => {
+  vi.useFakeTimers();
+  daemons = new Daemons();
+  console = new Console(daemons as unknown as FrrRouter, signal);
+});
+afterEach(() => vi.useRealTimers());
+
+async function sendAll(changes: readonly Change[]): Promise<(string | undefined)[]> {
+  const words: (string | undefined)[] = [];
+  for (const change of changes) words.push(await console.send(change));
+  return words;
+}
+
+const tries = () => daemons.said.filter((line) => line.endsWith("no router bgp 1 vrf red")).length;
+
+const INSTANCES = `router bgp 1
+ bgp router-id 1.1.1.1
+ address-family ipv4 unicast
+  network 10.0.0.0/24
+ exit-address-family
+ address-family ipv6 unicast
+  network fd00::/64
+ exit-address-family
+exit
+router bgp 1 vrf red
+exit
+`;
+
+test("contexts are entered once, and left only where FRR would not find the next one", async () => {
+  await sendAll(diff([], parse(`${INSTANCES}bfd\n profile a\n exit\n profile b\n exit\nexit\n`)));
+  expect(daemons.said.map((line) => line.replace("frr> ", ""))).toEqual([
+    "configure terminal",
+    "bfd",
+    "profile a",
+    "exit",
+    "profile b",
+    "exit",
+    "exit",
+    "router bgp 1",
+    "bgp router-id 1.1.1.1",
+    "address-family ipv4 unicast",
+    "network 10.0.0.0/24",
+    "address-family ipv6 unicast",
+    "network fd00::/64",
+    "exit",
+    "exit",
+    "router bgp 1 vrf red",
+  ]);
+});
+
+test("after a refusal everything begins at the top: FRR may have left the context", async () => {
+  daemons.refuse = (line) =>
+    line.startsWith("bgp router-id") ? { status: 2, text: "% [BGP] Unknown command: bgp router-id\n" } : undefined;
+  const changes = diff(parse("router bgp 1\nexit\n"), parse(INSTANCES)).slice(0, 2);
+  expect(await sendAll(changes)).toEqual(["Unknown command: bgp router-id", undefined]);
+  expect(daemons.said.map((line) => line.replace("frr> ", ""))).toEqual([
+    "configure terminal",
+    "router bgp 1",
+    "bgp router-id 1.1.1.1",
+    "end",
+    "configure terminal",
+    "router bgp 1",
+    "address-family ipv4 unicast",
+    "network 10.0.0.0/24",
+  ]);
+});
+
+describe("an instance that waits for its VNI to go", () => {
+  const removal = diff(parse("vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n"), []);
+
+  test("is asked for again until bgpd has forgotten the VNI", async () => {
+    daemons.refuse = (line) =>
+      line.startsWith("no router") && tries() < 4 ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined;
+    const sent = sendAll(removal);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await sent).toEqual([undefined, undefined]);
+    expect(tries()).toBe(4);
+  });
+
+  test("is refused when bgpd does not forget it for long", async () => {
+    daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined);
+    const sent = sendAll(removal);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(await sent).toEqual([undefined, "Please unconfigure l3vni 100"]);
+    expect(tries()).toBeLessThan(600);
+  });
+
+  test("is refused at once for any other reason", async () => {
+    daemons.refuse = (line) => (line.startsWith("no router") ? { status: 13, text: "% Busy\n" } : undefined);
+    expect(await sendAll(removal)).toEqual([undefined, "Busy"]);
+    expect(tries()).toBe(1);
+  });
+});
+
+test("connections that nobody closes are closed when nothing was said for a while", async () => {
+  await sendAll(diff([], parse("hostname a\n")));
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect(daemons.closed).toBe(0);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(daemons.closed).toBe(1);
+});

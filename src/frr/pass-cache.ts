@@ -1,0 +1,139 @@
+import { Asked } from "./desired-lines.ts";
+import type { Block, ConfigSet } from "./config-set.ts";
+import { Dialect } from "./version-format.ts";
+import type { Entry } from "./entry.ts";
+import type { ConfigLine, Fragment } from "./fragment.ts";
+import { isFrrsOwn } from "./grammar.ts";
+import type { FrrInstance } from "./instance.ts";
+import type { FrrVersion } from "./client.ts";
+
+const memories = new WeakMap<FrrInstance, Memory>();
+
+/** What one pass knows at its end, and the next one need not work out again. All of it can be had anew. */
+export class Memory {
+  readonly dialect: Dialect;
+  readonly asked = new Asked();
+  readonly fragments = new Map<string, Fragment>();
+  /** What FRR made of free text. */
+  settled: { readonly text: string; readonly entries: readonly Entry[] } | undefined;
+  readonly #version: string;
+  #differed = "";
+  /** What FRR had when all that was asked for was there, and nothing else. */
+  #clean: ReadonlyMap<string, Block> | undefined;
+  /** The same, to go on with. */
+  #have: ConfigSet | undefined;
+  #isTrusted = false;
+  /** Of the daemons that have that still, as far as we know. */
+  #identity: string | undefined;
+
+  private constructor(version: FrrVersion) {
+    this.#version = version.text;
+    this.dialect = new Dialect(version);
+  }
+
+  /** A pass that breaks off gives nothing back: what it knew may be wrong by then. */
+  static take(instance: FrrInstance, version: FrrVersion): Memory {
+    const memory = memories.get(instance);
+    memories.delete(instance);
+    return memory && memory.#version === version.text ? memory : new Memory(version);
+  }
+
+  keepFor(instance: FrrInstance): void {
+    memories.set(instance, this);
+  }
+
+  /** What FRR has and nobody asks for, and the reverse. Only what is not as it was when all was well has to be looked at. */
+  differences(have: ConfigSet): Differences {
+    const clean = this.#clean;
+    const isStray = (entry: Entry) => !this.asked.has(entry) && !isFrrsOwn(entry.path, entry.line);
+    const isMissing = (entry: Entry) => this.asked.has(entry) && !have.has(entry) && this.dialect.owns(entry);
+    if (!clean) return { stray: have.filter(isStray), missing: this.asked.filter(isMissing) };
+
+    const stray = new Set<Entry>();
+    const missing = new Set<Entry>();
+    for (const [top, block] of have.blocks) {
+      if (clean.get(top) !== block) for (const entry of block.values()) if (isStray(entry)) stray.add(entry);
+    }
+    for (const [top, block] of clean) {
+      if (have.blocks.get(top) !== block) for (const entry of block.values()) if (isMissing(entry)) missing.add(entry);
+    }
+    for (const entry of this.asked.touched.values()) {
+      for (const there of this.everywhere(entry, have)) if (isStray(there)) stray.add(there);
+      if (isMissing(entry)) missing.add(entry);
+    }
+    return { stray: [...stray], missing: [...missing] };
+  }
+
+  /** The line in every daemon that has it. */
+  everywhere(entry: Entry, have: ConfigSet): Entry[] {
+    return this.dialect.daemons.flatMap((daemon) => have.inDaemon(daemon, entry) ?? []);
+  }
+
+  /** All that is asked for is there now, and nothing else. */
+  isClean(have: ConfigSet, identity: string): void {
+    this.#clean = have.share();
+    this.#have = have;
+    this.#isTrusted = false;
+    this.#identity = identity;
+    this.asked.touched.clear();
+  }
+
+  /** All that is asked for must be there by now, though nobody has looked. */
+  trust(have: ConfigSet, identity: string): void {
+    this.#have = have;
+    this.#isTrusted = true;
+    this.#identity = identity;
+  }
+
+  get isTrusted(): boolean {
+    return this.#isTrusted;
+  }
+
+  /** Whether this differs in other ways than the last time that a repair was tried: once is enough. */
+  isNew(differed: readonly string[]): boolean {
+    const before = this.#differed;
+    this.#differed = differed.join("\n");
+    return this.#differed !== "" && this.#differed !== before;
+  }
+
+  /** FRR was left otherwise: the next pass has to look for itself. */
+  isInDoubt(): void {
+    this.#identity = undefined;
+  }
+
+  /** What FRR had then, if it is still the same daemons. */
+  lastSeen(identity: string): ConfigSet | undefined {
+    return this.#identity === identity ? this.#have : undefined;
+  }
+
+  /** The fragment, or its equal that is known already. */
+  known(fragment: Fragment): Fragment {
+    const known = this.fragments.get(fragment.owner);
+    return known && areSame(known.lines, fragment.lines) ? known : fragment;
+  }
+
+  forgetOthers(owners: ReadonlySet<string>): void {
+    for (const owner of this.fragments.keys()) {
+      if (owners.has(owner)) continue;
+      this.fragments.delete(owner);
+      this.asked.set(owner, []);
+    }
+  }
+}
+
+interface Differences {
+  readonly stray: readonly Entry[];
+  readonly missing: readonly Entry[];
+}
+
+/** Asked of every fragment in every pass. */
+function areSame(these: readonly ConfigLine[], those: readonly ConfigLine[]): boolean {
+  if (these === those) return true;
+  if (these.length !== those.length) return false;
+  for (let at = 0; at < these.length; at++) {
+    const [one, other] = [these[at] as ConfigLine, those[at] as ConfigLine];
+    if (one.line !== other.line) return false;
+    if (one.inside && other.inside ? !areSame(one.inside, other.inside) : one.inside !== other.inside) return false;
+  }
+  return true;
+}

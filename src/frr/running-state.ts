@@ -1,0 +1,163 @@
+import { hostname } from "node:os";
+import { Attempt, type RefusedLine } from "./transaction.ts";
+import { merge } from "./config.ts";
+import { ConfigSet } from "./config-set.ts";
+import { Console } from "./config-session.ts";
+import { changes, type Change } from "./diff.ts";
+import { describe, masked, type Entry } from "./entry.ts";
+import { FrrError } from "./error.ts";
+import { isFrrsOwn } from "./grammar.ts";
+import type { FrrInstance } from "./instance.ts";
+import { Memory } from "./pass-cache.ts";
+import { reload } from "./reload.ts";
+
+export interface FragmentOutcome {
+  /** How many lines FRR was told, those that were taken back included. */
+  readonly sent: number;
+  /** The same in words, passwords masked. */
+  readonly lines: readonly string[];
+  /** Nothing of the fragment is there then, and its earlier form holds. */
+  readonly refused?: RefusedLine;
+  /** It cannot be said in lines: the default instance has another AS. Nothing was sent. */
+  readonly rebuild?: true;
+}
+
+export const NOTHING: FragmentOutcome = { sent: 0, lines: [] };
+
+/** How FRR stands: what it has, what is asked of it, and the connections to tell it the difference. */
+export class Standing {
+  readonly memory: Memory;
+  readonly #instance: FrrInstance;
+  readonly #identity: string;
+  readonly #signal: AbortSignal;
+  readonly #console: Console;
+  #have: ConfigSet;
+  /** What FRR has was read in this pass. Otherwise it is what the last pass read at its end, and someone may have changed it since. */
+  #isFresh: boolean;
+  /** All that is asked for is known to be there: nothing was sent since it was compared. */
+  #isIntact = false;
+  /** Something was sent since the last reading. */
+  #isAhead = false;
+
+  private constructor(instance: FrrInstance, memory: Memory, identity: string, have: ConfigSet | undefined, signal: AbortSignal) {
+    this.memory = memory;
+    this.#instance = instance;
+    this.#identity = identity;
+    this.#signal = signal;
+    this.#console = new Console(instance.router, signal);
+    this.#have = have ?? new ConfigSet();
+    this.#isFresh = have === undefined;
+  }
+
+  /** Goes by what the last pass read back at its end, if there was one and the daemons are still the same; otherwise looks. */
+  static async of(instance: FrrInstance, prepare: (memory: Memory) => void, signal: AbortSignal): Promise<Standing> {
+    const { router } = instance;
+    const memory = Memory.take(instance, await router.version(signal));
+    const identities = await Promise.all(memory.dialect.daemons.map((daemon) => router.identity(daemon)));
+    const identity = identities.join(" ");
+    prepare(memory);
+    const standing = new Standing(instance, memory, identity, memory.lastSeen(identity), signal);
+    if (standing.#isFresh) await standing.look();
+    else if (memory.isTrusted) standing.#isIntact = true;
+    else standing.compare();
+    return standing;
+  }
+
+  get have(): ConfigSet {
+    return this.#have;
+  }
+
+  get isFresh(): boolean {
+    return this.#isFresh;
+  }
+
+  get isIntact(): boolean {
+    return this.#isIntact;
+  }
+
+  /** Whether what was read last may no longer be so. */
+  get isToBeRead(): boolean {
+    return this.#isAhead || !this.#isFresh;
+  }
+
+  /** The whole configuration as it is wanted now, in the words of this FRR. */
+  get configuration(): string {
+    // What FRR and vtysh say of themselves is part of what the script compares, and the machine's name is among it whatever the daemons are called.
+    const itself = new Set([`hostname ${hostname()}`]);
+    for (const { path, line } of this.#have) if (isFrrsOwn(path, line) && !/^(hostname|no banner) /.test(line)) itself.add(line);
+    return this.memory.dialect.text([...[...itself].map((line) => ({ line })), ...merge([...this.memory.fragments.values()])]);
+  }
+
+  async look(): Promise<void> {
+    this.#have = await this.memory.dialect.read(this.#instance.router, this.#signal);
+    this.#isFresh = true;
+    this.#isAhead = false;
+    this.compare();
+  }
+
+  compare(): { stray: readonly Entry[]; missing: readonly Entry[] } {
+    const { stray, missing } = this.memory.differences(this.#have);
+    this.#isIntact = stray.length === 0 && missing.length === 0;
+    return { stray, missing };
+  }
+
+  hasAll(entries: readonly Entry[]): boolean {
+    return this.#isIntact || entries.every((entry) => this.#have.has(entry));
+  }
+
+  /** Gives an owner other lines than before. What FRR refuses is taken back, and the owner has what it had. */
+  async exchange(owner: string, entries: readonly Entry[]): Promise<FragmentOutcome> {
+    const { asked } = this.memory;
+    const before = asked.of(owner);
+    const leaving = asked.set(owner, entries).flatMap((entry) => this.memory.everywhere(entry, this.#have));
+    const outcome = await this.send(changes(this.#have, { remove: leaving, add: entries, wanted: (entry) => asked.has(entry) }));
+    if (outcome.refused) asked.set(owner, before);
+    return outcome;
+  }
+
+  async send(list: readonly Change[]): Promise<FragmentOutcome> {
+    if (list.length === 0) return NOTHING;
+    const attempt = this.#attempt();
+    const refused = await attempt.send(list);
+    if (refused) await attempt.takeBack();
+    return { sent: attempt.sent.length, lines: attempt.sent, ...(refused && { refused }) };
+  }
+
+  /** Sends what can be sent of it. */
+  async trySending(list: readonly Change[]): Promise<void> {
+    const attempt = this.#attempt();
+    for (const change of list) await attempt.try(change);
+  }
+
+  /** Has FRR's own script bring in the whole configuration, and looks at what came of it. Its words when it fails. */
+  async reload(): Promise<string | undefined> {
+    let words: string | undefined;
+    try {
+      await reload(this.#instance, this.configuration, this.#signal);
+    } catch (error) {
+      if (!(error instanceof FrrError) || error.code !== "ReloadFailed") throw error;
+      words = masked(error.message);
+    }
+    await this.look();
+    return words;
+  }
+
+  /** The pass is over. The next one begins where this one ended. */
+  close(left: "clean" | "trusted" | "in doubt"): void {
+    this.#console.close();
+    if (left === "clean") this.memory.isClean(this.#have, this.#identity);
+    else if (left === "trusted") this.memory.trust(this.#have, this.#identity);
+    else this.memory.isInDoubt();
+    this.memory.keepFor(this.#instance);
+  }
+
+  #attempt(): Attempt {
+    this.#isIntact = false;
+    this.#isAhead = true;
+    return new Attempt(this.#have, this.#console);
+  }
+}
+
+export function inWords(entries: readonly Entry[]): string[] {
+  return [...new Set(entries.map(describe))];
+}

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Daemon } from "./daemons.ts";
+import { keepRunning, type RestartCause } from "./supervisor.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Daemons as a test has them die and hang; each restart is written down with its second. */
+function daemons(names: readonly Daemon[], options: { diesAfterMs?: number } = {}) {
+  const start = performance.now();
+  const dead = new Set<Daemon>();
+  const silent = new Set<Daemon>();
+  const looks: Daemon[] = [];
+  const connected = new Map<Daemon, Set<() => void>>();
+  const restarts: { daemon: Daemon; cause: RestartCause; second: number }[] = [];
+  const stop = new AbortController();
+  const done = keepRunning(
+    {
+      daemons: names,
+      connection(daemon) {
+        const told = connected.get(daemon);
+        return told && { onLoss: (tell) => (told.add(tell), () => told.delete(tell)) };
+      },
+      alive(daemon) {
+        looks.push(daemon);
+        return Promise.resolve(!dead.has(daemon));
+      },
+      answers: (daemon) => Promise.resolve(!silent.has(daemon)),
+      restart(daemon, cause) {
+        restarts.push({ daemon, cause, second: Math.round((performance.now() - start) / 1000) });
+        dead.delete(daemon);
+        silent.delete(daemon);
+        if (options.diesAfterMs !== undefined) setTimeout(() => dead.add(daemon), options.diesAfterMs);
+        return Promise.resolve();
+      },
+    },
+    stop.signal,
+  );
+  const lose = (daemon: Daemon) => {
+    const told = connected.get(daemon) ?? [];
+    connected.delete(daemon);
+    for (const tell of told) tell();
+  };
+  return { dead, silent, looks, connected, lose, restarts, stop: () => (stop.abort(), done) };
+}
+
+test("one that dies is started anew within two seconds, and the others are left alone", async () => {
+  const { dead, restarts, stop } = daemons(["zebra", "bgpd"]);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(restarts).toEqual([]);
+  dead.add("bgpd");
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(restarts).toMatchObject([{ daemon: "bgpd", cause: "dead" }]);
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(restarts).toHaveLength(1);
+  await stop();
+});
+
+test("one that we are connected to is not looked at before it dies", async () => {
+  const { dead, looks, connected, lose, restarts, stop } = daemons(["bgpd"]);
+  connected.set("bgpd", new Set());
+  await vi.advanceTimersByTimeAsync(2_000);
+  looks.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(looks).toEqual([]);
+  expect(connected.get("bgpd")?.size).toBe(1);
+  dead.add("bgpd");
+  lose("bgpd");
+  await vi.advanceTimersByTimeAsync(1_200);
+  expect(restarts).toMatchObject([{ daemon: "bgpd", cause: "dead" }]);
+  await stop();
+});
+
+test("one that keeps dying is started ever more seldom, twice a minute in the end", async () => {
+  const { dead, restarts, stop } = daemons(["bgpd"], { diesAfterMs: 100 });
+  dead.add("bgpd");
+  await vi.advanceTimersByTimeAsync(300_000);
+  const gaps = restarts.slice(1).map(({ second }, at) => second - (restarts[at]?.second ?? 0));
+  expect(gaps[0]).toBeLessThanOrEqual(3);
+  for (const gap of gaps.slice(7)) expect(gap).toBeGreaterThanOrEqual(15);
+  for (const gap of gaps) expect(gap).toBeLessThanOrEqual(33);
+  await stop();
+});
+
+test("one that ran well for a minute is started anew at once when it dies again", async () => {
+  const { dead, restarts, stop } = daemons(["bgpd"]);
+  for (let times = 1; times <= 10; times++) {
+    dead.add("bgpd");
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(restarts).toHaveLength(times);
+  }
+  dead.add("bgpd");
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(restarts).toHaveLength(11);
+  await stop();
+});
+
+test("one that is silent for a while is left alone, one that stays silent is started anew", async () => {
+  const { silent, restarts, stop } = daemons(["zebra", "bgpd"]);
+  silent.add("bgpd");
+  await vi.advanceTimersByTimeAsync(70_000);
+  silent.delete("bgpd");
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(restarts).toEqual([]);
+  silent.add("bgpd");
+  await vi.advanceTimersByTimeAsync(115_000);
+  expect(restarts).toMatchObject([{ daemon: "bgpd", cause: "hung" }]);
+  await stop();
+});
+
+test("it ends with the signal, and starts nothing after it", async () => {
+  const { dead, restarts, stop } = daemons(["bgpd"]);
+  await stop();
+  dead.add("bgpd");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(restarts).toEqual([]);
+});

@@ -1,0 +1,106 @@
+import { setImmediate } from "node:timers/promises";
+import { beforeEach, expect, test } from "vitest";
+import { Attempt } from "./transaction.ts";
+import { ConfigSet } from "./config-set.ts";
+import { parse } from "./config.ts";
+import type { Console } from "./config-session.ts";
+import { ownersOf } from "./daemons.ts";
+import { changes, type Change } from "./diff.ts";
+import { entriesOf } from "./entry.ts";
+
+/** Takes every line in its own time: bgpd is slow, zebra slower still, and each daemon hears one line at a time. */
+class SlowFrr {
+  readonly taken: string[] = [];
+  readonly underway = new Set<string>();
+  together = false;
+  refuses = "";
+  dies = "";
+
+  async open(): Promise<void> {}
+  async approach(): Promise<undefined> {}
+
+  async send({ daemon, send }: Change): Promise<string | undefined> {
+    if (this.underway.has(daemon)) throw new Error(`${daemon} was told two lines at once`);
+    if (this.underway.size > 0) this.together = true;
+    this.underway.add(daemon);
+    for (let turns = daemon === "zebra" ? 9 : 3; turns > 0; turns--) await setImmediate();
+    this.underway.delete(daemon);
+    if (send === this.dies) throw new Error(`${daemon} is gone`);
+    if (send === this.refuses) return "no";
+    this.taken.push(send);
+    return undefined;
+  }
+}
+
+const owners = ownersOf({ major: 8 });
+const RED = `bfd
+ profile fast
+ exit
+exit
+vrf red
+ vni 100
+exit-vrf
+router bgp 1 vrf red
+ bgp router-id 1.1.1.1
+ neighbor 10.0.0.2 remote-as 2
+ neighbor 10.0.0.2 bfd
+ neighbor 10.0.0.2 bfd profile fast
+exit
+`;
+
+let frr: SlowFrr;
+beforeEach(() => {
+  frr = new SlowFrr();
+});
+
+function attempted(have: string, want: string): { set: ConfigSet; attempt: Attempt; list: Change[] } {
+  const set = new ConfigSet(entriesOf(parse(have), owners));
+  const wanted = new ConfigSet(entriesOf(parse(want), owners));
+  const list = changes(set, { remove: set.filter((entry) => !wanted.has(entry)), add: wanted, wanted: (entry) => wanted.has(entry) });
+  return { set, attempt: new Attempt(set, frr as unknown as Console), list };
+}
+
+const isBefore = (first: string, second: string) => frr.taken.indexOf(first) < frr.taken.indexOf(second);
+
+test("two daemons are told at the same time, but a VNI comes after its instance and a profile before its user", async () => {
+  const { attempt, list } = attempted("", RED);
+  expect(await attempt.send(list)).toBeUndefined();
+  expect(frr.together).toBe(true);
+  expect(isBefore("router bgp 1 vrf red", "vni 100")).toBe(true);
+  expect(isBefore("profile fast", "neighbor 10.0.0.2 bfd profile fast")).toBe(true);
+  // Told in the order of the plan, whoever was faster.
+  expect(attempt.sent).toEqual([
+    "bfd",
+    "bfd / profile fast",
+    "router bgp 1 vrf red",
+    "router bgp 1 vrf red / bgp router-id 1.1.1.1",
+    "router bgp 1 vrf red / neighbor 10.0.0.2 remote-as 2",
+    "router bgp 1 vrf red / neighbor 10.0.0.2 bfd",
+    "router bgp 1 vrf red / neighbor 10.0.0.2 bfd profile fast",
+    "vrf red / vni 100",
+  ]);
+});
+
+test("an instance goes after its VNI, and a profile after the instance that used it", async () => {
+  const { attempt, list, set } = attempted(RED, "");
+  expect(await attempt.send(list)).toBeUndefined();
+  expect(frr.taken).toEqual(["no vni 100", "no router bgp 1 vrf red", "no bfd"]);
+  expect([...set]).toEqual([]);
+});
+
+test("a refusal stops every daemon, and all that was taken is taken back", async () => {
+  frr.refuses = "neighbor 10.0.0.2 bfd";
+  const { attempt, list, set } = attempted("hostname a\n", `hostname a\n${RED}`);
+  expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", words: "no" });
+  expect(frr.taken).not.toContain("neighbor 10.0.0.2 bfd profile fast");
+  await attempt.takeBack();
+  expect(set.filter(({ line }) => line !== "hostname a")).toEqual([]);
+});
+
+test("a daemon that goes away stops the others, and is no refusal", async () => {
+  frr.dies = "bgp router-id 1.1.1.1";
+  const { attempt, list } = attempted("", RED);
+  await expect(attempt.send(list)).rejects.toThrow("bgpd is gone");
+  expect(frr.underway.size).toBe(0);
+  expect(frr.taken).not.toContain("neighbor 10.0.0.2 remote-as 2");
+});

@@ -1,0 +1,107 @@
+import type { ConfigSet } from "./config-set.ts";
+import type { Console } from "./config-session.ts";
+import { changes, type Change } from "./diff.ts";
+import { describe, masked, type Entry } from "./entry.ts";
+import { isOfBgp, isPolicy } from "./grammar.ts";
+
+export interface RefusedLine {
+  readonly line: string;
+  readonly daemon: string;
+  /** FRR's own. */
+  readonly words: string;
+}
+
+/** Changes that are sent, and what was there before each, so that all of them can be taken back. */
+export class Attempt {
+  readonly sent: string[] = [];
+  readonly #have: ConfigSet;
+  readonly #console: Console;
+  readonly #before = new Map<string, { entry: Entry; there: boolean }>();
+
+  constructor(have: ConfigSet, console: Console) {
+    this.#have = have;
+    this.#console = console;
+  }
+
+  /**
+   * Each daemon is told its lines in order, and two daemons at the same time what does not depend on each other: policy is there before anything that may use it,
+   * and instances and VNIs come and go one after the other. Stops at the first line that FRR refuses.
+   */
+  async send(changes: readonly Change[]): Promise<RefusedLine | undefined> {
+    await this.#console.open(changes.map(({ daemon }) => daemon));
+    const told: string[] = [];
+    const refusals: RefusedLine[] = [];
+    let isOver = false;
+    const take = async (change: Change, index: number, first: readonly Promise<void>[], gate?: Promise<void>) => {
+      await Promise.all(first);
+      if (isOver) return;
+      try {
+        if (gate) {
+          // The way there takes zebra long, and for that nothing has to be waited for.
+          await this.#console.approach(change);
+          await gate;
+          if (isOver) return;
+        }
+        const refused = await this.#tell(change);
+        if (refused) refusals[index] = refused;
+        else told[index] = inWords(change);
+        isOver ||= refused !== undefined;
+      } catch (error) {
+        isOver = true;
+        throw error;
+      }
+    };
+
+    let barrier = Promise.resolve();
+    let gate = barrier;
+    const lanes = new Map<string, Promise<void>>();
+    for (const [index, change] of changes.entries()) {
+      const { daemon, entry } = change;
+      const isBarrier = isPolicy(entry.path, entry.line);
+      const lane = lanes.get(daemon) ?? barrier;
+      const taken = take(change, index, isBarrier ? [barrier, ...lanes.values()] : [lane], isOfBgp(entry) ? gate : undefined);
+      if (isBarrier) lanes.clear();
+      else lanes.set(daemon, taken);
+      if (isBarrier) barrier = taken;
+      if (isBarrier || isOfBgp(entry)) gate = taken;
+    }
+    const ends = await Promise.allSettled([barrier, gate, ...lanes.values()]);
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    this.sent.push(...told.filter(Boolean));
+    return refusals.find(Boolean);
+  }
+
+  /** One line, whatever comes of it. */
+  async try(change: Change): Promise<void> {
+    if (!(await this.#tell(change))) this.sent.push(inWords(change));
+  }
+
+  /** Back to what was there before the first change. What FRR refuses even then is found when everything is read back. */
+  async takeBack(): Promise<void> {
+    const touched = new Map(this.#before);
+    const back = changes(this.#have, {
+      remove: [...touched.values()].flatMap(({ entry, there }) => (there ? [] : [entry])),
+      add: [...touched.values()].flatMap(({ entry, there }) => (there ? [entry] : [])),
+      wanted: (entry) => touched.get(entry.key)?.there ?? this.#have.has(entry),
+    });
+    for (const change of back) await this.try(change);
+  }
+
+  async #tell(change: Change): Promise<RefusedLine | undefined> {
+    const words = await this.#console.send(change);
+    if (words !== undefined) return { line: inWords(change), daemon: change.daemon, words: masked(words) };
+    for (const entry of change.drops) this.#now(entry, false);
+    this.#now(change.entry, change.do === "add");
+    return undefined;
+  }
+
+  #now(entry: Entry, there: boolean): void {
+    if (!this.#before.has(entry.key)) this.#before.set(entry.key, { entry, there: this.#have.has(entry) });
+    if (there) this.#have.add(entry);
+    else this.#have.delete(entry);
+  }
+}
+
+function inWords({ context, send }: Change): string {
+  return describe({ path: context, line: send });
+}

@@ -1,0 +1,98 @@
+import { ConfigSet, type Block } from "./config-set.ts";
+import { parse, print } from "./config.ts";
+import { daemonsOf, ownersOf } from "./daemons.ts";
+import { entriesOf, type Entry } from "./entry.ts";
+import type { ConfigLine, Fragment } from "./fragment.ts";
+import type { FrrRouter, FrrVersion } from "./client.ts";
+
+/** How the configuration is spread over the daemons of one version, and what that version prints. Remembers what it read last: little of it is new the next time. */
+export class Dialect {
+  readonly daemons: readonly string[];
+  readonly #major: number;
+  readonly #owners: (top: string) => readonly string[];
+  readonly #read = new Map<string, { text: string; printed: readonly string[]; blocks: readonly Block[] }>();
+  readonly #fragments = new WeakMap<Fragment, readonly Entry[]>();
+
+  constructor(version: Pick<FrrVersion, "major">) {
+    this.#major = version.major;
+    this.daemons = daemonsOf(version);
+    this.#owners = ownersOf(version);
+  }
+
+  /** The lines that the daemons have when all of this is configured. */
+  entries(fragment: Fragment): readonly Entry[] {
+    const known = this.#fragments.get(fragment);
+    if (known) return known;
+    const entries = entriesOf(fragment.lines, (top) => (this.#isUnsaid(top) ? [] : this.#owners(top)));
+    this.#fragments.set(fragment, entries);
+    return entries;
+  }
+
+  /** Whether the line is this daemon's to have, and not one that it merely has as well. */
+  owns({ daemon, path, line }: Entry): boolean {
+    return this.#owners(path[0] ?? line).includes(daemon);
+  }
+
+  /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
+  text(lines: readonly ConfigLine[]): string {
+    return print(this.#said(lines.filter(({ line }) => !this.#isUnsaid(line))));
+  }
+
+  async read(router: FrrRouter, signal: AbortSignal): Promise<ConfigSet> {
+    const texts = await Promise.all(this.daemons.map((daemon) => router.runningConfig(daemon, signal)));
+    return ConfigSet.ofBlocks(texts.flatMap((text, index) => this.#understood(this.daemons[index] as string, text)));
+  }
+
+  #understood(daemon: string, text: string): readonly Block[] {
+    const before = this.#read.get(daemon);
+    if (before?.text === text) return before.blocks;
+    const printed = blocksOf(text);
+    const find = lookupIn(before?.printed ?? []);
+    const blocks = printed.map((one): Block => {
+      const known = find(one);
+      return (
+        (known === undefined ? undefined : before?.blocks[known]) ??
+        new Map(entriesOf(parse(one), () => [daemon]).map((entry) => [entry.key, entry]))
+      );
+    });
+    this.#read.set(daemon, { text, printed, blocks });
+    return blocks;
+  }
+
+  /** On without being said: to ask for it is to ask for nothing. */
+  #isUnsaid(top: string): boolean {
+    return this.#major >= 10 && /^(ip|ipv6) nht resolve-via-default$/.test(top);
+  }
+
+  #said(lines: readonly ConfigLine[]): ConfigLine[] {
+    return lines.map(({ line, inside }) => {
+      const said =
+        this.#major >= 10
+          ? line.replace(/^(neighbor \S+ ebgp-multihop) 255$/, "$1")
+          : line.replace(/^(set community) 0:0\b/, "$1 internet");
+      return inside ? { line: said, inside: this.#said(inside) } : { line: said };
+    });
+  }
+}
+
+/** What a daemon prints, cut before each line of the top level. */
+function blocksOf(text: string): string[] {
+  return text.split(/\n(?=[^ !\n])(?!exit)/);
+}
+
+/** Where a block stood the last time. Mostly one is new, changed or gone and the rest stands in the same order, so that few have to be searched for. */
+function lookupIn(before: readonly string[]): (block: string) => number | undefined {
+  let at = 0;
+  let missed = false;
+  let index: ReadonlyMap<string, number> | undefined;
+  return (block) => {
+    let found = before[at] === block ? at : before[at + 1] === block ? at + 1 : undefined;
+    if (found === undefined && missed) {
+      index ??= new Map(before.map((block, at) => [block, at]));
+      found = index.get(block);
+    }
+    missed = found === undefined;
+    if (found !== undefined) at = found + 1;
+    return found;
+  };
+}

@@ -1,0 +1,300 @@
+import type { AddressModes } from "./address-modes.ts";
+import { type Answer, Batch } from "./batch.ts";
+import { elsewhere, type Command } from "./command.ts";
+import { KernelError } from "./error.ts";
+import type { Places } from "./namespaces.ts";
+import { ovsVsctl, readOvs } from "./ovs.ts";
+import { OVS_DATAPATH } from "./ovs-plan.ts";
+import { holdOf } from "./ownership.ts";
+import type { Plan } from "./planned-state.ts";
+import { plan, planRemoval } from "./plan.ts";
+import { routesThrough } from "./routes.ts";
+import { ip } from "./run.ts";
+import { parseLinks, type Link, type LinkAddress, type OvsBridge, type Route, type Snapshot } from "./snapshot.ts";
+import { setSysctls, type SysctlOutcome } from "./sysctls.ts";
+import { OVS_MASTER, type Place, type WantedLink } from "./desired-link.ts";
+
+const PLACES = ["host", "router"] as const;
+const MOST_READS = 5;
+/** So many commands are given to `ip` at once; what it may take is counted anew for the next. */
+const CHUNK = 250;
+
+export interface LinkName {
+  readonly place: Place;
+  readonly name: string;
+}
+
+export interface Outcome {
+  /** Commands that were run. */
+  readonly changed: number;
+  readonly refused?: KernelError;
+}
+
+/**
+ * One look at a node's links, and what is done about them. Neither of the two `ip` processes outlives the pass: they remember the index of a name, and
+ * others delete and recreate links too.
+ */
+export class HostPass implements AsyncDisposable {
+  readonly #places: Places;
+  readonly #signal: AbortSignal;
+  readonly #batches: Readonly<Record<Place, Batch>>;
+  readonly #modes: AddressModes | undefined;
+  readonly #links: Record<Place, Map<string, Link>> = { host: new Map(), router: new Map() };
+  readonly #routes = new Map<string, readonly Route[]>();
+  /** What interfaces had when this pass moved them. Should only a part of it arrive, all of it goes back with them. */
+  readonly #carried = new Map<string, readonly LinkAddress[]>();
+  #ovs: readonly OvsBridge[] | undefined;
+
+  private constructor(places: Places, signal: AbortSignal, modes: AddressModes | undefined) {
+    this.#places = places;
+    this.#modes = modes;
+    this.#signal = signal;
+    this.#batches = { host: new Batch(places.host, signal), router: new Batch(places.router, signal) };
+  }
+
+  /** `modes` is what earlier passes know, for whoever takes one after the other. */
+  static async open(places: Places, signal: AbortSignal, modes?: AddressModes): Promise<HostPass> {
+    const pass = new HostPass(places, signal, modes);
+    await pass.#look();
+    return pass;
+  }
+
+  /** What there is now, kept current by `bring` and `remove`. */
+  get have(): Snapshot {
+    return {
+      ...this.#links,
+      namespaces: { host: this.#places.host ?? String(process.pid), router: this.#places.router },
+      routes: this.#routes,
+      ...(this.#ovs && { ovs: this.#ovs }),
+    };
+  }
+
+  /**
+   * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first refusal, which is returned; when a link of a wanted name is not ours, nothing
+   * has been touched. Throws only when a namespace cannot be entered or `ip` does not answer.
+   */
+  async bring(links: readonly WantedLink[]): Promise<Outcome> {
+    try {
+      await this.#prepare(links);
+    } catch (error) {
+      return { changed: 0, refused: refusal(error) };
+    }
+    return this.#carryOut(() => plan(links, this.have));
+  }
+
+  /** Deletes what we created and moves back what we moved; what is not ours stays as it is. */
+  async remove(links: readonly LinkName[]): Promise<Outcome> {
+    const found = links.flatMap(({ place, name }) => this.#links[place].get(name) ?? []);
+    for (const { place, name } of links) {
+      const link = this.#links[place].get(name);
+      if (link && holdOf(link) === "moved") {
+        await this.#readRoutes(place, name);
+        this.#links[place].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
+      }
+    }
+    // A bridge of Open vSwitch whose daemon is gone has no link, nor has one of its ports; without a database there is nothing of ours in it.
+    const mayBeOvs =
+      found.length < links.length || found.some((link) => /^(?:openvswitch|tun)$/.test(link.type) || link.master === OVS_DATAPATH);
+    if (mayBeOvs) this.#ovs ??= await readOvs(this.#signal).catch(() => undefined);
+    return this.#carryOut(() => planRemoval(links, this.have));
+  }
+
+  /**
+   * Lets the kernel tell everyone once more of addresses that links have. `ip addr` has no words for that which would not also add them, so one that
+   * someone removed since the links were read is left out: it is drift, and a pass that plans to put it back also reports it. Returns those that were announced.
+   */
+  async announce<A extends { readonly link: string; readonly address: string }>(place: Place, addresses: readonly A[]): Promise<A[]> {
+    const now = await this.#readLinks(place);
+    const there = addresses.filter(({ link, address }) => now.get(link)?.addresses.some(({ text }) => text === address));
+    if (there.length === 0) return [];
+    await this.#batches[place].run(
+      there.map(({ link, address }) => ["addr", "replace", address, "dev", link, ...(address.includes(":") ? ["nodad"] : [])]),
+      [],
+    );
+    return there;
+  }
+
+  /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */
+  sysctls(wanted: Readonly<Record<string, string>>, place: Place): Promise<SysctlOutcome> {
+    return setSysctls(wanted, this.#places[place], this.#signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(PLACES.map((place) => this.#batches[place][Symbol.asyncDispose]()));
+  }
+
+  async #look(): Promise<void> {
+    await Promise.all(PLACES.map(async (place) => (this.#links[place] = await this.#readLinks(place))));
+  }
+
+  async #readLinks(place: Place): Promise<Map<string, Link>> {
+    for (let attempt = 1; ; attempt++) {
+      const batch = new Batch(this.#places[place], this.#signal);
+      const { links, failed } = await this.#dump(place, batch);
+      await batch[Symbol.asyncDispose]();
+      if (failed) throw new KernelError("Refused", failed.words, { command: batch.typed(["addr"]), namespace: this.#places[place] ?? "" });
+      // On a busy node something is always coming or going; then a later pass sees it.
+      if (!batch.interrupted || attempt === MOST_READS) return links;
+    }
+  }
+
+  async #dump(place: Place, batch: Batch): Promise<{ links: Map<string, Link>; failed?: Answer["failed"] }> {
+    const { replies, failed } = await batch.run([], [["addr"]]);
+    if (failed) return { links: new Map(), failed };
+    const known = await this.#modes?.of(this.#places[place], replies[0]);
+    if (known) return { links: parseLinks(replies[0], known) };
+    const details = await batch.run([], [["link"]]);
+    if (details.failed) return { links: new Map(), failed: details.failed };
+    await this.#modes?.learn(this.#places[place], details.replies[0]);
+    return { links: parseLinks(replies[0], details.replies[0]) };
+  }
+
+  async #prepare(links: readonly WantedLink[]): Promise<void> {
+    for (const { type, place, name, master } of links) {
+      const link = this.#links[place].get(name);
+      const there = this.#links[elsewhere(place)].get(name);
+      if (type === "nic" && !link && there) {
+        await this.#readRoutes(elsewhere(place), name);
+        this.#carried.set(name, there.addresses);
+      }
+      const ovs = type === "ovs-bridge" || master?.startsWith(OVS_MASTER) || link?.master === OVS_DATAPATH;
+      if (ovs) this.#ovs ??= await readOvs(this.#signal);
+    }
+  }
+
+  async #readRoutes(place: Place, device: string): Promise<void> {
+    const read = async (family: 4 | 6) =>
+      JSON.parse(
+        await ip(this.#places[place], [`-${family}`, "-d", "-j", "route", "show", "table", "main"], { signal: this.#signal }),
+      ) as unknown;
+    const [v4, v6] = await Promise.all([read(4), read(6)]);
+    const routes = [...routesThrough(device, v4, 4), ...routesThrough(device, v6, 6)];
+    this.#routes.set(
+      device,
+      together(this.#routes.get(device), routes, ({ words }) => words.join(" ")),
+    );
+  }
+
+  /** Twice at most: what one round cannot foresee, such as addresses that went with a change of master, the next puts right. */
+  async #carryOut(next: () => Plan): Promise<Outcome> {
+    let changed = 0;
+    for (let round = 0; round < 2; round++) {
+      const planned = next();
+      if (planned.refused) return { changed, refused: planned.refused };
+      if (planned.commands.length === 0) return { changed };
+      try {
+        await this.#run(planned);
+      } catch (error) {
+        const refused = refusal(error);
+        await this.#look();
+        if (this.#ovs) this.#ovs = await readOvs(this.#signal).catch(() => undefined);
+        return { changed, refused };
+      }
+      changed += planned.commands.length;
+    }
+    const [left] = next().commands;
+    if (!left) return { changed };
+    const { place, link, words } = left;
+    const command = this.#batches[place].typed(words);
+    const about = { command, namespace: this.#places[place] ?? "", link };
+    return { changed, refused: new KernelError("Refused", `the kernel accepts this, and it does not last: ${command}`, about) };
+  }
+
+  async #run({ commands, touches }: Plan): Promise<void> {
+    this.#modes?.forget();
+    const order = segments(commands);
+    for (const place of PLACES) this.#foresee(place, touches[place]);
+    const unread = new Map(PLACES.map((place) => [place, [...touches[place]].flatMap(([name, link]) => (link ? [name] : []))]));
+    for (const [at, segment] of order.entries()) {
+      const [{ program, place, forgets } = { program: "ip", place: "host", forgets: true } as const] = segment;
+      if (program === "ovs-vsctl") {
+        for (const { words, link } of segment) await ovsVsctl(words, { signal: this.#signal, link });
+        this.#ovs = await readOvs(this.#signal);
+      } else {
+        const last = !forgets && !order.slice(at + 1).some((later) => later[0]?.place === place);
+        await this.#runIp(segment, last ? (unread.get(place) ?? []) : []);
+        if (last) unread.delete(place);
+      }
+      if (forgets) for (const batch of Object.values(this.#batches)) batch.retire();
+    }
+    await Promise.all([...unread].map(([place, names]) => this.#lookAt(place, names)));
+  }
+
+  #foresee(place: Place, touches: ReadonlyMap<string, Link | undefined>): void {
+    for (const [name, link] of touches) {
+      if (link) this.#links[place].set(name, link);
+      else this.#links[place].delete(name);
+    }
+  }
+
+  /** Then looks at links; with many others around, looking at all of them would take longer than the commands. */
+  async #runIp(segment: readonly Command[], names: readonly string[]): Promise<void> {
+    const place = segment[0]?.place ?? "host";
+    const { replies, failed } = await this.#batches[place].run(
+      segment.map(({ words }) => words),
+      names.map(showLink),
+    );
+    const command = failed && segment[failed.line];
+    if (command) {
+      const about = { command: this.#batches[place].typed(command.words), namespace: this.#places[place] ?? "", link: command.link };
+      throw new KernelError("Refused", failed.words, about);
+    }
+    if (failed) return this.#look();
+    this.#take(place, replies);
+  }
+
+  async #lookAt(place: Place, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    const { replies, failed } = await this.#batches[place].run([], names.map(showLink));
+    if (failed) await this.#look();
+    else this.#take(place, replies);
+  }
+
+  /** Links as they are, with the addresses that they were given: asking for those of one link takes longer the more others there are. */
+  #take(place: Place, replies: readonly unknown[]): void {
+    const links = this.#links[place];
+    for (const link of parseLinks(replies.flat()).values())
+      links.set(link.name, { ...link, addresses: links.get(link.name)?.addresses ?? [] });
+  }
+}
+
+/** Those of before, and those of now that are not among them. */
+function together<T>(before: readonly T[] = [], now: readonly T[], textOf: (one: T) => string): T[] {
+  const known = new Set(before.map(textOf));
+  return [...before, ...now.filter((one) => !known.has(textOf(one)))];
+}
+
+const showLink = (name: string) => ["link", "show", "dev", name];
+
+/**
+ * Commands that one program can take at once. Deletions and moves stand apart, since names mean something else afterwards; between them the host's come
+ * before the router's, which is what plans allow, and saves waiting for one namespace and the other in turn.
+ */
+function segments(commands: readonly Command[]): Command[][] {
+  const order: Command[][] = [];
+  let stretch: Command[] = [];
+  const flush = () => {
+    for (const place of PLACES) {
+      const own = stretch.filter((command) => command.place === place);
+      for (let at = 0; at < own.length; at += CHUNK) order.push(own.slice(at, at + CHUNK));
+    }
+    stretch = [];
+  };
+  for (const command of commands) {
+    const [first] = stretch;
+    if (
+      first &&
+      (first.program !== command.program || first.forgets !== command.forgets || (first.forgets && first.place !== command.place))
+    )
+      flush();
+    stretch.push(command);
+  }
+  flush();
+  return order;
+}
+
+/** A refusal is somebody's; anything else is the world's. */
+function refusal(error: unknown): KernelError {
+  if (error instanceof KernelError && error.code === "Refused") return error;
+  throw error;
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { Namespace } from "../../api/core/namespace.ts";
+import type { Change } from "./cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { KubeError } from "../client/error.ts";
+import { FreshView } from "./read-through-cache.ts";
+
+const { signal } = new AbortController();
+const at = (name: string, resourceVersion: string): Namespace => ({ metadata: { name, resourceVersion } });
+
+/** A watch that lags behind a server, both moved by hand. */
+function stage() {
+  const server = new Map<string, Namespace>();
+  const cached = new Map<string, Namespace>();
+  let listener: ((change: Change<Namespace>) => void) | undefined;
+  const client = {
+    resource: () => ({
+      list: () => Promise.resolve({ items: [...server.values()], resourceVersion: "9" }),
+      get: (name: string) => {
+        const found = server.get(name);
+        return found ? Promise.resolve(found) : Promise.reject(new KubeError("NotFound", "none"));
+      },
+    }),
+  } as unknown as KubeClient;
+  const cache = {
+    get: (key: string) => cached.get(key),
+    list: () => [...cached.values()],
+    subscribe(next: NonNullable<typeof listener>) {
+      listener = next;
+      return () => undefined;
+    },
+  };
+  const watch = {
+    tells: (object: Namespace) => cached.set(object.metadata.name, object),
+    deletes: (object: Namespace) => {
+      cached.delete(object.metadata.name);
+      listener?.({ type: "deleted", object });
+    },
+  };
+  return { server, watch, view: new FreshView(client, Namespace, cache) };
+}
+
+const versions = (view: FreshView<Namespace>) =>
+  Object.fromEntries(view.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+
+test("what the server was asked for counts until the watch tells something newer", async () => {
+  const { server, watch, view } = stage();
+  watch.tells(at("a", "3"));
+  server.set("a", at("a", "5"));
+  server.set("b", at("b", "4"));
+  await view.refresh(signal);
+  expect(versions(view)).toEqual({ a: "5", b: "4" });
+  watch.tells(at("a", "4"));
+  expect(view.get("a")?.metadata.resourceVersion).toBe("5");
+  watch.tells(at("a", "6"));
+  expect(versions(view)).toEqual({ a: "6", b: "4" });
+});
+
+test("the answer to a write counts, an older one does not", () => {
+  const { watch, view } = stage();
+  watch.tells(at("a", "3"));
+  view.learn(at("a", "7"));
+  view.learn(at("a", "5"));
+  expect(versions(view)).toEqual({ a: "7" });
+});
+
+test("the end of an object that the watch tells counts, unless it is of one that was there before", () => {
+  const { watch, view } = stage();
+  view.learn(at("a", "7"));
+  watch.deletes(at("a", "6"));
+  expect(versions(view)).toEqual({ a: "7" });
+  watch.deletes(at("a", "8"));
+  expect(versions(view)).toEqual({});
+});
+
+test("what the watch has never told is asked for again, and is gone when the server has it no more", async () => {
+  const { server, view } = stage();
+  server.set("a", at("a", "5"));
+  await view.refresh(signal);
+  expect(view.unseen).toEqual(["a"]);
+  await view.verify("a", signal);
+  expect(versions(view)).toEqual({ a: "5" });
+  server.delete("a");
+  await view.verify("a", signal);
+  expect(versions(view)).toEqual({});
+  expect(view.unseen).toEqual([]);
+});

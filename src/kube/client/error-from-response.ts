@@ -1,0 +1,185 @@
+/** From what a server or a socket said to the sentence we say. */
+
+import type { ClusterAccess } from "./access.ts";
+import { type Answer, AnswerTooLong, DeadlinePassed, type LostAttempt } from "./http-exchange.ts";
+import { KubeError, type KubeErrorCode, type Status } from "./error.ts";
+
+export interface Asked {
+  method: string;
+  path: string;
+}
+
+const BY_STATUS: Record<number, KubeErrorCode> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  409: "Conflict",
+  410: "Gone",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+};
+
+/** A maintenance page may say an hour; whoever obeyed would sleep on long after the server is back. */
+const LONGEST_PEACE_MS = 60_000;
+
+/** The server answered, and the answer is no. */
+export function refusal(access: ClusterAccess, asked: Asked, answer: Answer, quotes = true): KubeError {
+  const body = answer.body.toString("utf8");
+  return refusalOf(access, asked, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);
+}
+
+export function refusalOf(access: ClusterAccess, asked: Asked, status: number, said: Status, retryAfter?: string): KubeError {
+  const code = codeOf(status, said.reason);
+  const seconds = Number(retryAfter ?? said.details?.retryAfterSeconds ?? Number.NaN);
+  return new KubeError(code, sentence(code, access, asked, status, said), {
+    ...only(asked),
+    status,
+    reason: said.reason,
+    details: said.details,
+    retryAfterMs: Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, LONGEST_PEACE_MS) : undefined,
+  });
+}
+
+function only({ method, path }: Asked): Asked {
+  return { method, path };
+}
+
+function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+  if (reason === "AlreadyExists") return "AlreadyExists";
+  if (reason === "Expired") return "Gone";
+  return BY_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
+}
+
+function sentence(code: KubeErrorCode, access: ClusterAccess, asked: Asked, status: number, said: Status): string {
+  const words = said.message?.trim();
+  if (code === "Unauthorized") {
+    return `The API server at ${access.server} does not accept the credentials of ${access.describe}; renew them or log in again`;
+  }
+  // Admission forbids too, and names its own remedy.
+  if (code === "Forbidden" && (!words || / cannot \S+ (resource|path) /.test(words))) {
+    return `${words || `${asked.method} ${asked.path} is forbidden`}; ask for a role that allows it`;
+  }
+  if (code === "TooManyRequests") return `The API server at ${access.server} is overloaded: ${words || "too many requests"}`;
+  if (code === "ServerError") return `The API server at ${access.server} failed with status ${status}: ${words || "no reason given"}`;
+  return words || `The API server at ${access.server} answers ${asked.method} ${asked.path} with status ${status}`;
+}
+
+function parseStatus(body: string): Status | undefined {
+  try {
+    const parsed = JSON.parse(body) as (Status & { kind?: unknown }) | null;
+    return parsed?.kind === "Status" ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function excerpt(body: string): string {
+  const line = body.replaceAll(/\s+/g, " ").trim();
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+const UNTRUSTED = new Set([
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "CERT_REJECTED",
+  "CERT_CHAIN_TOO_LONG",
+  "INVALID_CA",
+]);
+
+/** No answer came. */
+export function noAnswer(access: ClusterAccess, asked: Asked, lost: LostAttempt, deadlineMs: number): KubeError {
+  const { server, describe } = access;
+  const error = lost.cause as NodeJS.ErrnoException;
+  const code = error.code ?? "";
+  const failed = (kind: KubeErrorCode, message: string): KubeError => new KubeError(kind, message, { ...only(asked), cause: lost });
+
+  if (error instanceof DeadlinePassed) {
+    return failed("Timeout", `The API server at ${server} does not answer ${asked.method} ${asked.path} within ${deadlineMs / 1000} s`);
+  }
+  if (error instanceof AnswerTooLong) {
+    return failed(
+      "Malformed",
+      `What listens at ${server} answers ${asked.method} ${asked.path} with more bytes than expected; check server in ${describe}`,
+    );
+  }
+  if (lost.cut) {
+    return failed("Malformed", `The answer of the API server at ${server} to ${asked.method} ${asked.path} was cut off`);
+  }
+  if (UNTRUSTED.has(code)) {
+    return failed(
+      "Certificate",
+      `The certificate of the API server at ${server} is not signed by the authority that ${describe} trusts (${code}); check its certificate-authority`,
+    );
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    return failed(
+      "Certificate",
+      `The certificate of the API server at ${server} is for another name (${error.message}); set tls-server-name to one of its names`,
+    );
+  }
+  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
+    const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";
+    return failed("Certificate", `The certificate of the API server at ${server} ${when}; renew it, or set this machine's clock`);
+  }
+  if (code.endsWith("ALERT_CERTIFICATE_REQUIRED")) {
+    return failed("Certificate", `The API server at ${server} wants a client certificate, and ${describe} has none; add one`);
+  }
+  if (/ALERT.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|DECRYPT_ERROR)/.test(code)) {
+    return failed("Certificate", `The API server at ${server} refuses the client certificate of ${describe} (${code}); renew it`);
+  }
+  if (code === "EPROTO" || code.startsWith("ERR_SSL")) {
+    return failed(
+      "Unreachable",
+      `What listens at ${server} does not speak TLS as an API server does (${code}); check server in ${describe}`,
+    );
+  }
+  return failed("Unreachable", `Cannot reach the API server at ${server}: ${network(code, error, describe)}`);
+}
+
+function network(code: string, error: Error, describe: string): string {
+  switch (code) {
+    case "ECONNREFUSED":
+      return "connection refused; is it running?";
+    case "ENOENT":
+      return "the socket does not exist; is it running?";
+    case "EACCES":
+      return "permission denied on the socket";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `its name does not resolve; check server in ${describe}`;
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+      return "no route to it; check the network";
+    case "ETIMEDOUT":
+      return "the connection timed out; check the network";
+    case "ECONNRESET":
+    case "EPIPE":
+      return "the connection was reset";
+    default:
+      return code === "" ? error.message : `${error.message} (${code})`;
+  }
+}
+
+/** It answered, but not as an API server does. */
+export function notJson(access: ClusterAccess, asked: Asked, body: string | undefined, cause?: unknown): KubeError {
+  const shown = body === undefined ? "" : ` (${excerpt(body) || "nothing"})`;
+  return new KubeError(
+    "Malformed",
+    `What listens at ${access.server} answers ${asked.method} ${asked.path} with something that is not JSON${shown}; check server in ${access.describe}`,
+    { ...only(asked), cause },
+  );
+}
+
+/** Our own certificate or key cannot even be loaded. */
+export function badIdentity(access: ClusterAccess, cause: unknown): KubeError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new KubeError("Certificate", `The certificates of ${access.describe} cannot be used: ${why}`, { cause });
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { Lease } from "../../api/core/lease.ts";
+import { CauseGraph } from "../../explain/graph.ts";
+import { agentSilence, agentWaits } from "./agent-health.ts";
+import { silentConditions } from "./unknown-conditions.ts";
+
+test("a report that the janitor marked says since when its agent is silent, and that the node lacks it", () => {
+  const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
+  const conditions = silentConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
+  expect(agentSilence("n1", conditions)).toMatchObject([
+    { thing: { kind: "Agent", name: "n1" }, health: "Unknown", reason: "AgentSilent", since: "2026-01-01T00:00:00Z", ownFault: true },
+    { thing: { kind: "Node", name: "n1" }, health: "Healthy", needs: [{ thing: { kind: "Agent", name: "n1" }, as: "part" }] },
+  ]);
+});
+
+test("of an agent that speaks nothing is said", () => {
+  const condition = {
+    type: "Ready",
+    status: "Unknown",
+    reason: "Starting",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  } as const;
+  expect(agentSilence("n1", [condition])).toEqual([]);
+  expect(agentSilence("n1", undefined)).toEqual([]);
+});
+
+test("an agent that waits is the cause of what its node lacks, with what it waits for", () => {
+  const graph = new CauseGraph([agentWaits]);
+  const annotations = {
+    "plumbline.dev/node": "n1",
+    "plumbline.dev/waits-for": "underlays",
+    "plumbline.dev/waits-since": "2026-01-01T00:00:00Z",
+  };
+  graph.put(Lease, { metadata: { name: "agent-n1", namespace: "plumbline-system", annotations } });
+  graph.put(Lease, { metadata: { name: "agent-n2", annotations: { "plumbline.dev/node": "n2" } } });
+  expect(graph.causes()).toMatchObject([
+    {
+      id: "Agent/n1",
+      reason: "AgentWaits",
+      message: "The agent on node n1 waits until it can read: underlays",
+      since: "2026-01-01T00:00:00Z",
+    },
+  ]);
+  expect(graph.verdict("Node/n1")?.health).toBe("Degraded");
+});

@@ -1,0 +1,275 @@
+import { Lease } from "../../api/core/lease.ts";
+import { Node } from "../../api/core/node.ts";
+import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { Cache } from "../cache/cache.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../client/error.ts";
+import { controller, type Result, type Runnable } from "../controller/controller.ts";
+import { changesOf, type Source } from "../controller/source.ts";
+import type { Log } from "../log.ts";
+import { agentsSilent, janitorMarks } from "../metrics.ts";
+import type { WriteBudget } from "../status/budget.ts";
+import { writeInTurn } from "../status/write-in-turn.ts";
+import { agentLeaseName, type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
+import type { AgentPods } from "./agent-pods.ts";
+import type { AgentWatch, Silence } from "./agent-watch.ts";
+import type { PartOff } from "./unknown-conditions.ts";
+
+/** A kind that agents report in, one or more objects per node. */
+export interface ReportedKind<T extends KubeObject = KubeObject> {
+  kind: Kind<T>;
+  cache: Pick<Cache<T>, "list" | "subscribe" | "waitForSync">;
+  /** Whose report it is. */
+  nodeOf(object: T): string | undefined;
+  /** What of the agent writes it. */
+  part: AgentPart;
+  /** What to change in its status so that it no longer claims to know; undefined when it already says so. */
+  unknown(object: T, cause: Silence | PartOff, now: Date): object | undefined;
+}
+
+export interface JanitorOptions {
+  /** Fenced: only the leader cleans up. */
+  client: KubeClient;
+  namespace: string;
+  agents: Pick<AgentWatch, "durationMs" | "silence" | "lacks" | "subscribe" | "ready">;
+  kinds: readonly ReportedKind[];
+  leases: Pick<Cache<Lease>, "get">;
+  nodes: Pick<Cache<Node>, "get" | "subscribe" | "waitForSync">;
+  /** Where agents are Pods. */
+  pods?: Pick<AgentPods, "begin" | "absenceMs" | "isAbsent">;
+  budget: WriteBudget;
+  log: Log;
+}
+
+/** Nodes that have something reported about them, for the AgentWatch. */
+export function* reportedNodes(kinds: readonly ReportedKind[]): Iterable<string> {
+  for (const reported of kinds) for (const object of reported.cache.list()) yield* nodesOf(reported, object);
+}
+
+/**
+ * Marks what silent agents last reported as Unknown, and deletes it once the node, or the agent's place on it, is gone for good. What a living agent reported
+ * with a part that it runs without now is marked at once and deleted after a full duration. The agent itself repairs the mark when it comes back: its status
+ * writer sees a foreign edit.
+ */
+export function janitor(options: JanitorOptions): Runnable {
+  const { agents, kinds, nodes, pods, log } = options;
+  const marks = new Marks(agents.durationMs);
+  const silent = new Set<string>();
+  const partsOff = new PartsOff();
+  const count = (node: string, isSilent: boolean) => {
+    if (isSilent) silent.add(node);
+    else silent.delete(node);
+    agentsSilent.set(silent.size);
+  };
+
+  const cleaning = controller("janitor", {
+    watches: [agents, ...kinds.map((reported) => changesOf(reported.cache, (object) => nodesOf(reported, object))), deletionsOf(nodes)],
+    log,
+    workers: 4,
+    async reconcile(node, { signal, log }): Promise<Result> {
+      const silence = agents.silence(node);
+      if (!silence) {
+        count(node, false);
+        return cleanPartsOff(options, marks, partsOff, node, log, signal);
+      }
+      if (await isGone(options, node, signal)) {
+        await removeReports(options, node, log, signal);
+        count(node, false);
+        return marks.forget(node);
+      }
+      count(node, true);
+      const againMs = await markReports(options, kinds, marks, silence, log, signal);
+      // A Pod that stays away is an event that nobody sends.
+      return pods ? { requeueAfter: Math.min(againMs, agents.durationMs) } : againMs < Infinity ? { requeueAfter: againMs } : undefined;
+    },
+  });
+
+  return {
+    name: cleaning.name,
+    async run(signal) {
+      pods?.begin();
+      await cleaning.run(signal);
+      partsOff.clear();
+      // Whoever leads next counts.
+      silent.clear();
+      agentsSilent.set(0);
+    },
+  };
+}
+
+/** A cache may miss a Node for a moment, and deletion cannot be taken back: the server has the last word. */
+async function isGone({ client, nodes, pods, agents }: JanitorOptions, node: string, signal: AbortSignal): Promise<boolean> {
+  if (!nodes.get(node)) {
+    try {
+      await client.resource(Node).get(node, { signal });
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return true;
+      throw error;
+    }
+  }
+  const absence = pods?.absenceMs(node);
+  return pods !== undefined && absence !== undefined && absence >= agents.durationMs && pods.isAbsent(node, signal);
+}
+
+/** What parts reported that the agent of this node, which is alive, runs without. */
+async function cleanPartsOff(
+  options: JanitorOptions,
+  marks: Marks,
+  partsOff: PartsOff,
+  node: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { agents, client, namespace } = options;
+  const off = options.kinds.filter(({ part }) => agents.lacks(node, part));
+  const forMs = partsOff.forMs(node, off);
+  if (off.length === 0) return marks.forget(node);
+  const leftMs = agents.durationMs - forMs;
+  if (leftMs > 0) {
+    for (const part of new Set(off.map((reported) => reported.part))) {
+      const kinds = off.filter((reported) => reported.part === part);
+      await markReports(options, kinds, marks, { node, part }, log, signal);
+    }
+    return { requeueAfter: leftMs };
+  }
+  if (off.every((reported) => reportsOf(reported, node).length === 0)) return undefined;
+  // The agent may have been replaced since the watch last told of its Lease.
+  const { metadata } = await client.resource(Lease).get(agentLeaseName(node), { namespace, signal });
+  const parts = metadata.annotations?.[partsAnnotation];
+  for (const reported of off.filter(({ part }) => lacksPart(parts, part))) {
+    for (const object of reportsOf(reported, node)) await remove(client, reported.kind, object, log, signal);
+  }
+  return marks.forget(node);
+}
+
+/** Since when each node's agent has been seen to run without the same parts. */
+class PartsOff {
+  readonly #since = new Map<string, { parts: string; at: number }>();
+
+  /** How long it has been so. */
+  forMs(node: string, off: readonly ReportedKind[]): number {
+    const parts = [...new Set(off.map(({ part }) => part))].join(",");
+    const now = performance.now();
+    const held = this.#since.get(node);
+    if (parts === "") this.#since.delete(node);
+    else if (held?.parts !== parts) this.#since.set(node, { parts, at: now });
+    return held?.parts === parts ? now - held.at : 0;
+  }
+
+  clear(): void {
+    this.#since.clear();
+  }
+}
+
+async function removeReports(options: JanitorOptions, node: string, log: Log, signal: AbortSignal): Promise<void> {
+  const { client, namespace, kinds, leases } = options;
+  for (const reported of kinds) {
+    for (const object of reportsOf(reported, node)) await remove(client, reported.kind, object, log, signal);
+  }
+  // Last, so that a new leader finds the node again if we do not get this far.
+  const lease = leases.get(`${namespace}/${agentLeaseName(node)}`);
+  if (lease) await remove(client, Lease, lease, log, signal);
+}
+
+async function remove(client: KubeClient, kind: Kind, object: KubeObject, log: Log, signal: AbortSignal): Promise<void> {
+  const { uid, resourceVersion } = object.metadata;
+  if (uid === undefined || resourceVersion === undefined) return;
+  try {
+    await client.resource(kind).delete(object.metadata, { uid, resourceVersion, signal });
+    janitorMarks.inc({ kind: kind.kind, action: "deleted" });
+    log.info({ kind: kind.kind, key: keyOf(object) }, "report of an agent, or of a part of it, that is gone deleted");
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+}
+
+/** Returns in how many milliseconds to look again, Infinity when only news can change anything. */
+async function markReports(
+  options: JanitorOptions,
+  kinds: readonly ReportedKind[],
+  marks: Marks,
+  cause: Silence | PartOff,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
+  let againMs = Infinity;
+  for (const reported of kinds) {
+    for (const object of reportsOf(reported, cause.node)) {
+      const status = reported.unknown(object, cause, new Date());
+      if (!status) continue;
+      const waitMs = marks.waitMs(cause.node, reported.kind, object);
+      if (waitMs > 0) againMs = Math.min(againMs, waitMs);
+      else if (await mark(options, cause, reported.kind, object, status, signal)) {
+        marks.made(cause.node, reported.kind, object);
+        log.info({ kind: reported.kind.kind, key: keyOf(object), ...cause }, "report that nobody renews marked Unknown");
+      }
+    }
+  }
+  return againMs;
+}
+
+async function mark(
+  { client, budget, agents }: JanitorOptions,
+  cause: Silence | PartOff,
+  kind: Kind,
+  object: KubeObject,
+  status: object,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return writeInTurn(budget, "transition", signal, async () => {
+    const { resourceVersion } = object.metadata;
+    // Meanwhile the agent, or its part, may have come back.
+    const holds = "part" in cause ? agents.lacks(cause.node, cause.part) : agents.silence(cause.node) !== undefined;
+    if (resourceVersion === undefined || !holds) return false;
+    await client.resource(kind).patchStatus(object.metadata, { status }, { resourceVersion, signal });
+    janitorMarks.inc({ kind: kind.kind, action: "unknown" });
+    return true;
+  });
+}
+
+/** When each object was marked. One whose agent writes although its heartbeat fails is marked once per duration, not in a race with that agent. */
+class Marks {
+  readonly #durationMs: number;
+  readonly #byNode = new Map<string, Map<string, number>>();
+
+  constructor(durationMs: number) {
+    this.#durationMs = durationMs;
+  }
+
+  waitMs(node: string, kind: Kind, object: KubeObject): number {
+    const at = this.#byNode.get(node)?.get(markKey(kind, object));
+    return at === undefined ? 0 : at + this.#durationMs - performance.now();
+  }
+
+  made(node: string, kind: Kind, object: KubeObject): void {
+    const marked = this.#byNode.get(node) ?? new Map<string, number>();
+    this.#byNode.set(node, marked.set(markKey(kind, object), performance.now()));
+  }
+
+  forget(node: string): void {
+    this.#byNode.delete(node);
+  }
+}
+
+function markKey(kind: Kind, object: KubeObject): string {
+  return `${kind.kind} ${keyOf(object)}`;
+}
+
+function deletionsOf(nodes: JanitorOptions["nodes"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      nodes.subscribe((change) => {
+        if (change.type === "deleted") enqueue(change.object.metadata.name);
+      }),
+    ready: (signal) => nodes.waitForSync(signal),
+  };
+}
+
+function nodesOf(reported: ReportedKind, object: KubeObject): string[] {
+  const node = reported.nodeOf(object);
+  return node === undefined ? [] : [node];
+}
+
+function reportsOf(reported: ReportedKind, node: string): KubeObject[] {
+  return reported.cache.list().filter((object) => reported.nodeOf(object) === node);
+}

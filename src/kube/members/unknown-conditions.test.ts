@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import type { Condition } from "../../api/kind.ts";
+import { silentConditions } from "./unknown-conditions.ts";
+
+const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") };
+const now = new Date("2026-11-15T10:31:00.456Z");
+const held: Condition = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T09:00:00Z" };
+
+test("what is held and what is always said becomes Unknown, with whose agent is silent since when", () => {
+  const unknown = {
+    status: "Unknown",
+    reason: "AgentSilent",
+    message: "The agent on node worker-1 has been silent since 2026-11-15T10:30:00Z; what else stands here is what it last reported",
+    lastTransitionTime: "2026-11-15T10:31:00Z",
+  };
+  expect(silentConditions([held], ["Reported"], silence, now)).toEqual([
+    { type: "Ready", ...unknown },
+    { type: "Reported", ...unknown },
+  ]);
+});
+
+test("a report that is marked is not marked again, whenever that was", () => {
+  const once = silentConditions(undefined, ["Reported"], silence, now);
+  expect(silentConditions(once, ["Reported"], { ...silence, since: now }, now)).toBeUndefined();
+});

@@ -1,0 +1,64 @@
+import { backoffMs } from "../../util/backoff.ts";
+import { isKubeError } from "../client/error.ts";
+
+/** What ends a pause early: another picture, or the API server being heard again. */
+export type Waker = "picture" | "connection" | "nothing";
+
+/** What to do about a request that failed. */
+export interface Recovery {
+  code: string;
+  /** The object is not as we thought, or the request may have been carried out all the same: read it first. */
+  look: boolean;
+  /** contended: others write too, which is no fault. hopeless: only another picture or another configuration of the cluster helps. */
+  severity: "contended" | "passing" | "hopeless";
+  pauses: readonly { ms: number; waker: Waker }[];
+}
+
+/** The server took a status but did not keep it as it was sent, and would not the next time either. */
+export class StatusAltered extends Error {
+  override readonly name = "StatusAltered";
+  readonly code = "Altered";
+
+  static unless(kept: boolean, key: string): void {
+    if (!kept) throw new StatusAltered(`The server keeps the status of ${key} otherwise than it was sent: its CRD is of another version`);
+  }
+}
+
+/** The server is away, busy or failing. */
+const RETRY = { minMs: 100, maxMs: 30_000 };
+/** The same picture is tried again much later; another one soon, but not a hundred others in a second. */
+const REFUSED = { same: { minMs: 15_000, maxMs: 300_000 }, other: { minMs: 100, maxMs: 10_000 } };
+/** The server is well, and the next try has as good a chance as this one had. */
+const CONTENDED = { minMs: 10, maxMs: 1_000 };
+/** So many times in a row an object that moved on is tried again at once. */
+const AT_ONCE = 5;
+
+const MOVED = new Set(["Conflict", "AlreadyExists", "NotFound"]);
+const UNANSWERED = new Set(["Unreachable", "Timeout", "ServerError", "Malformed"]);
+const HOPELESS = new Set(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowed", "UnsupportedMediaType", "Altered", "Internal"]);
+
+/** `failures` is how many requests for this object have failed in a row, this one included. */
+export function recovery(error: unknown, failures: number): Recovery {
+  const code = codeOf(error);
+  if (MOVED.has(code)) {
+    const ms = failures <= AT_ONCE ? 0 : backoffMs(failures - AT_ONCE, code === "Conflict" ? CONTENDED : RETRY);
+    return { code, look: true, severity: "contended", pauses: [{ ms, waker: "nothing" }] };
+  }
+  if (HOPELESS.has(code)) {
+    const pauses = [
+      { ms: backoffMs(failures, REFUSED.other), waker: "nothing" },
+      { ms: backoffMs(failures, REFUSED.same), waker: "picture" },
+    ] as const;
+    return { code, look: false, severity: "hopeless", pauses };
+  }
+  const askedFor = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+  const ms = askedFor + backoffMs(failures, RETRY);
+  // A leader that was fenced off has no last word.
+  const severity = code === "Fenced" ? "hopeless" : "passing";
+  return { code, look: UNANSWERED.has(code), severity, pauses: [{ ms, waker: "connection" }] };
+}
+
+/** What neither the server nor we foresaw was thrown by the picture itself. */
+function codeOf(error: unknown): string {
+  return isKubeError(error) || error instanceof StatusAltered ? error.code : "Internal";
+}

@@ -1,0 +1,106 @@
+import { selects } from "../../api/core/label-selector.ts";
+import type { Address, Family } from "../../ip/address.ts";
+import type { Pool } from "../config/config.ts";
+import type { Sharing, Wish } from "../services/address-request.ts";
+import type { Segment } from "./segment.ts";
+import { Space } from "./free-addresses.ts";
+import { groupOf } from "./sharing.ts";
+
+export interface Usage {
+  readonly assignedIPv4: bigint;
+  readonly assignedIPv6: bigint;
+  readonly availableIPv4: bigint;
+  readonly availableIPv6: bigint;
+  /** How many Services have an address from the pool. */
+  readonly services: number;
+}
+
+/** What a pool has, and how much of it is given. */
+export class Stock {
+  readonly name: string;
+  /** undefined: it has no usable form. It keeps what it gave and gives nothing. */
+  readonly pool: Pool | undefined;
+  readonly segments: readonly Segment[];
+  /** Equal for pools that are for the same Services; "" is everyone. */
+  readonly audience: string;
+  readonly spaces: Readonly<Record<Family, Space>>;
+  /** Distinct addresses in use. */
+  readonly assigned: Record<Family, number> = { 4: 0, 6: 0 };
+  /** How many Services have an address from it. */
+  services = 0;
+
+  constructor(name: string, pool: Pool | undefined, segments: readonly Segment[]) {
+    this.name = name;
+    this.pool = pool;
+    this.segments = segments;
+    this.audience = audienceOf(pool?.allocation);
+    this.spaces = { 4: new Space(4, segments), 6: new Space(6, segments) };
+  }
+
+  get usage(): Usage {
+    const [assignedIPv4, assignedIPv6] = [BigInt(this.assigned[4]), BigInt(this.assigned[6])];
+    return {
+      assignedIPv4,
+      assignedIPv6,
+      availableIPv4: this.pool ? this.spaces[4].capacity - assignedIPv4 : 0n,
+      availableIPv6: this.pool ? this.spaces[6].capacity - assignedIPv6 : 0n,
+      services: this.services,
+    };
+  }
+
+  /** Whether a stock made of these would be the same one. */
+  isOf(pool: Pool, segments: readonly Segment[]): boolean {
+    return (
+      this.pool !== undefined &&
+      termsOf(this.pool) === termsOf(pool) &&
+      this.segments.length === segments.length &&
+      this.segments.every((segment, index) => isSame(segment, segments[index]))
+    );
+  }
+
+  /** Why it is not for the Service, if it is not. */
+  objectionTo({ namespace, labels }: Wish): string | undefined {
+    if (!this.pool) return "its configuration is invalid";
+    const { namespaces, serviceSelectors = [] } = this.pool.allocation ?? {};
+    if (namespaces && !namespaces.has(namespace)) return `it is not for namespace ${namespace}`;
+    if (serviceSelectors.length === 0 || serviceSelectors.some((selector) => selects(selector, labels))) return undefined;
+    return "its serviceSelectors do not select the Service";
+  }
+
+  /** One address of each family, IPv4 first. undefined: not of each. */
+  offer(families: readonly Family[], sharing: Sharing): readonly Address[] | undefined {
+    const offered: Address[] = [];
+    for (const family of families) {
+      const address = this.spaces[family].first(sharing);
+      if (!address) return undefined;
+      offered.push(address);
+    }
+    return offered.sort((a, b) => a.family - b.family);
+  }
+
+  /** What is missing where there is no offer. */
+  lack(families: readonly Family[], sharing: Sharing): string {
+    if (!this.pool) return "its configuration is invalid";
+    const missing = families.filter((family) => !this.spaces[family].first(sharing)).toSorted((a, b) => a - b);
+    const unshared = groupOf(sharing) === undefined ? "" : ", and none can be shared with this Service";
+    return missing
+      .map((family) => {
+        const { capacity } = this.spaces[family];
+        return capacity === 0n ? `it has no IPv${family} addresses` : `all ${capacity} IPv${family} addresses are in use${unshared}`;
+      })
+      .join("; ");
+  }
+}
+
+function audienceOf({ namespaces, serviceSelectors = [] }: Partial<NonNullable<Pool["allocation"]>> = {}): string {
+  if (!namespaces && serviceSelectors.length === 0) return "";
+  return JSON.stringify([namespaces && [...namespaces].sort(), serviceSelectors]);
+}
+
+function termsOf({ autoAssign, allocation }: Pool): string {
+  return JSON.stringify([autoAssign, allocation && String(allocation.priority), audienceOf(allocation)]);
+}
+
+function isSame(a: Segment, b: Segment | undefined): boolean {
+  return a.family === b?.family && a.first === b.first && a.last === b.last && a.avoidBuggy === b.avoidBuggy;
+}

@@ -1,0 +1,62 @@
+import type { Family } from "../../ip/address.ts";
+
+/** Consecutive addresses of a pool. Those that may be given are numbered from `offset` on. */
+export interface Segment {
+  readonly pool: string;
+  readonly family: Family;
+  readonly first: bigint;
+  readonly last: bigint;
+  /** How many addresses the ranges of the same family have that stand before it in the spec. */
+  readonly offset: bigint;
+  /** Whether IPv4 addresses ending in .0 and .255 are left out. */
+  readonly avoidBuggy: boolean;
+}
+
+type Extent = Omit<Segment, "offset">;
+
+/** How many of its addresses may be given. */
+export function sizeOf(segment: Extent): bigint {
+  return rank(segment, segment.last + 1n) - rank(segment, segment.first);
+}
+
+/** undefined: it may not be given. */
+export function numberOf(segment: Segment, value: bigint): bigint | undefined {
+  return isBuggy(segment, value) ? undefined : segment.offset + rank(segment, value) - rank(segment, segment.first);
+}
+
+export function valueAt(segment: Segment, number: bigint): bigint {
+  const wanted = rank(segment, segment.first) + number - segment.offset;
+  return leavesOut(segment) ? (wanted / 254n) * 256n + (wanted % 254n) + 1n : wanted;
+}
+
+/** How many addresses below this one may be given, counted from the lowest of the family: 254 of each 256, where two are left out. */
+function rank(segment: Extent, value: bigint): bigint {
+  if (!leavesOut(segment)) return value;
+  const [block, inBlock] = [value / 256n, value % 256n];
+  return block * 254n + (inBlock === 0n ? 0n : inBlock - 1n);
+}
+
+function isBuggy(segment: Extent, value: bigint): boolean {
+  return leavesOut(segment) && (value % 256n === 0n || value % 256n === 255n);
+}
+
+function leavesOut({ avoidBuggy, family }: Extent): boolean {
+  return avoidBuggy && family === 4;
+}
+
+export function byFirst(a: Extent, b: Extent): number {
+  if (a.first !== b.first) return a.first < b.first ? -1 : 1;
+  return a.pool < b.pool ? -1 : a.pool > b.pool ? 1 : 0;
+}
+
+/** Of segments in ascending order, the one that the address is in. */
+export function locate(ascending: readonly Segment[], value: bigint): Segment | undefined {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle]?.last ?? value) < value) low = middle + 1;
+    else high = middle;
+  }
+  const segment = ascending[low];
+  return segment && segment.first <= value ? segment : undefined;
+}

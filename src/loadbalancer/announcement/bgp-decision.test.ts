@@ -1,0 +1,149 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import type { BgpAd } from "../config/config.ts";
+import type { NodeView, ServiceView } from "../services/service-view.ts";
+import { decideBgp } from "./bgp-decision.ts";
+import type { NotAnnounced } from "./decision.ts";
+import { PoolIndex } from "./pool-index.ts";
+import { bgpAd, config, node, pool, service } from "../testing/announcement-fixtures.ts";
+
+const POOLS = [pool("pool", ["10.0.0.0/24", "fd00::/64"]), pool("other", ["10.0.1.0/24"])];
+const labelled = (key: string, value: string): LabelSelector => ({ matchLabels: { [key]: value } });
+
+interface Case {
+  readonly service?: ServiceView;
+  readonly node?: NodeView;
+  readonly ads?: readonly BgpAd[];
+}
+
+const WEB = service(["10.0.0.1"]);
+const NODE = node("node-a", { labels: { rack: "1" } });
+const AD = bgpAd("ad");
+
+function decide({ service = WEB, node = NODE, ads = [AD] }: Case) {
+  return decideBgp(service, node, config({ pools: POOLS, bgpAds: ads }), new PoolIndex(POOLS));
+}
+
+function told(wanted: Case) {
+  const decision = decide(wanted);
+  if ("not" in decision) return decision.not;
+  return decision.announce.map(({ prefix, advertisement, localPref, communities, peers }) =>
+    [prefix.toString(), advertisement, localPref, ...communities, ...(peers ?? ["all"])].filter((word) => word !== undefined).join(" "),
+  );
+}
+
+const reasons: [NotAnnounced, string, Case][] = [
+  ["noIPAllocated", "a Service without an address", { service: service([]) }],
+  ["ipNotAllowed", "an address of no pool", { service: service(["192.0.2.1"]) }],
+  ["ipNotAllowed", "addresses of two pools", { service: service(["10.0.1.1", "fd00::1"]) }],
+  ["notOwner", "no advertisement at all", { ads: [] }],
+  ["notOwner", "advertisements of other pools alone", { ads: [bgpAd("ad", { pools: new Set(["other"]) })] }],
+  ["notOwner", "an advertisement for other nodes", { ads: [bgpAd("ad", { nodeSelectors: [labelled("rack", "2")] })] }],
+  ["noMatchingAdvertisement", "an advertisement for other Services", { ads: [bgpAd("ad", { serviceSelectors: [labelled("app", "x")] })] }],
+  ["conflictingAdvertisements", "two local preferences", { ads: [bgpAd("a", { localPref: 100 }), bgpAd("b", { localPref: 200 })] }],
+  ["conflictingAdvertisements", "a local preference and none", { ads: [bgpAd("a", { localPref: 100 }), bgpAd("b")] }],
+  [
+    "conflictingAdvertisements",
+    "two local preferences at one of several peers",
+    { ads: [bgpAd("a", { localPref: 1, peers: new Set(["x", "y"]) }), bgpAd("b", { localPref: 2, peers: new Set(["y", "z"]) })] },
+  ],
+  ["nodeNetworkUnavailable", "a node without network", { node: node("node-a", { networkUnavailable: true }) }],
+  ["nodeLabeledExcludeBalancers", "a node that is excluded", { node: node("node-a", { excluded: true }) }],
+  [
+    "noLocalEndpoints",
+    "local traffic, endpoints elsewhere",
+    { service: service(["10.0.0.1"], { local: true, endpoints: { any: true, nodes: new Set(["node-b"]) } }) },
+  ],
+  ["noEndpoints", "no endpoints", { service: service(["10.0.0.1"], { endpoints: { any: false, nodes: new Set() } }) }],
+];
+
+test.each(reasons)("%s: %s", (reason, _, wanted) => {
+  expect(told(wanted)).toBe(reason);
+});
+
+test("the first reason in their order is told when all hold", () => {
+  const worst: Case = {
+    service: service(["10.0.0.1"], { local: true, endpoints: { any: false, nodes: new Set() } }),
+    node: node("node-a", { networkUnavailable: true, excluded: true }),
+    ads: [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2 })],
+  };
+  expect(told(worst)).toBe("conflictingAdvertisements");
+  expect(told({ ...worst, ads: [AD] })).toBe("nodeNetworkUnavailable");
+  expect(told({ ...worst, ads: [AD], node: node("node-a", { excluded: true }) })).toBe("nodeLabeledExcludeBalancers");
+  expect(told({ ...worst, ads: [AD], node: node("node-a") })).toBe("noLocalEndpoints");
+});
+
+describe("what is announced", () => {
+  test("is each address by each advertisement, with all that it says", () => {
+    const ads = [
+      bgpAd("wide", { aggregationLength: 24, aggregationLengthV6: 64, communities: ["64512:1", "large:64512:1:2"] }),
+      bgpAd("narrow", { localPref: 150, peers: new Set(["tor-1"]) }),
+    ];
+    expect(told({ service: service(["10.0.0.7", "fd00::7"]), ads })).toEqual([
+      "10.0.0.7/32 narrow 150 tor-1",
+      "10.0.0.0/24 wide 64512:1 large:64512:1:2 all",
+      "fd00::7/128 narrow 150 tor-1",
+      "fd00::/64 wide 64512:1 large:64512:1:2 all",
+    ]);
+  });
+
+  test("may have two local preferences where no peer hears both of one prefix", () => {
+    const apart = [bgpAd("a", { localPref: 1, peers: new Set(["x"]) }), bgpAd("b", { localPref: 2, peers: new Set(["y"]) })];
+    expect(told({ ads: apart })).toEqual(["10.0.0.1/32 a 1 x", "10.0.0.1/32 b 2 y"]);
+    const wider = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
+    expect(told({ ads: wider })).toEqual(["10.0.0.1/32 a 1 all", "10.0.0.0/24 b 2 all"]);
+  });
+
+  test("conflicts by the length of a family only when the Service has an address of it", () => {
+    const ads = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
+    expect(told({ ads, service: service(["10.0.0.1", "fd00::1"]) })).toBe("conflictingAdvertisements");
+  });
+
+  test("is what one of several selectors selects", () => {
+    const ads = [
+      bgpAd("ad", {
+        nodeSelectors: [labelled("rack", "9"), labelled("rack", "1")],
+        serviceSelectors: [labelled("a", "1"), labelled("b", "1")],
+      }),
+    ];
+    expect(told({ ads, service: service(["10.0.0.1"], { labels: { b: "1" } }) })).toEqual(["10.0.0.1/32 ad all"]);
+  });
+
+  test("is local traffic where an endpoint is", () => {
+    const local = service(["10.0.0.1"], { local: true, endpoints: { any: true, nodes: new Set(["node-a"]) } });
+    expect(told({ service: local })).toEqual(["10.0.0.1/32 ad all"]);
+  });
+});
+
+test("neither a second look nor the order of pools and advertisements changes the decision", () => {
+  const ad = fc.record({
+    aggregationLength: fc.constantFrom(24, 32),
+    localPref: fc.constantFrom(undefined, 100, 200),
+    peers: fc.constantFrom(undefined, ["x"], ["x", "y"], ["z"]),
+    rack: fc.constantFrom(undefined, "1", "2"),
+    pool: fc.constantFrom("pool", "other"),
+  });
+  const ads = fc.array(ad, { maxLength: 5 }).map((list) =>
+    list.map(({ aggregationLength, localPref, peers, rack, pool: of }, index) =>
+      bgpAd(`ad-${index}`, {
+        aggregationLength,
+        pools: new Set([of]),
+        ...(localPref !== undefined && { localPref }),
+        ...(peers && { peers: new Set(peers) }),
+        ...(rack && { nodeSelectors: [labelled("rack", rack)] }),
+      }),
+    ),
+  );
+  fc.assert(
+    fc.property(
+      ads.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+      ([list, shuffled]) => {
+        const again = decideBgp(WEB, NODE, config({ pools: POOLS.toReversed(), bgpAds: shuffled }), new PoolIndex(POOLS.toReversed()));
+        expect(again).toEqual(decide({ ads: list }));
+        expect(decide({ ads: list })).toEqual(decide({ ads: list }));
+      },
+    ),
+    { seed: 3, numRuns: 200 },
+  );
+});

@@ -1,0 +1,149 @@
+import type { Config, L2Ad } from "../config/config.ts";
+import type { NodeView, ServiceView } from "../services/service-view.ts";
+import type { NotAnnounced } from "./decision.ts";
+import { type Candidates, candidatesOf, elect, electorateOf, l2AdsOf, lotOf } from "./l2-decision.ts";
+import type { PoolIndex } from "./pool-index.ts";
+
+/** What elections are held on. */
+export interface ElectionGround {
+  readonly nodes: Iterable<NodeView>;
+  readonly config: Config;
+  readonly pools: PoolIndex;
+  readonly isAlive: (node: string) => boolean;
+}
+
+export type Election =
+  | {
+      /** By which the Service is announced. */
+      readonly ads: readonly L2Ad[];
+      /** In the order in which they would take over. The same list as long as nothing in it changes. */
+      readonly order: readonly string[];
+    }
+  | { readonly not: NotAnnounced };
+
+/**
+ * Which nodes answer for the addresses of Services, and who would take over from them; otherwise the first reason why no node does. Who may stand for Services of the same
+ * advertisements is found out once for all of them, and an election goes on from the one before: lots are drawn for those who join, and not for all.
+ */
+export class Elections {
+  #ground: ElectionGround | undefined;
+  /** By the names of the advertisements; and those of the ground before. */
+  #electorates = new Map<string, Electorate>();
+  #former: ReadonlyMap<string, Electorate> = new Map();
+  readonly #last = new Map<string, LastElection>();
+
+  hold(service: ServiceView, ground: ElectionGround): Election {
+    if (ground !== this.#ground) this.#move(ground);
+    const ads = l2AdsOf(service, ground.config, ground.pools);
+    if ("not" in ads) return this.#none(service, ads.not);
+    const electorate = this.#electorate(ads, ground);
+    if (electorate.not !== undefined) return this.#none(service, electorate.not);
+    const candidates = candidatesOf(service, electorate.members);
+    if ("not" in candidates) return this.#none(service, candidates.not);
+
+    const last = this.#last.get(service.key);
+    const address = String(service.addresses[0]);
+    // Where only local endpoints count each Service has an electorate of its own.
+    const own = candidates === electorate.members ? electorate : new Electorate(candidates);
+    const order = last?.address === address ? goneOn(last, own) : elect(candidates, address);
+    this.#last.set(service.key, { address, electorate: own, order });
+    return { ads, order };
+  }
+
+  forget(service: string): void {
+    this.#last.delete(service);
+  }
+
+  #move(ground: ElectionGround): void {
+    this.#ground = ground;
+    this.#former = this.#electorates;
+    this.#electorates = new Map();
+  }
+
+  #none({ key }: ServiceView, not: NotAnnounced): Election {
+    this.#last.delete(key);
+    return { not };
+  }
+
+  #electorate(ads: readonly L2Ad[], { nodes, isAlive }: ElectionGround): Electorate {
+    const names = ads.map(({ name }) => name).join(" ");
+    let electorate = this.#electorates.get(names);
+    if (!electorate) {
+      const found = electorateOf(ads, nodes, isAlive);
+      const former = this.#former.get(names);
+      electorate = "not" in found ? new Electorate(new Map(), found.not) : former?.isOf(found) ? former : new Electorate(found);
+      this.#electorates.set(names, electorate);
+    }
+    return electorate;
+  }
+}
+
+interface LastElection {
+  /** By which lots are drawn. */
+  readonly address: string;
+  readonly electorate: Electorate;
+  readonly order: readonly string[];
+}
+
+interface Turnover {
+  readonly left: ReadonlySet<string>;
+  readonly joined: readonly string[];
+}
+
+class Electorate {
+  readonly members: Candidates;
+  /** Why it has no members. */
+  readonly not: NotAnnounced | undefined;
+  readonly #turnovers = new WeakMap<Electorate, Turnover>();
+
+  constructor(members: Candidates, not?: NotAnnounced) {
+    this.members = members;
+    this.not = not;
+  }
+
+  isOf(members: Candidates): boolean {
+    return members.size === this.members.size && members.entries().every(([name, preference]) => this.members.get(name) === preference);
+  }
+
+  /** Who is otherwise preferred has left and joined. */
+  since(before: Electorate): Turnover {
+    let turnover = this.#turnovers.get(before);
+    if (!turnover) {
+      turnover = { left: new Set(without(before.members, this.members)), joined: without(this.members, before.members) };
+      this.#turnovers.set(before, turnover);
+    }
+    return turnover;
+  }
+}
+
+function without(some: Candidates, others: Candidates): string[] {
+  return Array.from(some).flatMap(([name, preference]) => (others.get(name) === preference ? [] : [name]));
+}
+
+/** To find its place, one who joins is compared with so few of the others. */
+const COMPARED = 10;
+
+function goneOn({ address, electorate: before, order }: LastElection, electorate: Electorate): readonly string[] {
+  if (electorate === before) return order;
+  const { left, joined } = electorate.since(before);
+  if (left.size === 0 && joined.length === 0) return order;
+  if (joined.length * COMPARED > electorate.members.size) return elect(electorate.members, address);
+  const next = left.size > 0 ? order.filter((name) => !left.has(name)) : [...order];
+  for (const name of joined) next.splice(placeOf(name, next, electorate.members, address), 0, name);
+  return next;
+}
+
+function placeOf(name: string, order: readonly string[], members: Candidates, address: string): number {
+  const preference = members.get(name) ?? 0;
+  const lot = lotOf(name, address);
+  let low = 0;
+  let high = order.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = order[middle] as string;
+    const ahead = (members.get(other) ?? 0) - preference;
+    if (ahead > 0 || (ahead === 0 && lotOf(other, address) < lot)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,121 @@
+import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { quote } from "../../ip/error.ts";
+import type { BgpAd } from "./config.ts";
+import { parseCommunity } from "./communities.ts";
+import { type Complaint, complaintIf, type Reading, reading, type Written } from "./field-error.ts";
+import { duplicates, type PoolSelection, selectionComplaints } from "./selections.ts";
+
+type Spec = BGPAdvertisement["spec"];
+
+/** What an advertisement refers to. */
+interface AdGround {
+  readonly pools: PoolSelection;
+  /** What the aliases stand for. */
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+/** Every address by itself. */
+const WHOLE = { aggregationLength: 32, aggregationLengthV6: 128 };
+
+/** What an advertisement had when it was last good. */
+export interface AdResolved {
+  /** What its aliases stood for. */
+  readonly aliases: Readonly<Record<string, string>>;
+  /** The pools that did not fit together with it later, and were left out. */
+  readonly without?: readonly string[];
+}
+
+export function readBgpAd(
+  { name, generation, created, spec: written }: Written<Spec>,
+  ground: AdGround,
+  remembered?: AdResolved,
+): Reading<BgpAd> {
+  const spec = { ...WHOLE, ...written };
+  const communities = readCommunities(spec.communities ?? [], ground.aliases, remembered?.aliases ?? {});
+  const complaints: Complaint[] = [
+    ...selectionComplaints(name, spec, "G2"),
+    ...duplicates(spec.communities, "spec.communities", "community", "G2"),
+    ...duplicates(spec.peers, "spec.peers", "peers", "G2"),
+    ...lengthComplaints(name, spec),
+    ...communities.complaints,
+    ...tooMany(communities.values),
+  ];
+  const { aggregationLength, aggregationLengthV6, localPref = 0, peers = [] } = spec;
+  const read = reading<BgpAd>(complaints, () => ({
+    name,
+    generation,
+    created: created.getTime(),
+    pools: ground.pools.select(spec),
+    nodeSelectors: spec.nodeSelectors ?? [],
+    serviceSelectors: spec.serviceSelectors ?? [],
+    aggregationLength,
+    aggregationLengthV6,
+    ...(localPref !== 0 && { localPref }),
+    communities: distinct(communities.values),
+    ...(peers.length > 0 && { peers: new Set(peers) }),
+  }));
+  return read.value ? { ...read, resolved: { aliases: communities.aliases } satisfies AdResolved } : read;
+}
+
+function lengthComplaints(name: string, spec: Spec): Complaint[] {
+  const { aggregationLength: v4, aggregationLengthV6: v6, localPref = 0 } = spec;
+  const some = (spec.serviceSelectors ?? []).length > 0;
+  const exclusive = (field: string) => `serviceSelectors and ${field} are mutually exclusive, both cannot be set in ${name}`;
+  return [
+    ...complaintIf(some && v4 !== 32, "G3", "spec.aggregationLength", () => exclusive("aggregationLength")),
+    ...complaintIf(some && v6 !== 128, "G3", "spec.aggregationLengthV6", () => exclusive("aggregationLengthV6")),
+    ...complaintIf(!isWhole(v4, 1, 32), "G4", "spec.aggregationLength", () => `invalid aggregation length ${v4} for IPv4`),
+    ...complaintIf(!isWhole(v6, 0, 128), "G4", "spec.aggregationLengthV6", () => `invalid aggregation length ${v6} for IPv6`),
+    ...complaintIf(!isWhole(localPref, 0, 4_294_967_295), "G4", "spec.localPref", () => `invalid local preference ${localPref}`),
+  ];
+}
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** More do not fit into what a peer is told of one prefix. */
+export const MOST_COMMUNITIES = 63;
+
+function tooMany(values: readonly string[]): Complaint[] {
+  const { length } = distinct(values);
+  const message = () => `too many communities in BGP advertisement: ${length}, and at most ${MOST_COMMUNITIES} go with one prefix`;
+  return complaintIf(length > MOST_COMMUNITIES, "G5", "spec.communities", message);
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)].sort();
+}
+
+interface Communities {
+  readonly complaints: Complaint[];
+  readonly values: string[];
+  readonly aliases: Record<string, string>;
+}
+
+function readCommunities(
+  texts: readonly string[],
+  aliases: ReadonlyMap<string, string>,
+  remembered: Readonly<Record<string, string>>,
+): Communities {
+  const found: Communities = { complaints: [], values: [], aliases: {} };
+  for (const [nth, text] of texts.entries()) {
+    const alias = aliases.get(text) ?? (Object.hasOwn(remembered, text) ? remembered[text] : undefined);
+    if (alias !== undefined) {
+      found.values.push(alias);
+      // Own and plain, whatever the alias is called.
+      Object.defineProperty(found.aliases, text, { value: alias, enumerable: true, configurable: true, writable: true });
+      continue;
+    }
+    const read = parseCommunity(text);
+    if ("value" in read) {
+      found.values.push(read.value);
+      continue;
+    }
+    // With a colon it cannot be meant for an alias that is yet to come.
+    const rule = read.is === "format" && !text.includes(":") ? "T3" : "G5";
+    const message = `${read.problem}\ninvalid community ${quote(text)} in BGP advertisement`;
+    found.complaints.push({ rule, field: `spec.communities[${nth}]`, message });
+  }
+  return found;
+}

@@ -1,0 +1,99 @@
+import type { KubeObject } from "../../api/kind.ts";
+import { quote } from "../../ip/error.ts";
+import type { RecordedClaim } from "../../resilience/claim.ts";
+import type { Contender } from "../../resilience/resolve-conflicts.ts";
+import type { LastGood, Remembered } from "./load.ts";
+import type { Complaint, Reading, Written } from "./field-error.ts";
+import { isObjectName } from "./names.ts";
+import { compare } from "./resolve.ts";
+
+/** A resource of the view, as it is now and as it was last good. */
+export interface Candidate<S, T> extends Contender<Reading<T>> {
+  readonly key: string;
+  readonly uid: string;
+  readonly written: S;
+  readonly before: Remembered | undefined;
+  /** Where there is a last good form. */
+  readonly kept: Kept<S> | undefined;
+}
+
+/** What `Remembered.spec` holds. */
+interface Kept<S> {
+  readonly spec: S;
+  /** What it took from other objects. */
+  readonly resolved?: unknown;
+}
+
+export interface ConfigObject<S> extends KubeObject {
+  spec?: S;
+  status?: { claims?: readonly RecordedClaim[] };
+}
+
+interface Sources<S, T> {
+  readonly kind: string;
+  readonly objects: readonly ConfigObject<S>[];
+  readonly lastGood: LastGood;
+  readonly now: Date;
+  /** With what it had then, it is the last good form that is read. */
+  readonly read: (written: Written<S>, resolved?: unknown) => Reading<T>;
+  /** What is said of the second of two with one name. */
+  readonly duplicate: (name: string) => Complaint;
+}
+
+export function candidates<S, T>({ kind, objects, lastGood, now, read, duplicate }: Sources<S, T>): Candidate<S, T>[] {
+  const names = new Set<string>();
+  return (
+    objects
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .sort(byAge)
+      // An older schema may have let one through that has no spec at all.
+      .map(({ metadata, spec = {} as S, status }): Candidate<S, T> => {
+        const { name, namespace = "", uid = "", generation = 0, creationTimestamp, labels = {} } = metadata;
+        const created = creationTimestamp === undefined ? now : new Date(creationTimestamp);
+        const written = { name, namespace, generation, created, labels, spec };
+        const twin = names.has(name);
+        names.add(name);
+        const remembered = lastGood.get(`${kind}/${name}`);
+        const before = remembered?.uid === uid && !twin ? remembered : undefined;
+        const current = read(written);
+        const more = [...(twin ? [duplicate(name)] : []), ...nameComplaints(name)];
+        const last = lastForm(before, (kept: Kept<S>, generation) =>
+          read({ ...written, generation, spec: kept.spec }, kept.resolved ?? {}),
+        );
+        return {
+          kind,
+          key: `${kind}/${name}`,
+          name,
+          namespace,
+          uid,
+          generation,
+          created,
+          written: spec,
+          spec: more.length === 0 ? current : { complaints: [...current.complaints, ...more], claims: twin ? [] : current.claims },
+          recorded: status?.claims ?? [],
+          newlySelectedAt: before?.since === undefined ? undefined : new Date(before.since),
+          before,
+          lastGood: last?.form,
+          kept: last?.kept,
+        };
+      })
+  );
+}
+
+function lastForm<S, T>(before: Remembered | undefined, read: (kept: Kept<S>, generation: number) => Reading<T>) {
+  if (before?.spec === undefined) return undefined;
+  const kept = before.spec as Kept<S>;
+  const { generation } = before;
+  const spec = read(kept, generation);
+  // A rule that is new since then may find fault with it.
+  return spec.value === undefined ? undefined : { kept, form: { spec, generation } };
+}
+
+function nameComplaints(name: string): Complaint[] {
+  if (name === "" || isObjectName(name)) return [];
+  return [{ rule: "N1", field: "metadata.name", message: `${quote(name)} is no name of an object` }];
+}
+
+function byAge({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+  return compare(a.name, b.name) || compare(a.creationTimestamp ?? "", b.creationTimestamp ?? "") || compare(a.uid ?? "", b.uid ?? "");
+}

@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
+import type { KubeObject } from "../../api/kind.ts";
+import type { Cache, Change } from "../../kube/cache/cache.ts";
+import type { Source } from "../../kube/controller/source.ts";
+import type { RecordedClaim } from "../../resilience/claim.ts";
+
+/** The changes of a cache that can change the configuration: what programs write into a status is none, except who asked first for what. */
+export function configChangesOf<T extends KubeObject>(cache: Pick<Cache<T>, "subscribe" | "waitForSync">, key: string): Source {
+  return {
+    subscribe: (enqueue) =>
+      cache.subscribe((change) => {
+        if (matters(change)) enqueue(key);
+      }),
+    ready: (signal) => cache.waitForSync(signal),
+  };
+}
+
+function matters<T extends KubeObject>(change: Change<T>): boolean {
+  return change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object));
+}
+
+function whatCounts(object: KubeObject): unknown {
+  const { uid, generation, labels = {}, deletionTimestamp, creationTimestamp } = object.metadata;
+  const { claims = [] } = (object as { status?: { claims?: readonly RecordedClaim[] } }).status ?? {};
+  // Without a record an object is as old as it is, and as long as nobody has edited it there is nothing else that it could go back to.
+  const saysNothing = generation === 1 && claims.every(({ since }) => since === creationTimestamp);
+  return { uid, generation, labels, deletionTimestamp, claims: saysNothing ? [] : claims };
+}

@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import type { Community } from "../../api/metallb/community.ts";
+import { quote } from "../../ip/error.ts";
+import type { Claim } from "../../resilience/claim.ts";
+import { type Complaint, type Reading, reading, repeated, type Written } from "./field-error.ts";
+
+type CommunityValue = { readonly value: string } | { readonly problem: string; readonly is: "value" | "format" };
+
+/** `64512:100` or `large:64512:1:2`, the numbers without leading zeros. */
+export function parseCommunity(text: string): CommunityValue {
+  const parts = text.split(":");
+  const large = parts[0] === "large" && parts.length === 4;
+  const numbers = large ? parts.slice(1) : parts;
+  if (!large && parts.length !== 2) return { is: "format", problem: `invalid community format: ${shown(text)}` };
+  const max = large ? 4_294_967_295 : 65_535;
+  const wrong = numbers.find((number) => !/^[0-9]{1,10}$/.test(number) || Number(number) > max);
+  if (wrong !== undefined) {
+    return { is: "value", problem: `invalid community value: ${quote(wrong)} in ${quote(text)} is not a number from 0 to ${max}` };
+  }
+  return { value: [...(large ? ["large"] : []), ...numbers.map(Number)].join(":") };
+}
+
+/** What its aliases stand for. */
+export function readCommunity({ spec }: Written<Community["spec"]>): Reading<ReadonlyMap<string, string>> {
+  const aliases = (spec.communities ?? []).map(({ name = "", value = "" }) => ({ name, read: parseCommunity(value) }));
+  const complaints: Complaint[] = [
+    ...aliases.flatMap(({ name, read }, nth): Complaint[] => {
+      if ("value" in read) return [];
+      return [{ rule: "C1", field: `spec.communities[${nth}].value`, message: `parsing community ${quote(name)}: ${read.problem}` }];
+    }),
+    ...repeated(aliases.map(({ name }) => name)).map(({ text, nth }): Complaint => {
+      return { rule: "C2", field: `spec.communities[${nth}].name`, message: duplicateAlias(text) };
+    }),
+  ];
+  const meaning = () => new Map(aliases.flatMap(({ name, read }) => ("value" in read ? [[name, read.value] as const] : [])));
+  return reading(complaints, meaning, communityClaims(spec));
+}
+
+export function duplicateAlias(name: string): string {
+  return `duplicate definition of community ${quote(name)}`;
+}
+
+export function communityClaims({ communities = [] }: Community["spec"]): Claim[] {
+  const names = communities.map(({ name = "" }) => name);
+  return [...new Set(names)].map((name) => ({
+    key: `alias/${recordable(name)}`,
+    field: `spec.communities[${names.indexOf(name)}].name`,
+    words: name,
+  }));
+}
+
+/** A record has 256 characters; what is longer, or no plain text, goes by its hash. */
+function recordable(name: string): string {
+  return name.length <= 200 && !/\p{Cc}/u.test(name) ? name : createHash("sha256").update(name).digest("hex");
+}
+
+/** As it is, unless that would break a line or a screen. */
+export function shown(text: string): string {
+  return text.length <= 64 && !/[\p{Cc}\u2028\u2029]/u.test(text) ? text : quote(text);
+}

@@ -1,0 +1,40 @@
+import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { selectorProblems } from "../../api/core/selector-problems.ts";
+import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
+import { quote } from "../../ip/error.ts";
+import type { L2Ad } from "./config.ts";
+import { type Complaint, complaintIf, type Reading, reading, type Written } from "./field-error.ts";
+import { type PoolSelection, selectionComplaints } from "./selections.ts";
+
+export function readL2Ad({ name, generation, spec }: Written<L2Advertisement["spec"]>, pools: PoolSelection): Reading<L2Ad> {
+  const { interfaces = [], preferredNodeSelectors = [] } = spec;
+  const complaints: Complaint[] = [
+    ...selectionComplaints(name, spec, "L1"),
+    ...interfaces.flatMap((device, nth) => {
+      const problem = interfaceNameProblem(device);
+      const message = () => `invalid interface ${quote(device)} in ${name}: it ${problem}`;
+      return complaintIf(problem !== undefined, "L1", `spec.interfaces[${nth}]`, message);
+    }),
+    ...preferredNodeSelectors.flatMap(({ weight, preference }, nth): Complaint[] => {
+      const field = `spec.preferredNodeSelectors[${nth}]`;
+      const wrong = !Number.isInteger(weight) || weight < 1 || weight > 100;
+      return [
+        ...complaintIf(wrong, "L1", `${field}.weight`, () => `invalid weight ${weight} in ${name}: must be in 1-100 range`),
+        ...selectorProblems(preference).map(({ path, message }): Complaint => ({
+          rule: "L1",
+          field: `${field}.preference.${path}`,
+          message: `${message}\nfailed to parse preferred node selectors for ${name}`,
+        })),
+      ];
+    }),
+  ];
+  return reading(complaints, () => ({
+    name,
+    generation,
+    pools: pools.select(spec),
+    nodeSelectors: spec.nodeSelectors ?? [],
+    serviceSelectors: spec.serviceSelectors ?? [],
+    ...(interfaces.length > 0 && { interfaces: [...new Set(interfaces)].sort() }),
+    preferences: preferredNodeSelectors.map(({ weight, preference }) => ({ weight, selector: preference })),
+  }));
+}

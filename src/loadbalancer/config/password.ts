@@ -1,0 +1,48 @@
+import type { Secret } from "../../api/core/secret.ts";
+import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { passwordProblem } from "../../frr/password.ts";
+import { quote } from "../../ip/error.ts";
+import type { ConfigObjects } from "./objects.ts";
+import type { Complaint, Written } from "./field-error.ts";
+
+const TYPE = "kubernetes.io/basic-auth";
+const FIELD = "spec.passwordSecret.name";
+
+type Password = { readonly password?: string } | { readonly complaint: Complaint } | { readonly unread: string };
+
+/** The password of the session, where one is asked for. A password is never said aloud. */
+export function readPassword(peer: Written<BGPPeer["spec"]>, secretNamed: ConfigObjects["secret"]): Password {
+  const { name, namespace, spec } = peer;
+  const reference = spec.passwordSecret?.name ?? "";
+  const prefix = `parsing peer ${name}`;
+  if (spec.password && reference) {
+    const message = `${prefix} can not have both password and secret ref set in peer config ${quote(namespace)}/${quote(name)}`;
+    return { complaint: { rule: "P9", field: "spec.passwordSecret", message } };
+  }
+  if (spec.password) {
+    const problem = passwordProblem(spec.password);
+    if (problem) return { complaint: { rule: "P13", field: "spec.password", message: `${prefix} password ${problem}` } };
+    return { password: spec.password };
+  }
+  if (reference === "") return {};
+
+  const fault = (rule: Complaint["rule"], cause: string): Password => ({
+    complaint: { rule, field: FIELD, message: `${prefix} ${cause}\nfailed to parse peer ${name} password secret` },
+  });
+  const secret = secretNamed(reference);
+  if (secret === "unreadable") return { unread: reference };
+  const place = `${quote(secret?.metadata.namespace ?? namespace)}/${quote(reference)}`;
+  if (!secret) return fault("T1", `secret ref not found for peer config ${quote(namespace)}/${quote(name)}`);
+  // The space before the line's end is in the text that users know.
+  if (secret.type !== TYPE) return fault("V1", `secret type mismatch on ${place}, type "${TYPE}" is expected `);
+  const password = passwordIn(secret);
+  if (password === undefined) return fault("V2", `password not specified in the secret ${place}`);
+  const problem = password === "" ? undefined : passwordProblem(password);
+  if (problem) return fault("V4", `password in the secret ${place} ${problem}`);
+  return password === "" ? {} : { password };
+}
+
+function passwordIn({ data, stringData }: Secret): string | undefined {
+  const encoded = data?.["password"];
+  return stringData?.["password"] ?? (encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8"));
+}

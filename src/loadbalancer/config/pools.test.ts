@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import type { RuleId } from "./rules.ts";
+import { load, type Parts, pool, said } from "../testing/config-fixtures.ts";
+
+const told = (parts: Parts) => said(load(parts));
+const selector = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
+const rack = { matchLabels: { rack: "a" } };
+const TWICE = [rack, { matchLabels: { rack: "a" } }];
+const ofPool = (addresses: string[], spec: Partial<IPAddressPool["spec"]> = {}) => told({ pools: [pool("p", addresses, spec)] });
+
+describe("a pool", () => {
+  test.each([
+    ["192.0.2.0/33", "the prefix length is more than 32"],
+    ["192.0.2.1", "the prefix length is missing; a single address is /32"],
+    ["nonsense", expect.any(String)],
+    ["192.0.2.9-192.0.2.1", "the range ends before it starts; swap its ends"],
+    ["192.0.2.1-2001:db8::1", "one end is IPv4, the other IPv6"],
+    ["192.0.2.1-", expect.any(String)],
+    ["192.0.2.01/32", expect.any(String)],
+    ["10.0.0.0/8\n", expect.any(String)],
+    ["127.0.0.1/32", "no Service can have these addresses"],
+    ["0.0.0.0-0.0.0.9", "no Service can have these addresses"],
+    ["224.0.0.0/4", "no Service can have these addresses"],
+    ["255.255.255.255/32", "no Service can have these addresses"],
+    ["::1/128", "no Service can have these addresses"],
+    ["ff02::/16", "no Service can have these addresses"],
+  ])("with %j is refused", (text, problem: unknown) => {
+    const [first = "", ...others] = ofPool([text]);
+    expect(others).toEqual([]);
+    const start = `A2 IPAddressPool/p spec.addresses[0]: parsing address pool p: invalid CIDR ${JSON.stringify(text)} in pool "p": `;
+    expect(first.startsWith(start)).toBe(true);
+    expect(first.slice(start.length)).toEqual(problem);
+  });
+
+  test.each([
+    ["0.0.0.0/0"],
+    ["::/0"],
+    ["192.0.2.7/24"],
+    [" 192.0.2.1 - 192.0.2.9 "],
+    ["2001:db8::1-2001:db8::ff"],
+    ["192.0.2.1-192.0.2.1"],
+  ])("with %j is fine", (text) => {
+    expect(ofPool([text])).toEqual([]);
+  });
+
+  test("of everything has no loopback, no group and nothing that is nobody's", () => {
+    const { config } = load({ pools: [pool("p", ["0.0.0.0/0", "::/0"])] });
+    expect(config.pools.get("p")?.ranges.map(String)).toEqual([
+      "1.0.0.0-126.255.255.255",
+      "128.0.0.0-223.255.255.255",
+      "240.0.0.0-255.255.255.254",
+      "::2-feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    ]);
+  });
+
+  test("reads host bits away, and IPv4 in IPv6's clothes as IPv4", () => {
+    const { config } = load({ pools: [pool("p", ["192.0.2.7/24", "::ffff:10.0.0.0/120", "::ffff:10.0.1.1-::ffff:10.0.1.9"])] });
+    expect(config.pools.get("p")?.ranges.map(String)).toEqual(["192.0.2.0/24", "10.0.0.0/24", "10.0.1.1-10.0.1.9"]);
+  });
+
+  test.each<[RuleId, string, string, string[], Partial<IPAddressPool["spec"]>]>([
+    ["A1", "spec.addresses", "parsing address pool p: pool has no prefixes defined", [], {}],
+    [
+      "A3",
+      "spec.serviceAllocation.namespaces[1]",
+      "parsing address pool p: duplicate definition in namespaces field",
+      ["10.0.0.0/24"],
+      { serviceAllocation: { namespaces: ["a", "a"] } },
+    ],
+    [
+      "A3",
+      "spec.serviceAllocation.namespaceSelectors[1]",
+      'parsing address pool p: duplicate definition of namespaceSelectors "rack=a"',
+      ["10.0.0.0/24"],
+      { serviceAllocation: { namespaceSelectors: TWICE } },
+    ],
+    [
+      "A3",
+      "spec.serviceAllocation.serviceSelectors[0].matchExpressions[0].values",
+      'parsing address pool p: operator In needs values\ninvalid service label selector "app in ()" in ip pool p',
+      ["10.0.0.0/24"],
+      { serviceAllocation: { serviceSelectors: [selector("app", "In")] } },
+    ],
+    [
+      "A5",
+      "spec.addresses[1]",
+      'CIDR "10.0.0.128/25" in pool "p" overlaps with already defined CIDR "10.0.0.0/24"',
+      ["10.0.0.0/24", "10.0.0.128/25"],
+      {},
+    ],
+    [
+      "A5",
+      "spec.addresses[1]",
+      'CIDR "10.0.0.0/24" in pool "p" overlaps with already defined CIDR "10.0.0.9-10.0.0.11"',
+      ["10.0.0.9-10.0.0.11", "10.0.0.0/24"],
+      {},
+    ],
+  ])("is refused by %s at %s: %s", (rule, field, message, addresses, spec) => {
+    expect(ofPool(addresses, spec)).toEqual([`${rule} IPAddressPool/p ${field}: ${message}`]);
+  });
+
+  test("names each entry that another pool has, and no other", () => {
+    const pools = [
+      pool("old", ["10.0.0.0/24", "10.0.2.0/24"]),
+      pool("young", ["10.0.0.0/25", "10.0.1.0/24", "10.0.2.9-10.0.3.9"], {}, { hour: 1 }),
+    ];
+    expect(told({ pools })).toEqual([
+      'A5 IPAddressPool/young spec.addresses[0]: CIDR "10.0.0.0/25" in pool "young" overlaps with already defined CIDR "10.0.0.0/24"',
+      'A5 IPAddressPool/young spec.addresses[2]: CIDR "10.0.2.9-10.0.3.9" in pool "young" overlaps with already defined CIDR "10.0.2.0/24"',
+    ]);
+  });
+
+  test("without a name, or with another's, is refused", () => {
+    expect(told({ pools: [pool("", ["10.0.0.0/24"]), pool("a", ["10.0.1.0/24"]), pool("a", ["10.0.2.0/24"], {}, { hour: 1 })] })).toEqual([
+      "A1 IPAddressPool/ metadata.name: parsing address pool : missing pool name",
+      'A4 IPAddressPool/a metadata.name: duplicate definition of pool "a"',
+    ]);
+  });
+});

@@ -1,0 +1,167 @@
+import { selects } from "../../api/core/label-selector.ts";
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { IpError, quote } from "../../ip/error.ts";
+import { parseMaskedPrefix, parsePrefix, Prefix } from "../../ip/prefix.ts";
+import { parseRange, Range } from "../../ip/range.ts";
+import type { Claim } from "../../resilience/claim.ts";
+import type { Pool } from "./config.ts";
+import type { Labelled } from "./objects.ts";
+import { type Complaint, complaintIf, type Reading, reading, repeated, type Written } from "./field-error.ts";
+import { selectorComplaints } from "./selectors.ts";
+
+type Spec = IPAddressPool["spec"];
+
+export function readPool({ name, generation, labels, spec }: Written<Spec>, namespaces: readonly Labelled[]): Reading<Pool> {
+  const { entries, ranges, claims } = addressesOf(spec);
+  const prefix = `parsing address pool ${name}: `;
+  const complaints: Complaint[] = [
+    ...complaintIf(name === "", "A1", "metadata.name", () => `${prefix}missing pool name`),
+    ...complaintIf(entries.length === 0, "A1", "spec.addresses", () => `${prefix}pool has no prefixes defined`),
+    ...entries.flatMap(({ field, text, problem }) =>
+      complaintIf(problem !== undefined, "A2", field, () => `${prefix}invalid CIDR ${quote(text)} in pool ${quote(name)}: ${problem}`),
+    ),
+    ...allocationComplaints(name, spec.serviceAllocation, prefix),
+    ...overlapsWithin(name, entries),
+  ];
+  const pool = (): Pool => {
+    const allocation = allocationOf(spec.serviceAllocation, namespaces);
+    return {
+      name,
+      generation,
+      labels,
+      ranges,
+      autoAssign: spec.autoAssign ?? true,
+      avoidBuggyIPs: spec.avoidBuggyIPs ?? false,
+      ...(allocation && { allocation }),
+    };
+  };
+  return reading(complaints, pool, claims);
+}
+
+/** One entry of `addresses`. */
+interface Entry {
+  readonly field: string;
+  readonly text: string;
+  readonly range?: Range;
+  readonly problem?: string;
+}
+
+/** What `addresses` says, whoever it is for. */
+interface Addresses {
+  readonly entries: readonly Entry[];
+  /** What Services can have of them. */
+  readonly ranges: readonly Range[];
+  readonly claims: readonly Claim[];
+}
+
+/** Of ten thousand pools that are looked at because one has changed, the others need not be read again. */
+const known = new WeakMap<Partial<Spec>, Addresses>();
+
+function addressesOf(spec: Partial<Spec>): Addresses {
+  const before = known.get(spec);
+  if (before) return before;
+  const read = readAddresses(spec);
+  known.set(spec, read);
+  return read;
+}
+
+function readAddresses({ addresses = [] }: Partial<Spec>): Addresses {
+  const ranges: Range[] = [];
+  const entries = addresses.map((text, nth): Entry => {
+    const field = `spec.addresses[${nth}]`;
+    try {
+      const range = parseEntry(text);
+      const parts = usable(range);
+      ranges.push(...parts);
+      return parts.length > 0 ? { field, text, range } : { field, text, problem: "no Service can have these addresses" };
+    } catch (error) {
+      if (!(error instanceof IpError)) throw error;
+      return { field, text, problem: error.reason };
+    }
+  });
+  const claims = entries.flatMap(({ field, range }) => (range ? [{ key: "range", range, field, words: range.toString() }] : []));
+  return { entries, ranges, claims };
+}
+
+function parseEntry(text: string): Range {
+  return unmapped(text.includes("-") ? parseRange(text) : parseMaskedPrefix(text));
+}
+
+/** IPv4 in IPv6's clothes is IPv4, as MetalLB reads it. */
+function unmapped(range: Range): Range {
+  const [first, last] = [range.first.mappedIPv4, range.last.mappedIPv4];
+  if (!first || !last) return range;
+  return range instanceof Prefix ? new Prefix(first, range.length - 96) : new Range(first, last);
+}
+
+/** Nobody's, everybody's, and those by which a machine speaks to itself: a node that answered for one would be cut off from itself. */
+const NO_SERVICES = ["0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/127", "ff00::/8"].map(parsePrefix);
+
+/** The parts that a Service can have. */
+function usable(range: Range): Range[] {
+  return NO_SERVICES.reduce<Range[]>((parts, hole) => parts.flatMap((part) => part.minus(hole)), [range]);
+}
+
+/** What is wrong asks for nothing, not even where it can be read: its record would tell of ranges that it never had. */
+export function poolClaims(name: string, spec: Spec): readonly Claim[] {
+  const { complaints, claims } = readPool({ name, namespace: "", generation: 0, created: new Date(0), labels: {}, spec }, []);
+  return complaints.length > 0 ? [] : claims;
+}
+
+/** The sentence of the spec. */
+export function overlap(name: string, cidr: string, defined: string): string {
+  return `CIDR ${quote(cidr)} in pool ${quote(name)} overlaps with already defined CIDR ${quote(defined)}`;
+}
+
+/** Walks along the addresses. Of two entries that share one, the later in the list is to blame. */
+function overlapsWithin(name: string, entries: readonly Entry[]): Complaint[] {
+  const found = new Map<string, Complaint>();
+  const places = new Map(entries.map((entry, nth) => [entry, nth]));
+  const sorted = entries.filter((entry): entry is Entry & { range: Range } => entry.range !== undefined);
+  sorted.sort((a, b) => a.range.compare(b.range) || (places.get(a) ?? 0) - (places.get(b) ?? 0));
+  let reach = sorted[0];
+  for (const entry of sorted.slice(1)) {
+    if (reach?.range.overlaps(entry.range)) {
+      const [first, second] = (places.get(reach) ?? 0) < (places.get(entry) ?? 0) ? [reach, entry] : [entry, reach];
+      const { field } = second;
+      found.set(field, { rule: "A5", field, message: overlap(name, second.range.toString(), first.range.toString()) });
+    }
+    if (!reach || entry.range.last.compare(reach.range.last) > 0) reach = entry;
+  }
+  return [...found.values()];
+}
+
+function allocationComplaints(name: string, allocation: Spec["serviceAllocation"], prefix: string): Complaint[] {
+  if (!allocation) return [];
+  const field = "spec.serviceAllocation";
+  const selectors = (which: "namespaceSelectors" | "serviceSelectors", words: string) =>
+    selectorComplaints(allocation[which], {
+      field: `${field}.${which}`,
+      duplicate: "A3",
+      malformed: "A3",
+      prefix,
+      context: (selector) => `invalid ${words} label selector ${quote(selector)} in ip pool ${name}`,
+    });
+  return [
+    ...repeated(allocation.namespaces ?? []).map(({ nth }): Complaint => ({
+      rule: "A3",
+      field: `${field}.namespaces[${nth}]`,
+      message: `${prefix}duplicate definition in namespaces field`,
+    })),
+    ...selectors("namespaceSelectors", "namespace"),
+    ...selectors("serviceSelectors", "service"),
+  ];
+}
+
+function allocationOf(allocation: Spec["serviceAllocation"], known: readonly Labelled[]): Pool["allocation"] {
+  if (!allocation) return undefined;
+  const { priority, namespaces = [], namespaceSelectors = [], serviceSelectors = [] } = allocation;
+  const anywhere = namespaces.length === 0 && namespaceSelectors.length === 0;
+  const selected =
+    namespaceSelectors.length === 0 ? [] : known.filter(({ labels }) => namespaceSelectors.some((one) => selects(one, labels)));
+  return {
+    priority: priority || Infinity,
+    ...(!anywhere && { namespaces: new Set([...namespaces, ...selected.map(({ name }) => name)]) }),
+    serviceSelectors,
+  };
+}

@@ -1,0 +1,91 @@
+import type { Claim } from "../../resilience/claim.ts";
+import { settle } from "../../resilience/resolve-conflicts.ts";
+import type { ConfigFailure, Loaded, Remembered } from "./load.ts";
+import type { Complaint, Reading } from "./field-error.ts";
+import { RULES, type RuleId } from "./rules.ts";
+import type { Candidate } from "./candidates.ts";
+
+type Outcome = Loaded["resources"][number];
+
+export interface Decided<S, T> {
+  /** What is in effect, by name, in order of the names. */
+  readonly values: ReadonlyMap<string, T>;
+  /** Those in effect as they are written. */
+  readonly current: ReadonlySet<Candidate<S, T>>;
+  readonly failures: readonly ConfigFailure[];
+  readonly resources: readonly Outcome[];
+  readonly remember: readonly (readonly [string, Remembered])[];
+}
+
+interface Conflicts<S, T> {
+  readonly rule: RuleId;
+  message(own: Claim, other: Claim, loser: Candidate<S, T>): string;
+}
+
+/** Which of the candidates may be, each as it is written or as it was last good; whoever asked first has what only one may have. */
+export function decide<S, T>(candidates: readonly Candidate<S, T>[], now: Date, conflicts?: Conflicts<S, T>): Decided<S, T> {
+  const { effective, failures } = settle<Reading<T>, Candidate<S, T>>(candidates, {
+    check: (reading, candidate) => reading.complaints.map((complaint) => failureOf(candidate, complaint)),
+    claims: ({ claims }) => claims,
+    kindOrder: [],
+    now,
+    ...(conflicts && { conflictMessage: (own, other, loser) => conflicts.message(own, other, loser) }),
+  });
+
+  const byName = effective.toSorted((a, b) => compare(a.contender.name, b.contender.name));
+  const generations = new Map(candidates.map(({ name, generation }) => [name, generation]));
+  const forms = new Map(effective.map(({ contender, form }) => [contender, form]));
+  const known = new Set<string>();
+  return {
+    values: new Map(byName.flatMap(({ contender, spec }) => (spec.value === undefined ? [] : [[contender.name, spec.value] as const]))),
+    current: new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender)),
+    failures: failures.map((failure) =>
+      isOurs(failure) ? failure : ruled(failure, conflicts?.rule ?? "F2", generations.get(failure.name) ?? 0),
+    ),
+    resources: candidates.flatMap((candidate): Outcome[] => {
+      const { kind, name, generation } = candidate;
+      // Of two with one name the first stands for both.
+      if (known.has(name)) return [];
+      known.add(name);
+      const form = forms.get(candidate);
+      return [{ kind, name, generation, state: form === undefined ? "Failed" : form === "current" ? "Applied" : "KeptPrevious" }];
+    }),
+    remember: candidates.flatMap((candidate) => remembered(candidate, forms.get(candidate))),
+  };
+}
+
+function remembered<S, T>(candidate: Candidate<S, T>, form: "current" | "kept" | undefined): [string, Remembered][] {
+  const { key, uid, generation, written, spec, before } = candidate;
+  const since = before?.since === undefined ? {} : { since: before.since };
+  if (form === "current") {
+    const { resolved } = spec;
+    return [[key, { uid, generation, spec: { spec: written, ...(resolved !== undefined && { resolved }) }, ...since }]];
+  }
+  if (form === "kept" && before) return [[key, before]];
+  return before?.since === undefined ? [] : [[key, { uid, generation, ...since }]];
+}
+
+export function failureOf(
+  { kind, name, namespace, generation }: Pick<Candidate<unknown, unknown>, "kind" | "name" | "namespace" | "generation">,
+  { rule, field, message }: Complaint,
+): ConfigFailure {
+  return ruled({ kind, name, namespace, field, message }, rule, generation);
+}
+
+function ruled(
+  failure: Pick<ConfigFailure, "kind" | "name" | "namespace" | "field" | "message">,
+  rule: RuleId,
+  generation: number,
+): ConfigFailure {
+  const { kind, name, namespace, field, message } = failure;
+  const reason = RULES[rule].class === "Transient" ? "DependencyFailed" : "ValidationFailed";
+  return { kind, name, namespace, reason, field, message, class: RULES[rule].class, rule, generation };
+}
+
+function isOurs(failure: object): failure is ConfigFailure {
+  return "rule" in failure;
+}
+
+export function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

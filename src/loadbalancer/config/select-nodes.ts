@@ -1,0 +1,58 @@
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import { selectorProblems } from "../../api/core/selector-problems.ts";
+import type { Remembered, View } from "./load.ts";
+import type { ConfigObjects, Labelled } from "./objects.ts";
+import type { Candidate } from "./candidates.ts";
+import { isSelected } from "./node-groups.ts";
+
+/** The nodes that a view is about. */
+export function nodesOf({ nodes }: Pick<ConfigObjects, "nodes">, view: View): readonly Labelled[] {
+  if (view.of !== "node") return nodes;
+  return [nodes.find(({ name }) => name === view.node) ?? { name: view.node, labels: {} }];
+}
+
+interface Selecting {
+  nodeSelectors?: readonly LabelSelector[];
+}
+
+interface Here<S, T> {
+  readonly candidates: readonly Candidate<S, T>[];
+  /** What is remembered of those that are for other nodes. */
+  readonly away: readonly (readonly [string, Remembered])[];
+}
+
+/**
+ * Those that are for the node of the view, or may be: of one whose selectors say nothing nobody can tell. A last good form that was for another
+ * node is none here.
+ */
+export function hereIn<S extends Selecting, T>(
+  all: readonly Candidate<S, T>[],
+  view: View,
+  nodes: readonly Labelled[],
+  now: Date,
+): Here<S, T> {
+  const [node] = nodes;
+  if (view.of !== "node" || !node) return { candidates: all, away: [] };
+  const away: (readonly [string, Remembered])[] = [];
+  const here = all.flatMap((candidate): Candidate<S, T>[] => {
+    const { nodeSelectors = [] } = candidate.written;
+    const { key, uid, generation } = candidate;
+    const told = nodeSelectors.every((selector) => selectorProblems(selector).length === 0);
+    if (told && !isSelected(nodeSelectors, node.labels)) {
+      away.push([key, { uid, generation, away: true }]);
+      return [];
+    }
+    if (candidate.before?.away) {
+      // It begins to ask here now, however old its claims are.
+      return [{ ...candidate, newlySelectedAt: now, before: { uid, generation, since: now.toISOString() } }];
+    }
+    if (!candidate.kept || isSelected(candidate.kept.spec.nodeSelectors ?? [], node.labels)) return [candidate];
+    return [{ ...candidate, lastGood: undefined, kept: undefined }];
+  });
+  return { candidates: here, away };
+}
+
+/** The selectors of both forms. */
+export function selectorLists({ written, kept }: Candidate<Selecting, unknown>): (readonly LabelSelector[])[] {
+  return [written.nodeSelectors ?? [], ...(kept ? [kept.spec.nodeSelectors ?? []] : [])];
+}

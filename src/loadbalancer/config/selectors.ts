@@ -1,0 +1,58 @@
+import type { LabelSelector } from "../../api/core/label-selector.ts";
+import { selectorProblems } from "../../api/core/selector-problems.ts";
+import { quote } from "../../ip/error.ts";
+import type { RuleId } from "./rules.ts";
+import { type Complaint, repeated } from "./field-error.ts";
+
+interface SelectorRules {
+  /** `spec.nodeSelectors` */
+  readonly field: string;
+  readonly duplicate: RuleId;
+  readonly malformed: RuleId;
+  /** How every message begins. */
+  readonly prefix?: string;
+  /** The second line of a message about a selector that cannot be understood. */
+  readonly context: (selector: string) => string;
+}
+
+/** Selectors of which one is enough: each must be usable, and none there twice. */
+export function selectorComplaints(selectors: readonly LabelSelector[] | undefined, rules: SelectorRules): Complaint[] {
+  const { field, prefix = "", context } = rules;
+  if (!selectors || selectors.length === 0) return [];
+  const texts = selectors.map(selectorText);
+  const duplicate = (at: string, what: string, value: string): Complaint => ({
+    rule: rules.duplicate,
+    field: at,
+    message: `${prefix}duplicate definition of ${what} ${quote(value)}`,
+  });
+  return [
+    ...selectors.flatMap((selector, nth) => [
+      ...selectorProblems(selector).map(({ path, message }) => ({
+        rule: rules.malformed,
+        field: `${field}[${nth}].${path}`,
+        message: `${prefix}${message}\n${context(texts[nth] ?? "")}`,
+      })),
+      ...repeated((selector.matchExpressions ?? []).map(expressionText)).map(({ text, nth: second }) =>
+        duplicate(`${field}[${nth}].matchExpressions[${second}]`, "match expressions", text),
+      ),
+      ...(selector.matchExpressions ?? []).flatMap(({ values = [] }, at) =>
+        repeated(values).map(({ text, nth: second }) =>
+          duplicate(`${field}[${nth}].matchExpressions[${at}].values[${second}]`, "match expression value in label selector", text),
+        ),
+      ),
+    ]),
+    ...repeated(texts).map(({ text, nth }) => duplicate(`${field}[${nth}]`, field.slice(field.lastIndexOf(".") + 1), text)),
+  ];
+}
+
+/** As kubectl writes it, `rack in (a,b),zone=1`, and two that are the same alike. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  return [...labels.sort(), ...matchExpressions.map(expressionText)].join(",");
+}
+
+function expressionText({ key, operator, values = [] }: NonNullable<LabelSelector["matchExpressions"]>[number]): string {
+  if (operator === "Exists") return key;
+  if (operator === "DoesNotExist") return `!${key}`;
+  return `${key} ${operator.toLowerCase()} (${values.toSorted().join(",")})`;
+}

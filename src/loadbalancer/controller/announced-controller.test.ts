@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Service } from "../../api/core/service.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { Cache, Change } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Runnable } from "../../kube/controller/controller.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { Bell } from "../../kube/controller/source.ts";
+import { createLog } from "../../kube/log.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import { ApiModel } from "../../kube/testing/api-model.ts";
+import { WriteBudget } from "../../kube/status/budget.ts";
+import { Elections } from "../announcement/l2-election.ts";
+import { PoolIndex } from "../announcement/pool-index.ts";
+import { config, l2Ad, node, pool } from "../testing/announcement-fixtures.ts";
+import { servicesNotAnnounced } from "../metrics.ts";
+import { AnnouncedReports } from "./announced-controller.ts";
+import { groupNodes } from "../status/node-groups.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const KEY = "shop/web";
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** A cache of one object at most, which the test puts there. */
+function cacheOf<T extends KubeObject>() {
+  const listeners = new Set<(change: Change<T>) => void>();
+  let held: T | undefined;
+  const cache = {
+    get: () => held,
+    by: () => (held ? [held] : []),
+    subscribe: (listener: (change: Change<T>) => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    waitForSync: () => Promise.resolve(),
+  } as unknown as Cache<T>;
+  const put = (object: T) => {
+    held = object;
+    for (const listener of listeners) listener({ type: "added", object, initial: false });
+  };
+  return { cache, put };
+}
+
+/** What is said of the Service `shop/web`, for which the node `n1` is elected. */
+function stage() {
+  const api = new ApiModel<Service>();
+  const [slices, l2, bgp] = [cacheOf(), cacheOf<ServiceL2Status>(), cacheOf()];
+  const runnables: Runnable[] = [];
+  const whole = config({ pools: [pool("pool", ["192.0.2.0/24"])], l2Ads: [l2Ad("all")] });
+  const [nodes, isAlive] = [[node("n1")], () => true];
+  const landscape = {
+    config: whole,
+    pools: new PoolIndex(whole.pools.values()),
+    nodes,
+    groups: groupNodes(nodes, whole, isAlive),
+    isAlive,
+    elections: new Elections(),
+    doubtful: new Set<string>(),
+  };
+  slices.put({
+    metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["10.0.0.1"], nodeName: "n1", conditions: { ready: true } }],
+  } as KubeObject);
+  api.add({
+    metadata: { name: "web", namespace: "shop" },
+    spec: { type: "LoadBalancer" },
+    status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+  });
+  const told: string[] = [];
+  const reports = new AnnouncedReports({
+    manager: { cache: () => slices.cache, add: (runnable: Runnable) => runnables.push(runnable) } as unknown as Manager,
+    client: { resource: () => api.resource() } as unknown as KubeClient,
+    budget: new WriteBudget(),
+    log: createLog({ level: "silent" }),
+    events: { record: (_object, { reason }) => void told.push(reason) },
+    lbClass: undefined,
+    services: { ...api.cache, list: () => [api.object(KEY)] } as unknown as Cache<Service>,
+    l2Reports: l2.cache,
+    bgpReports: bgp.cache,
+    nodes: { get: () => undefined } as never,
+    refusals: new Bell(),
+    refusalOf: () => undefined,
+    landscape: () => landscape,
+    isBusy: () => false,
+  });
+  const end = new AbortController();
+  const ended = Promise.all(runnables.map((runnable) => runnable.run(end.signal)));
+  return {
+    told,
+    reason: () => api.object(KEY)?.status?.conditions?.[0]?.reason,
+    look: () => reports.lookAtAll(),
+    says: (reason: string) =>
+      l2.put({
+        metadata: { name: "web", namespace: "shop", annotations: { [nodeAnnotation]: "n1" } },
+        status: {
+          node: "n1",
+          conditions: [
+            {
+              type: "Announced",
+              status: reason === "Holding" ? "True" : "False",
+              reason,
+              message: "",
+              lastTransitionTime: "2026-01-01T00:00:00Z",
+            },
+          ],
+        },
+      }),
+    end: async () => {
+      end.abort();
+      await pass(10_000);
+      await ended;
+    },
+  };
+}
+
+test("that the elected node does not answer is said when it stays so, and not while one node takes over from another", async () => {
+  const { told, reason, says, look, end } = stage();
+  look();
+  await pass(15_000);
+  expect(reason()).toBe("Announced");
+  says("AddressInUse");
+  await pass(2_000);
+  expect(reason()).toBe("Announced");
+  says("Holding");
+  await pass(60_000);
+  expect(reason()).toBe("Announced");
+  expect(told).toEqual(["Announced"]);
+  says("AddressInUse");
+  await pass(5_000);
+  expect(reason()).toBe("addressInUse");
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 1 }]);
+  await pass(10_000);
+  expect(told).toEqual(["Announced", "NotAnnounced"]);
+  says("Holding");
+  await pass(15_000);
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 0 }]);
+  await end();
+  expect((await servicesNotAnnounced.get()).values).toEqual([]);
+});

@@ -1,0 +1,161 @@
+import { type Endpoint, EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
+import type { Node } from "../../api/core/node.ts";
+import { Service } from "../../api/core/service.ts";
+import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { keyOf } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { controller, type Result } from "../../kube/controller/controller.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { Bell, changesOf, type Source } from "../../kube/controller/source.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import { type ConditionReport, setCondition } from "../../kube/status/conditions.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import { servicesNotAnnounced } from "../metrics.ts";
+import { readService } from "../services/read-services.ts";
+import { isOurs } from "../services/address-request.ts";
+import { announcedCondition, announcedType, type Landscape } from "../status/announced-condition.ts";
+import { AnnouncedPace } from "../status/announced-delay.ts";
+import { saidOf, serviceOf } from "../status/speaker-statuses.ts";
+import { nodeOfReport } from "../status/unknown.ts";
+
+export interface AnnouncedReportsOptions {
+  manager: Manager;
+  client: KubeClient;
+  budget: WriteBudget;
+  log: Log;
+  events: Pick<EventRecorder, "record">;
+  lbClass: string | undefined;
+  services: Cache<Service>;
+  /** What the elected nodes say; each has the key of its Service. */
+  l2Reports: Cache<ServiceL2Status>;
+  bgpReports: Cache<ServiceBGPStatus>;
+  nodes: Cache<Node>;
+  /** Rings for a Service that was refused an address, or no longer is. */
+  refusals: Source;
+  refusalOf: (key: string) => string | undefined;
+  /** Whether what is urgent keeps the server busy. */
+  isBusy: () => boolean;
+  /** Where Services can be announced now; undefined while nobody knows. */
+  landscape: () => Landscape | undefined;
+}
+
+/** When to look again where nothing could be said because the server was busy. */
+const BUSY_MS = 5_000;
+
+/** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
+export class AnnouncedReports {
+  readonly #options: AnnouncedReportsOptions;
+  readonly #slices: Cache<EndpointSlice>;
+  readonly #writer: StatusWriter<Service>;
+  readonly #all = new Bell();
+  readonly #pace = new AnnouncedPace();
+  /** Of those that are not announced, why. */
+  readonly #hindrances = new Map<string, string>();
+
+  constructor(options: AnnouncedReportsOptions) {
+    const { manager, client, budget, log, services, l2Reports, refusals } = options;
+    this.#options = options;
+    this.#slices = manager.cache(EndpointSlice, endpointPlaces);
+    this.#writer = new StatusWriter<Service>({ client, budget, log, cache: services, kind: Service });
+    const bgp = changesOf(options.bgpReports, (report) => (this.#isDoubtful(report) ? serviceOf(report) : []));
+    const watches = [changesOf(services), changesOf(this.#slices, servicesOf), changesOf(l2Reports), bgp, refusals, this.#all];
+    const saying = controller("announced", { watches, log, reconcile: (key) => Promise.resolve(this.#say(key)) });
+    manager.add(
+      {
+        name: saying.name,
+        run: async (signal) => {
+          this.#pace.clear();
+          await saying.run(signal);
+          // Whoever leads next counts.
+          this.#hindrances.clear();
+          servicesNotAnnounced.reset();
+        },
+      },
+      { leaderOnly: true },
+    );
+    manager.add(this.#writer, { stage: "writers", leaderOnly: true });
+  }
+
+  /** Nodes, members or configuration have changed. */
+  lookAtAll(): void {
+    for (const { spec, metadata } of this.#options.services.list()) if (spec.type === "LoadBalancer") this.#all.ring(keyOf({ metadata }));
+  }
+
+  #say(key: string): Result {
+    const { services, lbClass, landscape } = this.#options;
+    const service = services.get(key);
+    if (!service || !isOurs(service, lbClass)) return this.#leave(key, service);
+    const view = readService(service, this.#slices.by("service", key));
+    const refusal = this.#options.refusalOf(key);
+    const place = landscape();
+    const stored = service.status?.conditions?.find(({ type }) => type === announcedType);
+    // One that waits for nothing but its turn has its address in a moment.
+    const passing = view.addresses.length === 0 && refusal === undefined;
+    if (!place || (passing && (!stored || stored.reason === "noIPAllocated"))) return undefined;
+    // Addresses go first.
+    if (!stored && this.#options.isBusy()) return { requeueAfter: BUSY_MS };
+
+    const said = saidOf(key, place.doubtful, this.#options);
+    const condition = announcedCondition(view, place, refusal, said);
+    this.#count(key, condition.status === "False" ? condition.reason : undefined);
+    // A node that takes over finds for a moment that the one before it still answers.
+    const { write, tell, againMs } = this.#pace.look(key, condition, stored, passing || said.hindrance !== undefined);
+    if (write) this.#writer.set(key, { status: (held) => ({ ...held, conditions: setCondition(held?.conditions ?? [], condition) }) });
+    if (tell) this.#tell(service, condition);
+    return againMs === undefined ? undefined : { requeueAfter: againMs };
+  }
+
+  /** Of the others everything follows from what is written. */
+  #isDoubtful(report: ServiceBGPStatus): boolean {
+    return this.#options.landscape()?.doubtful.has(nodeOfReport(report) ?? "") ?? false;
+  }
+
+  #leave(key: string, service: Service | undefined): void {
+    this.#pace.forget(key);
+    this.#count(key, undefined);
+    this.#options.landscape()?.elections.forget(key);
+    const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
+    if (!isMarked) return this.#writer.forget(key);
+    this.#writer.set(key, {
+      status: (held) => ({ ...held, conditions: (held?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
+    });
+  }
+
+  #count(key: string, reason: string | undefined): void {
+    const before = this.#hindrances.get(key);
+    if (before === reason) return;
+    if (before !== undefined) servicesNotAnnounced.dec({ reason: before });
+    if (reason !== undefined) servicesNotAnnounced.inc({ reason });
+    if (reason === undefined) this.#hindrances.delete(key);
+    else this.#hindrances.set(key, reason);
+  }
+
+  #tell(service: Service, { status, message }: ConditionReport): void {
+    const text =
+      status === "True" ? ({ type: "Normal", reason: "Announced" } as const) : ({ type: "Warning", reason: "NotAnnounced" } as const);
+    this.#options.events.record(service, { ...text, message });
+  }
+}
+
+function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[] {
+  const name = labels?.[serviceNameLabel];
+  return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
+}
+
+/** How a cache of slices is asked for, so that all ask for the same. */
+export const endpointPlaces = { transform: placesOnly, indexes: { service: servicesOf } };
+
+/** Of an endpoint it matters where it is and whether it can be used, and that it has an address at all. */
+function placesOnly(slice: EndpointSlice): EndpointSlice {
+  const { name, namespace, uid, resourceVersion, labels } = slice.metadata;
+  const metadata = JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion, labels })) as EndpointSlice["metadata"];
+  return { ...slice, metadata, endpoints: (slice.endpoints ?? []).map(placeOf), ports: null };
+}
+
+function placeOf({ addresses, conditions, nodeName }: Endpoint): Endpoint {
+  return { addresses: addresses.slice(0, 1), ...(conditions && { conditions }), ...(nodeName !== undefined && { nodeName }) };
+}

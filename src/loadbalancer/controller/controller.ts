@@ -1,0 +1,141 @@
+import { Namespace } from "../../api/core/namespace.ts";
+import type { Node } from "../../api/core/node.ts";
+import { Service } from "../../api/core/service.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { Community } from "../../api/metallb/community.ts";
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { Bell } from "../../kube/controller/source.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import type { AgentWatch } from "../../kube/members/agent-watch.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import { ControllerConfiguration } from "./controller-configuration.ts";
+import { FreshView } from "../../kube/cache/read-through-cache.ts";
+import { ServiceController } from "./service-controller.ts";
+import { claimsRecorder } from "../claims/claims-recorder.ts";
+import { AnnouncedReports } from "./announced-controller.ts";
+import { ClusterView } from "../status/cluster-config.ts";
+import { clusterWatch } from "../status/cluster-watch.ts";
+import { addConfigurationReports } from "./configuration-status-controller.ts";
+import { misnamedReports } from "../status/misnamed.ts";
+import { addPoolReports } from "./pool-status-controller.ts";
+import { strayConfiguration } from "./wrong-namespace.ts";
+
+export interface LoadBalancerOptions {
+  manager: Manager;
+  /** Fenced where there is an election: everything here writes as leader. */
+  client: KubeClient;
+  log: Log;
+  /** Of Plumbline's own objects. */
+  namespace: string;
+  /** Of the configuration and its statuses: `metallb-system`. */
+  metallbNamespace: string;
+  /** Only Services of this class; without it, only those of none. */
+  lbClass: string | undefined;
+  /** As the speakers have it: whether nodes that are labelled to be left out announce nevertheless. */
+  ignoreExclude: boolean;
+  events: EventRecorder;
+  budget: WriteBudget;
+  /** With their labels and the condition NetworkUnavailable. */
+  nodes: Cache<Node>;
+  agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
+  /** Every ConfigurationState of the configuration's namespace. */
+  states: Cache<ConfigurationState>;
+  /** Whether the nodes that are elected answer for the addresses of Services. */
+  l2Reports: Cache<ServiceL2Status>;
+  /** To whom nodes announce Services. */
+  bgpReports: Cache<ServiceBGPStatus>;
+  sessions: Cache<BGPSessionStatus>;
+  /** Returns when no write of an earlier leader can arrive any more. */
+  settle: (signal: AbortSignal) => Promise<void>;
+}
+
+/** The controller's half of the load balancer: who has which address, and what is to be said of pools, Services and configuration as a whole. */
+export function addLoadBalancer(options: LoadBalancerOptions): void {
+  const { manager, client, log, events, settle, states, agents, metallbNamespace: namespace } = options;
+  const pools = manager.cache(IPAddressPool, { namespace });
+  const communities = manager.cache(Community, { namespace });
+  const namespaces = manager.cache(Namespace, { transform: labelsOnly });
+  const services = manager.cache(Service);
+
+  const configuration = new ControllerConfiguration({
+    pools: new FreshView(client, IPAddressPool, pools, { namespace }),
+    communities: new FreshView(client, Community, communities, { namespace }),
+    namespaces: new FreshView(client, Namespace, namespaces),
+  });
+  const [usage, refusals, views] = [new Bell(), new Bell(), new Bell()];
+  const serving = new ServiceController({
+    client,
+    cache: services,
+    services: new FreshView(client, Service, services),
+    lbClass: options.lbClass,
+    events,
+    async begin(signal) {
+      await settle(signal);
+      return configuration.begin(signal);
+    },
+    onPool: (pool) => usage.ring(`${namespace}/${pool}`),
+    onRefusal: (key) => refusals.ring(key),
+    log,
+  });
+  manager.add(serving, { leaderOnly: true });
+  addPoolReports({ ...options, pools, usage, usageOf: (pool) => serving.usage(pool), isInEffect: (pool) => serving.isInEffect(pool) });
+  addConfigurationReports({
+    ...options,
+    namespace,
+    sources: [pools, communities, namespaces],
+    configuration,
+    onLoaded: (loaded) => serving.configure(loaded),
+  });
+
+  const peers = manager.cache(BGPPeer, { namespace });
+  const sources = {
+    pools,
+    peers,
+    communities,
+    namespaces,
+    bfdProfiles: manager.cache(BFDProfile, { namespace }),
+    bgpAdvertisements: manager.cache(BGPAdvertisement, { namespace }),
+    l2Advertisements: manager.cache(L2Advertisement, { namespace }),
+    nodes: options.nodes,
+  };
+  const view = new ClusterView(sources, options);
+  const announced = new AnnouncedReports({
+    ...options,
+    services,
+    refusals,
+    refusalOf: (key) => serving.refusal(key)?.message,
+    isBusy: () => serving.isBusy,
+    landscape: () => view.landscape,
+  });
+  const watching = clusterWatch({
+    view,
+    agents,
+    events,
+    onLoaded: () => views.ring(),
+    onChange: () => announced.lookAtAll(),
+    log,
+  });
+  manager.add(watching, { leaderOnly: true });
+  manager.add(claimsRecorder({ ...options, pools, peers, communities, states, loaded: () => view.loaded, loading: views }), {
+    leaderOnly: true,
+  });
+
+  manager.add(strayConfiguration(options), { leaderOnly: true });
+  manager.add(misnamedReports({ ...options, peers, services }), { leaderOnly: true });
+}
+
+function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {
+  const { name, uid, resourceVersion, labels } = metadata;
+  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } })) as Namespace;
+}

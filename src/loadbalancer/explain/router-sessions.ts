@@ -1,0 +1,60 @@
+import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import type { Index, Sight, Thing } from "../../api/health.ts";
+import { addressOf } from "../../ip/address.ts";
+import { IpError } from "../../ip/error.ts";
+import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
+import { objectOf, on } from "../explaining/things.ts";
+
+/** The router's end of a session that a node's load balancer has with the router of the same node. */
+export interface RouterEnd {
+  /** What makes it, on the node. */
+  readonly resource: Thing;
+  /** The same session as the router tells of it; undefined where it has none. */
+  readonly session: Thing | undefined;
+}
+
+export function routerEnds(address: string, node: string, sight: Sight): RouterEnd[] {
+  if (addressOf(address) === undefined) return [];
+  const ends = [
+    ...sight.by(vnisByEnd, address).map(({ metadata, spec }) => ({ thing: objectOf("L3VNI", metadata), vrf: spec.vrf, spec })),
+    ...sight
+      .by(passthroughsByEnd, address)
+      .map(({ metadata, spec }) => ({ thing: objectOf("L3Passthrough", metadata), vrf: "default", spec })),
+  ];
+  return ends.map(({ thing, vrf, spec }) => {
+    const links = linksOf(spec.hostsession);
+    const told = sight.get(RouterNodeConfigurationStatus, `${thing.namespace}/${node}`)?.status?.sessions ?? [];
+    const session = told.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
+    const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
+    return { resource: on(node, thing), session: name === undefined ? undefined : { kind: "Session", name, node } };
+  });
+}
+
+const vnisByEnd: Index<L3VNI> = { kind: L3VNI, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
+const passthroughsByEnd: Index<L3Passthrough> = { kind: L3Passthrough, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
+
+/** The prefixes of the link between router and host. What cannot be read is the router's business. */
+function linksOf(session: L3VNI["spec"]["hostsession"]): Prefix[] {
+  const { ipv4 = "", ipv6 = "" } = session?.localcidr ?? {};
+  return [ipv4, ipv6].flatMap((text) => {
+    try {
+      return text === "" ? [] : [parseMaskedPrefix(text)];
+    } catch (error) {
+      if (error instanceof IpError) return [];
+      throw error;
+    }
+  });
+}
+
+/** It is the same on every node. A network address that ends in a zero byte is left out. */
+function endOf({ first }: Prefix): string[] {
+  const end = first.plus(first.value % 256n === 0n ? 1n : 0n);
+  return end ? [end.toString()] : [];
+}
+
+function contains(link: Prefix, neighbor: string): boolean {
+  const address = addressOf(neighbor);
+  return address !== undefined && link.contains(address);
+}

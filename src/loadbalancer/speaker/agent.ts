@@ -1,0 +1,264 @@
+import { ConfigMap } from "../../api/core/config-map.ts";
+import { EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
+import { Namespace } from "../../api/core/namespace.ts";
+import { Node } from "../../api/core/node.ts";
+import { Secret } from "../../api/core/secret.ts";
+import { Service } from "../../api/core/service.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
+import { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { controller } from "../../kube/controller/controller.ts";
+import { aborted } from "../../kube/controller/ending.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { Bell } from "../../kube/controller/source.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import { membersName, parseMembers, type Members } from "../../kube/members/members.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import { configChangesOf } from "../config/changes.ts";
+import type { ConfigObjects, Labelled } from "../config/objects.ts";
+import { CandidateKeys, sharedKeySecretName } from "../candidate-keys.ts";
+import { LostViews } from "../../kube/cache/unreadable-kinds.ts";
+import { ReferencedSecrets } from "../../kube/cache/referenced-secrets.ts";
+import { leanNamespace, leanNode, leanSecret, leanService, leanSlice } from "../services/transforms.ts";
+import { internalIPv4, readNode } from "../services/read-nodes.ts";
+import { readService } from "../services/read-services.ts";
+import { isOurs } from "../services/address-request.ts";
+import { changesThatCount } from "./relevant-changes.ts";
+import type { Drivers } from "./drivers.ts";
+import { inOne } from "./configuration-result.ts";
+import { LastTold } from "./last-known.ts";
+import type { SpeakerMemory } from "./stored-decisions.ts";
+import { Reports } from "./status-writers.ts";
+import { Speaker } from "./speaker.ts";
+import { Tidings } from "./events.ts";
+
+export interface SpeakerOptions {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  /** The name of this node. */
+  node: string;
+  /** Where the configuration is. */
+  namespace: string;
+  /** Plumbline's own. */
+  systemNamespace: string;
+  lbClass?: string;
+  /** Nodes that are labelled out of load balancing announce all the same. */
+  ignoreExclude: boolean;
+  memory: SpeakerMemory;
+  drivers(seams: Seams): Drivers;
+  budget: WriteBudget;
+  events: EventRecorder;
+}
+
+/** What those who carry out ask and tell. */
+export interface Seams {
+  /** By node, its addresses. */
+  nodeAddresses(): ReadonlyMap<string, readonly string[]>;
+  /** Whether the agent of a node lives, as the controller sees it. */
+  isMember(node: string): boolean;
+  /** What the heartbeats of other nodes are verified with. */
+  readonly keys: Pick<CandidateKeys, "of" | "shared">;
+  /** The state of a session has changed. */
+  onSessions(): void;
+  /** FRR was started anew, or does not answer any more. */
+  onRestart(): void;
+  /** An address is held, in use or given up, or a node has fallen silent. */
+  onL2(): void;
+}
+
+/** Keys of passes that are about more than one Service, which are `namespace/name`. */
+const CONFIG = "configuration";
+const NODES = "nodes";
+const MEMBERS = "members";
+
+/** A pass may have a rebuild of FRR's configuration in it. */
+const PASS_MS = 180_000;
+const RESYNC_MS = 60_000;
+const SECRETS_MS = 2_000;
+
+/** The load balancer of this node, for as long as the manager runs: what the cluster asks for is announced, and what became of it reported. */
+export function addSpeaker(options: SpeakerOptions): void {
+  const { manager, client, log, node, namespace, systemNamespace, memory, budget, events } = options;
+  const views = clusterViews(manager, systemNamespace);
+  const { services, slices, nodes, members } = views;
+  const config = configViews(manager, namespace);
+  const bell = new Bell();
+  const work = new Bell();
+
+  const reports = new Reports({ manager, client, node, namespace, budget, log });
+  const tidings = new Tidings({ node, events, state: () => reports.state });
+  const known = new LastTold(() => membersIn(members.get(`${systemNamespace}/${membersName}`), log));
+  const keys = new CandidateKeys({
+    namespace: systemNamespace,
+    open: () => new Cache(client, Secret, { namespace: systemNamespace, fieldSelector: `metadata.name=${sharedKeySecretName}`, log }),
+  });
+  const drivers = options.drivers({
+    nodeAddresses: () => addressesOf(nodes.list()),
+    isMember: (name) => speaker.isMember(name),
+    keys,
+    onSessions: () => work.ring("sessions"),
+    onRestart: () => work.ring("bgp"),
+    onL2: () => work.ring("holders"),
+  });
+  const speaker = new Speaker({ node, drivers, reports, memory, tidings, ring: (what) => work.ring(what), log });
+  const secrets = new ReferencedSecrets({
+    namespace,
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: leanSecret, log }),
+    onChange: () => bell.ring(CONFIG),
+  });
+  const lost = new LostViews(Object.values(config.caches), CONFIG);
+  reports.surroundings = {
+    nodeUid: () => nodes.get(node)?.metadata.uid,
+    isNode: (name) => nodes.get(name) !== undefined,
+    isPeer: (name) => config.caches.peers.get(`${namespace}/${name}`) !== undefined,
+    isService: (key) => services.get(key) !== undefined,
+    isMember: (name) => speaker.isMember(name),
+  };
+
+  const place = () => {
+    const seen = nodes.list().map((object) => [object.metadata.name, readNode(object, options)] as const);
+    const own = nodes.get(node);
+    return speaker.place(new Map(seen), own && internalIPv4(own));
+  };
+  const ofMembers = () => speaker.members(known.value && new Set(known.value.live));
+  // Heartbeats are heard as soon as the keys are known, whatever else cannot be read yet.
+  members.subscribe(() => known.value && keys.update(known.value));
+  const ofService = (key: string): void => {
+    const service = services.get(key);
+    speaker.service(key, service && isOurs(service, options.lbClass) ? readService(service, slices.by("service", key)) : undefined);
+  };
+
+  let isPrimed = false;
+  const prime = async (): Promise<void> => {
+    speaker.publish();
+    await place();
+    await ofMembers();
+    // All of them before the first pass: what is not known yet would be taken for gone.
+    for (const service of services.list()) ofService(keyOf(service));
+    isPrimed = true;
+  };
+  const load = async (signal: AbortSignal): Promise<void> => {
+    if (!isPrimed) await prime();
+    await secrets.follow(config.secretNames(), SECRETS_MS, signal);
+    const objects = { ...config.objects(), namespaces: labelled(views.namespaces), nodes: labelled(nodes) };
+    await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, inOne([lost.impairment(), secrets.impairment()]));
+  };
+
+  manager.add(
+    controller("speaker", {
+      watches: [
+        ...Object.values(config.caches).map((cache) => configChangesOf(cache as unknown as Cache<KubeObject>, CONFIG)),
+        changesThatCount(views.namespaces, () => [CONFIG]),
+        changesThatCount(config.extras, () => [CONFIG]),
+        changesThatCount(nodes, () => [NODES, CONFIG]),
+        changesThatCount(members, () => [MEMBERS]),
+        changesThatCount(services, (service) => [keyOf(service)]),
+        // Most slices are of Services that nobody announces.
+        changesThatCount(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
+        lost,
+        bell,
+      ],
+      log,
+      timeoutMs: PASS_MS,
+      async reconcile(key, { signal }) {
+        if (key === MEMBERS) return ofMembers();
+        if (key === NODES) return place();
+        if (key !== CONFIG) return ofService(key);
+        if (nodes.get(node)) return load(signal);
+        // In a cluster the kubelet makes it.
+        log.warn({ node }, "this node has no Node object");
+      },
+    }),
+  );
+  manager.add(
+    controller("announcements", {
+      watches: [{ subscribe: (enqueue) => work.subscribe(enqueue), keys: () => ["bgp"] }],
+      log,
+      workers: 2,
+      timeoutMs: PASS_MS,
+      resyncMs: RESYNC_MS,
+      async reconcile(key, { signal }) {
+        if (key === "bgp") return speaker.carryOutBgp(signal);
+        if (key === "l2") return speaker.carryOutL2();
+        if (key === "sessions") return speaker.publishSessions();
+        await speaker.publishHolders();
+      },
+    }),
+  );
+  manager.add(secrets);
+  manager.add(keys);
+  // After the last pass has ended or was cut.
+  manager.add({ name: "what FRR has", run: (signal) => aborted(signal).then(() => speaker.settle()) }, { stage: "writers" });
+  bell.ring(CONFIG);
+}
+
+function clusterViews(manager: Manager, systemNamespace: string) {
+  return {
+    // Of those of other types nothing is announced.
+    services: manager.cache(Service, { fieldSelector: "spec.type=LoadBalancer", transform: leanService }),
+    slices: manager.cache(EndpointSlice, { transform: leanSlice, indexes: { service: serviceOf } }),
+    namespaces: manager.cache(Namespace, { transform: leanNamespace }),
+    nodes: manager.cache(Node, { transform: leanNode }),
+    members: manager.cache(ConfigMap, { namespace: systemNamespace, fieldSelector: `metadata.name=${membersName}` }),
+  };
+}
+
+function configViews(manager: Manager, namespace: string) {
+  const caches = {
+    pools: manager.cache(IPAddressPool, { namespace }),
+    peers: manager.cache(BGPPeer, { namespace }),
+    bfdProfiles: manager.cache(BFDProfile, { namespace }),
+    bgpAdvertisements: manager.cache(BGPAdvertisement, { namespace }),
+    l2Advertisements: manager.cache(L2Advertisement, { namespace }),
+    communities: manager.cache(Community, { namespace }),
+  };
+  const extras = manager.cache(ConfigMap, { namespace, fieldSelector: "metadata.name=bgpextras" });
+  return {
+    caches,
+    extras,
+    secretNames: () => new Set(caches.peers.list().flatMap(({ spec }) => spec?.passwordSecret?.name || [])),
+    objects(): Omit<ConfigObjects, "namespaces" | "nodes" | "secret"> {
+      const text = extras.get(`${namespace}/bgpextras`)?.data?.["extras"];
+      return {
+        pools: caches.pools.list(),
+        peers: caches.peers.list(),
+        bfdProfiles: caches.bfdProfiles.list(),
+        bgpAdvertisements: caches.bgpAdvertisements.list(),
+        l2Advertisements: caches.l2Advertisements.list(),
+        communities: caches.communities.list(),
+        ...(text !== undefined && { extras: text }),
+      };
+    },
+  };
+}
+
+function labelled(cache: Cache<Node> | Cache<Namespace>): Labelled[] {
+  return cache.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));
+}
+
+function serviceOf({ metadata }: EndpointSlice): string[] {
+  const service = metadata.labels?.[serviceNameLabel];
+  return service === undefined ? [] : [`${metadata.namespace}/${service}`];
+}
+
+function addressesOf(nodes: readonly Node[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(nodes.map(({ metadata, status }) => [metadata.name, status?.addresses?.map(({ address }) => address) ?? []]));
+}
+
+function membersIn(object: ConfigMap | undefined, log: Log): Members | undefined {
+  if (!object) return undefined;
+  try {
+    return parseMembers(object);
+  } catch (error) {
+    log.warn({ error }, "who is alive cannot be read; what was known holds");
+    return undefined;
+  }
+}

@@ -1,0 +1,240 @@
+import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
+import type { Fragment } from "../../../frr/fragment.ts";
+import { linesWanted, onlyWanted } from "../../../frr/fragment-lines.ts";
+import type { Failure } from "../../../resilience/failure.ts";
+import type { Advertised } from "../../announcement/decision.ts";
+import type { Config } from "../../config/config.ts";
+import { BASE, extrasFragment, type OwnNode, peerFragments, profileFragment } from "./render.ts";
+import type { Networks, Route, ServiceLines } from "./prefixes.ts";
+
+export interface BgpWanted {
+  readonly config: Config;
+  readonly node: OwnNode;
+  /** What this node announces of each, by namespace/name. */
+  readonly services: ReadonlyMap<string, readonly Advertised[]>;
+}
+
+export interface BgpOutcome {
+  readonly failures: readonly Failure[];
+  /** How many lines FRR was told. */
+  readonly changed: number;
+  /** What was otherwise than we had left it, and has been put right. */
+  readonly drift: readonly string[];
+}
+
+export type BgpPass = Pick<FrrPass, "bring" | "bringRaw" | "remove" | "rebuild" | "finish">;
+
+/** To ask for more of them takes longer than to read all. */
+const MOST_ASKED_FOR = 100;
+
+interface Held {
+  readonly live: Map<string, Fragment>;
+  readonly services: Map<string, ServiceLines>;
+  readonly pending: Set<string>;
+  readonly namespace: string;
+  readonly isToBeRead: boolean;
+  readonly tagOf: (route: Route) => Promise<number | undefined>;
+}
+
+/** One pass: what is needed comes before what needs it, and goes after it. */
+export class Round {
+  readonly #pass: BgpPass;
+  readonly #held: Held;
+  readonly #failures: Failure[] = [];
+  readonly #refusedClasses = new Set<string>();
+  #changed = 0;
+  /** How many of these were Services' and taken. */
+  #networkLines = 0;
+  /** Where they were told. */
+  readonly #touched = new Map<string, Route>();
+  #hasRead = false;
+  /** FRR was emptied: what has not changed has to be said again. */
+  #isAnew = false;
+
+  constructor(pass: BgpPass, held: Held) {
+    this.#pass = pass;
+    this.#held = held;
+  }
+
+  get hasRead(): boolean {
+    return this.#hasRead;
+  }
+
+  async run({ config, node }: BgpWanted, networks: Networks): Promise<BgpOutcome> {
+    const profiles = [...config.bfdProfiles.values()].map(profileFragment);
+    const peers = peerFragments(config, node);
+    const extras = extrasFragment(config.extras);
+
+    await this.#bring(BASE);
+    for (const fragment of profiles) await this.#bring(fragment);
+    await this.#bringPeers(peers);
+    for (const [advertisement, why] of networks.refused) this.#failures.push(this.#leftOut(advertisement, why));
+    for (const { fragment, advertisements } of networks.classes.values()) await this.#bringClass(fragment, advertisements);
+    await this.#bringServices(networks);
+
+    const wanted = new Set([BASE, ...profiles, ...peers, ...(extras ? [extras] : [])].map(({ owner }) => owner));
+    for (const owner of networks.classes.keys()) wanted.add(owner);
+    for (const owner of this.#held.pending) for (const name of this.#held.services.get(owner)?.classes ?? []) wanted.add(name);
+    await this.#removeOthers(wanted);
+    if (extras) await this.#bringExtras(extras);
+
+    const hasToRead = this.#held.isToBeRead || this.#changed === 0 || this.#changed > this.#networkLines;
+    this.#hasRead = hasToRead || !(await this.#isAsTold(networks));
+    const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
+    for (const { owner, line } of lost) this.#fail(owner, `FRR took "${line}" without a word, and does not have it`);
+    const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
+    return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
+  }
+
+  /** Who gives up its neighbour leaves nothing that is in the way of the one who has it now. */
+  async #makeRoom(peers: readonly Fragment[]): Promise<void> {
+    const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
+    const wanted = linesWanted(peers);
+    for (const [owner, fragment] of this.#held.live) {
+      const neighbor = neighborOf(fragment);
+      const holder = neighbor && holders.get(neighbor.name);
+      if (!holder || holder.owner === owner) continue;
+      if (neighborOf(holder)?.as === neighbor.as) await this.#bring({ owner, lines: onlyWanted(fragment.lines, wanted) });
+      else await this.#remove(owner);
+    }
+  }
+
+  async #bringPeers(peers: readonly Fragment[]): Promise<void> {
+    await this.#makeRoom(peers);
+    for (const fragment of peers) {
+      const outcome = await this.#bring(fragment);
+      if (!outcome?.rebuild) continue;
+      // Another AS for the node's own instance: nothing of the old one can stay, and those that came before have gone with it.
+      this.#isAnew = true;
+      this.#note(fragment, await this.#pass.rebuild([fragment]));
+      for (const other of peers) if (other !== fragment) await this.#bring(other);
+      for (const peer of peers) if (this.#held.live.get(peer.owner) !== peer) await this.#remove(peer.owner);
+      return;
+    }
+  }
+
+  async #bringClass(fragment: Fragment, advertisements: ReadonlySet<string>): Promise<void> {
+    const { refused } =
+      (await this.#bring(fragment, (words) => {
+        for (const name of advertisements) this.#fail(`BGPAdvertisement/${name}`, words);
+      })) ?? {};
+    if (refused) this.#refusedClasses.add(fragment.owner);
+  }
+
+  async #bringServices(networks: Networks): Promise<void> {
+    const { services, pending } = this.#held;
+    if (this.#isAnew) for (const owner of networks.services.keys()) pending.add(owner);
+    for (const owner of pending) {
+      const lines = networks.services.get(owner);
+      this.#touch(services.get(owner));
+      this.#touch(lines);
+      if (!lines) {
+        if (services.has(owner)) this.#networkLines += await this.#remove(owner);
+        if (!services.has(owner)) pending.delete(owner);
+        continue;
+      }
+      const isRefused = lines.classes.some((name) => this.#refusedClasses.has(name)) || (await this.#isServiceRefused(owner, lines));
+      if (!isRefused) pending.delete(owner);
+      // It keeps what it had, unless that was said of an instance that is no more.
+      else if (this.#isAnew) await this.#remove(owner);
+    }
+  }
+
+  /** Whether FRR has made of the Services' lines what was to come of them. */
+  async #isAsTold(networks: Networks): Promise<boolean> {
+    if (this.#touched.size > MOST_ASKED_FOR) return false;
+    const asked = Array.from(this.#touched.values(), async (route) => {
+      // Whatever is wrong with the answer comes out when all is read.
+      const tag = await this.#held.tagOf(route).catch(() => NaN);
+      return tag === networks.tagOf(route);
+    });
+    return (await Promise.all(asked)).every(Boolean);
+  }
+
+  #touch(lines: ServiceLines | undefined): void {
+    for (const route of lines?.routes ?? []) this.#touched.set(`${route.vrf} ${route.prefix}`, route);
+  }
+
+  async #isServiceRefused(owner: string, lines: ServiceLines): Promise<boolean> {
+    const outcome = await this.#pass.bring(lines.fragment);
+    this.#count(outcome);
+    if (outcome.refused) this.#fail(owner, inWords(outcome.refused));
+    else {
+      this.#held.services.set(owner, lines);
+      this.#networkLines += outcome.sent;
+    }
+    return outcome.refused !== undefined;
+  }
+
+  async #removeOthers(wanted: ReadonlySet<string>): Promise<void> {
+    const leaving = [...this.#held.live.keys()].filter((owner) => !wanted.has(owner)).sort((a, b) => leavingRank(a) - leavingRank(b));
+    for (const owner of leaving) await this.#remove(owner);
+  }
+
+  /** Returns how many lines that took. */
+  async #remove(owner: string): Promise<number> {
+    const outcome = await this.#pass.remove(owner);
+    this.#count(outcome);
+    if (outcome.refused) {
+      this.#fail(owner, inWords(outcome.refused));
+      return 0;
+    }
+    this.#held.live.delete(owner);
+    this.#held.services.delete(owner);
+    return outcome.sent;
+  }
+
+  async #bringExtras(fragment: Fragment): Promise<void> {
+    this.#note(fragment, await this.#pass.bringRaw(fragment));
+  }
+
+  async #bring(fragment: Fragment, blame?: (words: string) => void): Promise<FragmentOutcome> {
+    const outcome = await this.#pass.bring(fragment);
+    if (!outcome.rebuild) this.#note(fragment, outcome, blame);
+    return outcome;
+  }
+
+  #note(fragment: Fragment, outcome: FragmentOutcome, blame = (words: string) => this.#fail(fragment.owner, words)): void {
+    this.#count(outcome);
+    if (outcome.refused) blame(inWords(outcome.refused));
+    else this.#held.live.set(fragment.owner, fragment);
+  }
+
+  #count({ sent }: FragmentOutcome): void {
+    this.#changed += sent;
+  }
+
+  #fail(owner: string, message: string): void {
+    const [kind = "", ...rest] = owner.split("/");
+    const name = rest.pop() ?? "";
+    const namespace = rest[0] ?? this.#held.namespace;
+    this.#failures.push({ kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Permanent" });
+  }
+
+  #leftOut(name: string, [first = "", ...others]: readonly string[]): Failure {
+    const message = others.length === 0 ? first : `${first}; and ${others.length} more`;
+    const { namespace } = this.#held;
+    return { kind: "BGPAdvertisement", name, namespace, reason: "ValidationFailed", field: "spec", message, class: "Permanent" };
+  }
+}
+
+/** By what FRR knows a peer: its instance and its address, or interface; and the AS, with which it is another one. */
+function neighborOf({ lines }: Fragment): { readonly name: string; readonly as: string } | undefined {
+  for (const { line: instance, inside = [] } of lines) {
+    for (const { line } of inside) {
+      const [, name, as] = /^neighbor (\S+) (?:interface )?remote-as (\S+)$/.exec(line) ?? [];
+      if (name && as) return { name: `${instance} ${name}`, as };
+    }
+  }
+  return undefined;
+}
+
+const LEAVING = ["ConfigMap", "BGPPeer", "Class", "BFDProfile"];
+
+function leavingRank(owner: string): number {
+  return LEAVING.indexOf(owner.slice(0, owner.indexOf("/")));
+}
+
+function inWords({ line, daemon, words }: { line: string; daemon: string; words: string }): string {
+  return line === "" ? `FRR refused it: ${words}` : `${daemon} refused "${line}": ${words}`;
+}

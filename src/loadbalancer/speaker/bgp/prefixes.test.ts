@@ -1,0 +1,300 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { print } from "../../../frr/config.ts";
+import type { Fragment } from "../../../frr/fragment.ts";
+import { parsePrefix } from "../../../ip/prefix.ts";
+import type { Advertised } from "../../announcement/decision.ts";
+import { config, peer } from "../../testing/announcement-fixtures.ts";
+import type { Peer } from "../../config/config.ts";
+import { Networks } from "./prefixes.ts";
+
+const TOR = peer("tor", { address: "10.255.0.2" });
+const SPINE = peer("spine", { address: "10.255.0.3" });
+
+type Offer = Partial<Omit<Advertised, "prefix" | "peers">> & { peers?: readonly string[] };
+
+function offer(prefix: string, { peers, advertisement = "ad", created = 0, communities = [], ...more }: Offer = {}): Advertised {
+  return { prefix: parsePrefix(prefix), advertisement, created, communities, ...more, ...(peers && { peers: new Set(peers) }) };
+}
+
+type Services = Readonly<Record<string, readonly Advertised[]>>;
+
+function networks(services: Services, peers: readonly Peer[] = [TOR], applied: readonly Fragment[] = [], found = new Networks()): Networks {
+  found.follow(new Map(Object.entries(services)), config({ peers }).peers, applied);
+  return found;
+}
+
+/** The lines of a Service, its classes named by what stands in them. */
+function said({ services, classes }: Networks, owner: string): string[] {
+  const known = services.get(owner);
+  const names = new Map([...classes.keys()].map((name) => [name.replace("Class/", "class-"), name]));
+  return print(known?.fragment.lines ?? [])
+    .split("\n")
+    .flatMap((line) => {
+      const [, network, map = ""] = /^ {2}(network .*) route-map (\S+)$/.exec(line) ?? [];
+      const sets = print(classes.get(names.get(map) ?? "")?.fragment.lines ?? [])
+        .split("\n")
+        .filter((line) => /^ (set (?!tag)|match)|^route-map .*-out/.test(line))
+        .map((line) => line.trim().replace(/ \d+$/, ""));
+      return network ? [[network, ...sets].join(" | ")] : [];
+    });
+}
+
+test("a Service is one line, in a class that lets it pass to its peers", () => {
+  const { services, classes } = networks({ "shop/web": [offer("10.0.0.1/32", { communities: ["64512:1"], localPref: 100 })] }, [
+    TOR,
+    SPINE,
+  ]);
+  const [name, { fragment } = { fragment: { lines: [] } }] = [...classes][0] ?? [];
+  const hash = name?.replace("Class/", "");
+  const [, tag] = /set tag (\d+)/.exec(print(fragment.lines)) ?? [];
+  expect(print(fragment.lines)).toBe(`route-map class-${hash} permit 1
+ set tag ${tag}
+ set local-preference 100
+ set community 64512:1
+exit
+!
+route-map 10.255.0.2-out permit ${tag}
+ match tag ${tag}
+exit
+!
+route-map 10.255.0.3-out permit ${tag}
+ match tag ${tag}
+exit
+!
+`);
+  expect(print(services.get("Service/shop/web")?.fragment.lines ?? [])).toBe(`router bgp 64500
+ address-family ipv4 unicast
+  network 10.0.0.1/32 route-map class-${hash}
+ exit-address-family
+exit
+!
+`);
+});
+
+test("ten thousand Services of one advertisement share one class", () => {
+  const communities = ["64512:1"];
+  const many = Object.fromEntries(
+    Array.from({ length: 10_000 }, (_, i) => [`shop/web-${i}`, [offer(`10.0.${i >> 8}.${i & 255}/32`, { communities })]]),
+  );
+  const { services, classes } = networks(many);
+  expect([services.size, classes.size]).toEqual([10_000, 1]);
+});
+
+describe("who hears what", () => {
+  test("is for the advertisement's peers and the families that they speak", () => {
+    const v6 = peer("v6", { address: "fd00::2" });
+    const services = { "shop/web": [offer("10.0.0.1/32", { peers: ["spine", "v6"] }), offer("fd00:1::1/128", { peers: ["spine", "v6"] })] };
+    expect(said(networks(services, [TOR, SPINE, v6]), "Service/shop/web")).toEqual([
+      "network 10.0.0.1/32 | route-map 10.255.0.3-out permit | match tag",
+      "network fd00:1::1/128 | route-map fd00::2-out permit | match tag",
+    ]);
+  });
+
+  test("is in each instance that has one of them", () => {
+    const red = peer("red", { vrf: "red", myAsn: 64999 });
+    const { services } = networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR, red]);
+    expect(print(services.get("Service/shop/web")?.fragment.lines ?? [])).toMatch(
+      /^router bgp 64500\n[^]*router bgp 64999 vrf red\n address-family ipv4 unicast\n {2}network 10.0.0.1\/32 route-map class-/,
+    );
+  });
+
+  test("is nothing where nobody hears of it", () => {
+    expect(networks({ "shop/web": [offer("10.0.0.1/32", { peers: ["unknown"] })] }).services.size).toBe(0);
+    expect(networks({ "shop/web": [offer("10.0.0.1/32")] }, []).services.size).toBe(0);
+  });
+
+  test("with what a router obeys is said to the peers alone, lest FRR obey it and tell nobody", () => {
+    const { classes } = networks({ "shop/web": [offer("10.0.0.1/32", { communities: ["64512:1", "65535:65281"] })] });
+    const text = print([...classes.values()][0]?.fragment.lines ?? []);
+    expect(text).toMatch(
+      /^route-map class-\w+ permit 1\n set tag \d+\nexit\n!\nroute-map 10.255.0.2-out permit \d+\n match tag \d+\n set community 64512:1 no-export\n/,
+    );
+  });
+
+  test("may be another thing for each peer", () => {
+    const services = {
+      "shop/web": [
+        offer("10.0.0.1/32", { advertisement: "a", localPref: 100, peers: ["tor"] }),
+        offer("10.0.0.1/32", { advertisement: "b", localPref: 200, peers: ["spine"] }),
+      ],
+    };
+    expect(said(networks(services, [TOR, SPINE]), "Service/shop/web")).toEqual([
+      "network 10.0.0.1/32 | route-map 10.255.0.2-out permit | match tag | set local-preference | route-map 10.255.0.3-out permit | match tag | set local-preference",
+    ]);
+  });
+
+  test("has the communities in FRR's order, and large ones apart", () => {
+    const communities = ["64512:20", "64512:3", "large:64512:20:1", "large:64512:3:1", "0:0"];
+    expect(said(networks({ "shop/web": [offer("10.0.0.1/32", { communities })] }), "Service/shop/web")).toEqual([
+      "network 10.0.0.1/32 | set community 0:0 64512:3 64512:20 | set large-community 64512:3:1 64512:20:1 | route-map 10.255.0.2-out permit | match tag",
+    ]);
+  });
+});
+
+const some = (from: number, count: number) => Array.from({ length: count }, (_, i) => `64512:${from + i}`);
+
+describe("one prefix of several", () => {
+  test("has the communities of all, whether two advertisements or two Services have it", () => {
+    const twoAds = {
+      "shop/web": [offer("10.0.0.1/32", { communities: ["1:1"] }), offer("10.0.0.1/32", { advertisement: "b", communities: ["2:2"] })],
+    };
+    const twoServices = {
+      "shop/web": [offer("10.0.0.0/24", { communities: ["1:1"] })],
+      "shop/api": [offer("10.0.0.0/24", { communities: ["2:2"] })],
+    };
+    expect(said(networks(twoAds), "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set community 1:1 2:2");
+    expect(said(networks(twoServices), "Service/shop/web")[0]).toContain("network 10.0.0.0/24 | set community 1:1 2:2");
+    expect(said(networks(twoServices), "Service/shop/web")).toEqual(said(networks(twoServices), "Service/shop/api"));
+  });
+
+  test("keeps the local preference of the first Service, and the other advertisement is told why", () => {
+    const services = {
+      "shop/web": [offer("10.0.0.1/32", { advertisement: "web", localPref: 200, communities: ["2:2"] })],
+      "shop/api": [offer("10.0.0.1/32", { advertisement: "api", localPref: 100, communities: ["1:1"] })],
+    };
+    const found = networks(services);
+    expect(said(found, "Service/shop/web")[0]).toContain("network 10.0.0.1/32 | set local-preference | set community 1:1 |");
+    expect([...found.refused]).toEqual([
+      ["web", ["local preference 200 for 10.0.0.1/32 at BGPPeer tor contradicts local preference 100 of BGPAdvertisement api"]],
+    ]);
+  });
+
+  test("goes without what would make more than 63 communities of it", () => {
+    const services = {
+      "shop/web": [
+        offer("10.0.0.1/32", { advertisement: "a", communities: some(0, 63) }),
+        offer("10.0.0.1/32", { advertisement: "b", communities: some(100, 1) }),
+      ],
+    };
+    const found = networks(services);
+    expect(said(found, "Service/shop/web")[0]).toContain(some(0, 63).join(" "));
+    expect(said(found, "Service/shop/web")[0]).not.toContain("64512:100");
+    expect([...found.refused.values()].flat()).toEqual([
+      "10.0.0.1/32 would have 64 communities at BGPPeer tor, and at most 63 go with one prefix; take some of them away",
+    ]);
+    expect(networks({ "shop/web": [offer("10.0.0.1/32", { communities: some(0, 64) })] }).services.size).toBe(0);
+    expect(found.leftOut).toEqual(new Map([["shop/web", [{ advertisement: "b", prefix: "10.0.0.1/32", peers: ["tor"] }]]]));
+  });
+
+  test("goes without those of the younger advertisement, whatever the names, and of whichever Service", () => {
+    const old = offer("10.0.0.0/24", { advertisement: "z-old", created: 1, communities: some(0, 63) });
+    const young = offer("10.0.0.0/24", { advertisement: "a-young", created: 2, communities: some(100, 1) });
+    for (const services of [{ "shop/web": [young, old] }, { "shop/a": [young], "shop/b": [old] }, { "shop/a": [old], "shop/b": [young] }]) {
+      expect([...networks(services).refused.keys()]).toEqual(["a-young"]);
+    }
+  });
+});
+
+/** As `<class> <tag>`, sorted. */
+const tagsOf = ({ classes }: Networks) =>
+  Array.from(classes, ([owner, { fragment }]) => `${owner} ${/set tag (\d+)/.exec(print(fragment.lines))?.[1]}`).sort();
+const tagOf = (found: Networks) => Number(tagsOf(found)[0]?.split(" ")[1]);
+
+describe("the tags", () => {
+  const offers = [offer("10.0.0.1/32"), offer("10.0.0.2/32", { advertisement: "b", peers: ["tor"] })];
+
+  test("are the same for classes that the same peers hear, so that one more changes no out-map", () => {
+    const found = networks({ a: [offer("10.0.0.1/32")], b: [offer("10.0.0.2/32", { advertisement: "b", communities: ["1:1"] })] });
+    expect(new Set(tagsOf(found).map((line) => line.split(" ")[1])).size).toBe(1);
+    expect(found.classes.size).toBe(2);
+  });
+
+  test("stay whose they are: from what was applied, and without any memory too", () => {
+    const first = networks({ "shop/web": offers }, [TOR, SPINE]);
+    const applied = [...first.classes.values()].map(({ fragment }) => fragment);
+    expect(tagsOf(networks({ "shop/web": offers }, [TOR, SPINE], applied))).toEqual(tagsOf(first));
+    expect(tagsOf(networks({ "shop/web": offers.toReversed() }, [SPINE, TOR]))).toEqual(tagsOf(first));
+  });
+
+  test("are never those of another class", () => {
+    const tag = tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }));
+    const squatter = { owner: "Class/other", lines: [{ line: "route-map class-other permit 1", inside: [{ line: `set tag ${tag}` }] }] };
+    expect(tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR], [squatter]))).toBe(1 + (tag % 65_000));
+  });
+});
+
+describe("following what changes", () => {
+  const web = [offer("10.0.0.1/32")];
+
+  test("leaves the very same fragment where nothing has changed, also when all is worked out anew", () => {
+    const found = networks({ "shop/web": web });
+    const before = found.services.get("Service/shop/web");
+    networks({ "shop/web": web, "shop/api": [offer("10.0.0.2/32")] }, [TOR], [], found);
+    expect(found.services.get("Service/shop/web")).toBe(before);
+    expect(found.services.get("Service/shop/api")).toBeDefined();
+    networks({ "shop/web": [offer("10.0.0.1/32")] }, [peer("tor", { address: "10.255.0.2", port: 1179 })], [], found);
+    expect(found.services.get("Service/shop/web")).toBe(before);
+    expect(found.services.size).toBe(1);
+  });
+
+  test("comes to what it would come to at once, whatever came before", () => {
+    const ads: readonly Offer[] = [
+      { advertisement: "x", communities: ["1:1"], localPref: 100 },
+      { advertisement: "y", communities: ["2:2"], localPref: 100, peers: ["tor"] },
+      { advertisement: "z", communities: ["65535:65281"], localPref: 200, peers: ["spine"] },
+    ];
+    const state = fc.record({
+      peers: fc.constantFrom([TOR], [TOR], [TOR, SPINE], [SPINE], []),
+      services: fc.dictionary(
+        fc.constantFrom("a/a", "b/b", "c/c"),
+        fc.array(
+          fc
+            .tuple(fc.constantFrom("10.0.0.1/32", "10.0.0.2/32", "fd00::1/128"), fc.constantFrom(...ads))
+            .map(([prefix, ad]) => offer(prefix, ad)),
+          { maxLength: 3 },
+        ),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(state, { minLength: 1, maxLength: 6 }), (states) => {
+        const found = new Networks();
+        for (const { services, peers } of states) networks(services, peers, [], found);
+        const { services = {}, peers } = states.at(-1) ?? {};
+        const atOnce = networks(services, peers);
+        expect(inOrder(found.services)).toEqual(inOrder(atOnce.services));
+        expect([...found.classes.keys()].sort()).toEqual([...atOnce.classes.keys()].sort());
+        expect(inOrder(found.refused)).toEqual(inOrder(atOnce.refused));
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+});
+
+function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+test("neither the order of Services, peers and advertisements nor equal lists instead of the same ones change the outcome", () => {
+  const drawn = fc.array(
+    fc.record({
+      service: fc.constantFrom("a/a", "b/b", "c/c"),
+      prefix: fc.constantFrom("10.0.0.1/32", "10.0.0.2/32", "fd00::1/128"),
+      advertisement: fc.constantFrom("x", "y", "z"),
+    }),
+    { maxLength: 8 },
+  );
+  const ads: Record<string, Offer> = {
+    x: { advertisement: "x", communities: ["1:1"], localPref: 100 },
+    y: { advertisement: "y", communities: ["2:2"], localPref: 100, peers: ["tor"] },
+    z: { advertisement: "z", communities: [], localPref: 200, peers: ["spine"] },
+  };
+  const build = (list: readonly { service: string; prefix: string; advertisement: string }[], peers: Peer[]) => {
+    const services: Record<string, Advertised[]> = {};
+    for (const { service, prefix, advertisement } of list) (services[service] ??= []).push(offer(prefix, ads[advertisement]));
+    const { services: found, classes } = networks(services, peers);
+    return {
+      lines: Array.from(found, ([owner, { fragment }]) => [owner, ...print(fragment.lines).split("\n").sort()].join("\n")).sort(),
+      classes: Array.from(classes, ([owner, { fragment }]) => owner + print(fragment.lines)).sort(),
+    };
+  };
+  fc.assert(
+    fc.property(
+      drawn.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+      ([list, shuffled]) => {
+        expect(build(shuffled, [SPINE, TOR])).toEqual(build(list, [TOR, SPINE]));
+      },
+    ),
+    { seed: 3, numRuns: 200 },
+  );
+});

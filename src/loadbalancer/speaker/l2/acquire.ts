@@ -1,0 +1,68 @@
+import { LIFETIME_S } from "./ip-address-commands.ts";
+import type { Asking, Spot, Steps, Tenure } from "./address-ownership.ts";
+
+export const PROBES = 3;
+const PROBE_EVERY_MS = 300;
+/** From the first probe until silence is believed. */
+export const LISTEN_MS = 1_000;
+/** Silence that was found longer ago is no news any more. */
+export const FRESH_MS = 1_000;
+export const ANNOUNCEMENTS = 3;
+/** While something waits for its rules, or for its turn. */
+const MEANWHILE_MS = 100;
+/** A second less than the kernel gives. */
+export const LIFETIME_MS = (LIFETIME_S - 1) * 1_000;
+/** So many of each kind of change go to the kernel in one tick: what a pipe takes at once is on its way, whatever happens to this process. */
+export const MOST = 500;
+
+export type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+
+/** An address is first taken everywhere at once or not at all; interfaces that come later are taken by themselves. */
+export function isDecided(tenures: readonly Tenure[]): boolean {
+  return (
+    tenures.some(({ phase }) => phase.is === "holding") || tenures.every(({ phase }) => phase.is === "silent" || phase.is === "refused")
+  );
+}
+
+/** Three probes, and then a while to listen. */
+export function ask(tenure: Tenure, phase: Asking, now: number, steps: Writable<Steps>): void {
+  if (now < phase.from + phase.sent * PROBE_EVERY_MS) return;
+  if (phase.sent < PROBES) {
+    steps.probe.push(tenure);
+    tenure.phase = { ...phase, sent: phase.sent + 1 };
+  } else if (now >= phase.from + LISTEN_MS) {
+    steps.listened.push(tenure);
+    tenure.phase = { ...phase, is: "listening" };
+  }
+}
+
+/** What nobody answers for is taken, with the rules in place. */
+export function takeSilent(tenures: readonly Tenure[], now: number, isGuarded: (spot: Spot) => boolean, steps: Writable<Steps>): void {
+  const silent = tenures.flatMap((tenure) => (tenure.phase.is === "silent" ? [{ tenure, found: tenure.phase.found }] : []));
+  // All of them anew, and at once: each by itself, they might never be silent at the same time.
+  if (silent.some(({ found }) => now - found > FRESH_MS)) {
+    for (const { tenure } of silent) tenure.phase = { is: "probing", from: now, sent: 0 };
+    return;
+  }
+  for (const { tenure } of silent) {
+    if (steps.add.length === MOST || !isGuarded(tenure)) continue;
+    steps.add.push({ ...tenure, by: now + FRESH_MS });
+    tenure.phase = {
+      is: "holding",
+      since: new Date(),
+      confirmed: false,
+      refreshed: now,
+      until: now + LIFETIME_MS,
+      announced: 0,
+      announceAt: now,
+    };
+  }
+}
+
+/** When a tenure is to be looked at again, as far as it knows itself. */
+export function dueOf(phase: Tenure["phase"], now: number): number {
+  if (phase.is === "probing") return phase.from + (phase.sent < PROBES ? phase.sent * PROBE_EVERY_MS : LISTEN_MS);
+  if (phase.is === "in-use" || phase.is === "refused") return phase.again;
+  if (phase.is === "silent") return now + MEANWHILE_MS;
+  return phase.is === "holding" && phase.confirmed && phase.announced < ANNOUNCEMENTS ? phase.announceAt : Infinity;
+}

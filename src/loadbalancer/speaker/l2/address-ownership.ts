@@ -1,0 +1,108 @@
+import type { Address } from "../../../ip/address.ts";
+import type { Nic } from "./interfaces.ts";
+
+/** One address on one interface. */
+export interface Spot {
+  readonly address: Address;
+  readonly nic: Nic;
+}
+
+/** An address that this node is elected for, and where it belongs. */
+export interface Sought {
+  readonly address: Address;
+  readonly nics: readonly Nic[];
+  readonly candidates: readonly string[];
+}
+
+/** To be in the kernel by then; whoever comes later asks first whether another has taken it. */
+export interface Due extends Spot {
+  readonly by: number;
+}
+
+/** What another interface still holds stays in the kernel. */
+export interface Drop extends Spot {
+  readonly isLast: boolean;
+}
+
+/** What is to be done now, in this order. */
+export interface Steps {
+  readonly drop: readonly Drop[];
+  readonly refresh: readonly Due[];
+  readonly add: readonly Due[];
+  readonly announce: readonly Spot[];
+  /** Whether anybody has what we want. */
+  readonly probe: readonly Spot[];
+  /** Whether anybody else has what we hold. */
+  readonly check: readonly Spot[];
+  /** Their probes have gone out: once everything heard until now is known, tell `silent`. */
+  readonly listened: readonly Spot[];
+  /** What we hold and another answered for too, until now. */
+  readonly relieved: readonly Spot[];
+}
+
+/** Another who answers for what this node holds, and does not let go. */
+interface Rival {
+  readonly mac: string;
+  readonly interface: string;
+}
+
+/** How an address stands on this node. */
+export type Standing =
+  | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
+  | { readonly is: "probing" }
+  | { readonly is: "in-use"; readonly mac: string; readonly interface: string }
+  | { readonly is: "refused"; readonly words: string };
+
+export interface Holding {
+  readonly is: "holding";
+  readonly since: Date;
+  /** The kernel has said yes. */
+  readonly confirmed: boolean;
+  /** Before it did, another asked for the address or answered for it. */
+  readonly contested?: true;
+  /** Another answers for it all the same, and was last heard then. */
+  readonly rival?: { readonly mac: string; readonly heard: number };
+  /** When it was asked around for last, and the time before. */
+  readonly checks?: readonly [number, number];
+  readonly refreshed: number;
+  /** From then on the kernel may have dropped it. */
+  readonly until: number;
+  readonly announced: number;
+  readonly announceAt: number;
+}
+
+export interface Asking {
+  readonly is: "probing" | "listening";
+  /** When the first probe goes out; may lie ahead. */
+  readonly from: number;
+  readonly sent: number;
+  /** The MAC that had it when it was last probed for. */
+  readonly rival?: string;
+}
+
+type Phase =
+  | Asking
+  | { readonly is: "silent"; readonly found: number }
+  | { readonly is: "in-use"; readonly rival: string; readonly again: number }
+  | { readonly is: "refused"; readonly words: string; readonly again: number }
+  | Holding;
+
+export interface Tenure extends Spot {
+  readonly candidates: readonly string[];
+  phase: Phase;
+}
+
+export function standingOf(tenures: readonly Tenure[]): Standing | undefined {
+  const holding = tenures.flatMap(({ nic, phase }) => (phase.is === "holding" && phase.confirmed ? [{ nic, phase }] : []));
+  const [first] = holding;
+  if (first) {
+    const [rival] = holding.flatMap(({ nic, phase }) => (phase.rival ? [{ mac: phase.rival.mac, interface: nic.name }] : []));
+    const interfaces = holding.map(({ nic }) => nic.name).toSorted();
+    return { is: "holding", since: first.phase.since, interfaces, ...(rival && { rival }) };
+  }
+  for (const { nic, phase } of tenures)
+    if (phase.is !== "holding" && "rival" in phase && phase.rival !== undefined)
+      return { is: "in-use", mac: phase.rival, interface: nic.name };
+  for (const { phase } of tenures) if (phase.is === "refused") return { is: "refused", words: phase.words };
+  return tenures.length === 0 ? undefined : { is: "probing" };
+}

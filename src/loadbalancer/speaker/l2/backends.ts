@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { nft } from "../../../hostnet/nft.ts";
+import { run } from "../../../hostnet/run.ts";
+import { watchNamespace } from "../../../hostnet/watch-links.ts";
+import type { Log } from "../../../kube/log.ts";
+import { NodeLinks } from "./node-links.ts";
+import { Wire, type WireEvents } from "./packet-socket.ts";
+
+/** Everything through which the announcer touches the node. */
+export interface Ground {
+  readonly links: Pick<NodeLinks, "look" | "carryOut" | "takeOffNics" | "outlast">;
+  wire(
+    events: WireEvents,
+  ): Pick<
+    Wire,
+    | "run"
+    | "fault"
+    | "isUp"
+    | "look"
+    | "probe"
+    | "check"
+    | "leave"
+    | "answer"
+    | "mute"
+    | "renew"
+    | "announce"
+    | "send"
+    | "listenTo"
+    | "sync"
+  >;
+  nft(text: string, signal: AbortSignal): Promise<void>;
+  /** On which interfaces the rules that are in place let the kernel answer ARP, by address and interface; undefined where there are none. */
+  selected(signal: AbortSignal): Promise<ReadonlySet<string> | undefined>;
+  /** Rings when links or addresses change; runs until aborted. */
+  watch(ring: () => void, signal: AbortSignal): Promise<void>;
+}
+
+export function groundOf(namespace: string | undefined, port: number, log: Log): Ground {
+  return {
+    links: new NodeLinks(namespace, log),
+    wire: (events) => new Wire({ netns: namespace, port, log, ...events }),
+    nft: (text, signal) => nft(text, { signal, namespace }),
+    selected: (signal) => selectedIn(namespace, signal),
+    watch: (ring, signal) =>
+      watchNamespace(namespace, ring, signal, (error) =>
+        log.warn({ error }, "the watch of the node's links has ended and is started again"),
+      ),
+  };
+}
+
+async function selectedIn(namespace: string | undefined, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  const entry = namespace === undefined ? [] : ["nsenter", `--net=${join("/run/netns", namespace)}`, "--"];
+  const [program, ...args] = [...entry, "nft", "-j", "list", "set", "arp", "plumbline", "selected"];
+  const output = await run(program, args, { signal, namespace }).catch(() => undefined);
+  if (!output) return undefined;
+  const { nftables } = JSON.parse(output.stdout) as { nftables: { set?: { elem?: { concat: [string, string] }[] } }[] };
+  return new Set(nftables.flatMap(({ set }) => set?.elem ?? []).map(({ concat: [device, address] }) => `${address} ${device}`));
+}

@@ -1,0 +1,124 @@
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { inabilityOf } from "./unavailable-addresses.ts";
+import { isSealed, isSigned, seal, unseal, type Heartbeat, type Received } from "./heartbeat.ts";
+
+const [own, other] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+const [shared, otherShared] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
+const heartbeat: Heartbeat = { node: "a", started: 5, number: 2, sent: 9, macs: ["02:00:00:00:00:0a"], letGo: false, unable: ["0a0b0c0d"] };
+
+/** As a holder of all keys could send it. */
+function sealed(body: string): Buffer {
+  const signature = sign(null, Buffer.from(`plumbline heartbeat 2\n${body}`), own.privateKey).toString("base64");
+  const bytes = Buffer.from(`${body.slice(0, -1)},"signature":"${signature}"}`);
+  return Buffer.concat([createHmac("sha256", shared).update("plumbline heartbeat 1\n").update(bytes).digest(), bytes]);
+}
+
+/** What an agent of an earlier version makes of a datagram. */
+function readByEarlier(datagram: Buffer): unknown {
+  const body = datagram.subarray(32);
+  const expected = createHmac("sha256", shared).update("plumbline heartbeat 1\n").update(body).digest();
+  return expected.equals(datagram.subarray(0, 32)) ? (JSON.parse(body.toString()) as unknown) : undefined;
+}
+
+test("what is signed with a key is verified with its public key, and with no other", () => {
+  const received = unseal(seal(heartbeat, own.privateKey, undefined)) as Received;
+  expect(received.heartbeat).toEqual(heartbeat);
+  expect([isSigned(received, own.publicKey), isSigned(received, other.publicKey), isSealed(received, shared)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+test("agents of earlier versions read what is sealed with the shared key too, and are read by it", () => {
+  const datagram = seal(heartbeat, own.privateKey, shared);
+  expect(readByEarlier(datagram)).toMatchObject(heartbeat);
+  const received = unseal(datagram) as Received;
+  expect([isSigned(received, own.publicKey), isSealed(received, shared), isSealed(received, otherShared)]).toEqual([true, true, false]);
+  const body = Buffer.from(JSON.stringify(heartbeat));
+  const earlier = unseal(Buffer.concat([createHmac("sha256", shared).update("plumbline heartbeat 1\n").update(body).digest(), body]));
+  expect(earlier?.heartbeat).toEqual(heartbeat);
+  expect([isSealed(earlier as Received, shared), isSigned(earlier as Received, own.publicKey)]).toEqual([true, false]);
+});
+
+test("a datagram of which one bit was changed, or that is cut, is not verified", () => {
+  const datagram = seal(heartbeat, own.privateKey, shared);
+  for (let at = 0; at < datagram.length; at++) {
+    const forged = Buffer.from(datagram);
+    forged[at] = (forged[at] ?? 0) ^ 1;
+    const received = unseal(forged);
+    if (!received) continue;
+    expect(isSealed(received, shared)).toBe(false);
+    expect(isSigned(received, own.publicKey)).toBe(at < 32);
+  }
+  for (let length = 0; length < datagram.length; length++) expect(unseal(datagram.subarray(0, length))).toBeUndefined();
+});
+
+const wrong: Record<string, unknown> = {
+  "no object": "not JSON",
+  "macs of null": { ...heartbeat, macs: null },
+  "macs that are numbers": { ...heartbeat, macs: [1] },
+  "macs that are none": { ...heartbeat, macs: ["nonsense"] },
+  "too many macs": { ...heartbeat, macs: Array.from({ length: 41 }, () => "02:00:00:00:00:0a") },
+  "a node that is a list": { ...heartbeat, node: ["a"] },
+  "a node without a name": { ...heartbeat, node: "" },
+  "a node with too long a name": { ...heartbeat, node: "a".repeat(254) },
+  "no times": { ...heartbeat, sent: undefined },
+  "times that are texts": { ...heartbeat, sent: "9" },
+  "times that are no numbers of milliseconds": { ...heartbeat, started: 1e300 },
+  "times before all time": { ...heartbeat, number: -1 },
+  "a word for letting go": { ...heartbeat, letGo: "yes" },
+  "an inability of null": { ...heartbeat, unable: null },
+  "an inability of numbers": { ...heartbeat, unable: [7] },
+  "too many inabilities": { ...heartbeat, unable: Array.from({ length: 21 }, () => "0a0b0c0d") },
+  "a list": [heartbeat],
+  null: null,
+};
+
+test.each(Object.entries(wrong))("a body that is signed and has %s is no heartbeat", (_what, body) => {
+  expect(unseal(sealed(JSON.stringify(body)))).toBeUndefined();
+});
+
+test("fields of a later version are left out", () => {
+  const received = unseal(sealed(JSON.stringify({ later: { deep: [1] }, ...heartbeat }))) as Received;
+  expect(received.heartbeat).toEqual(heartbeat);
+  expect(isSigned(received, own.publicKey)).toBe(true);
+});
+
+test("whatever is in a body that is signed, it is a heartbeat with fields of the right kind, or none", () => {
+  const field = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom<unknown>(heartbeat.macs, heartbeat.unable, ["*"], Number.MAX_SAFE_INTEGER, 2 ** 53, -0),
+  );
+  const body = fc.record(
+    { node: field, started: field, number: field, sent: field, macs: field, letGo: field, unable: field, signature: field },
+    { requiredKeys: [] },
+  );
+  const one = fc.tuple(body, fc.subarray(Object.keys(heartbeat) as (keyof Heartbeat)[]));
+  fc.assert(
+    fc.property(one, ([random, kept]) => {
+      const mixed = { ...random, ...Object.fromEntries(kept.map((name) => [name, heartbeat[name]])) };
+      const received = unseal(sealed(JSON.stringify(mixed)));
+      if (!received) return;
+      const { node, started, number, sent, macs, letGo, unable } = received.heartbeat;
+      expect(node).toMatch(/^[^]{1,253}$/);
+      for (const count of [started, number, sent]) expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+      expect(macs.length).toBeLessThanOrEqual(40);
+      expect(macs.every((mac) => /^[0-9a-f:]{17}$/.test(mac))).toBe(true);
+      expect(letGo).toBeTypeOf("boolean");
+      expect(unable === undefined || unable.every((mark) => /^(\*|[0-9a-f]{8})$/.test(mark))).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("what a node with very many interfaces, and very many addresses without one, has to say still fits into a datagram", () => {
+  const macs = Array.from({ length: 500 }, () => "02:00:00:00:00:0a");
+  const unable = inabilityOf(new Set(Array.from({ length: 20 }, (_, at) => `2001:db8::${at}`)));
+  const times = { started: Date.now(), number: 1e9, sent: Date.now() };
+  const datagram = seal({ ...heartbeat, ...times, node: "n".repeat(253), macs, unable }, own.privateKey, shared);
+  expect(datagram.length).toBeLessThan(1_400);
+  expect(unseal(datagram)?.heartbeat.unable).toEqual(unable);
+});

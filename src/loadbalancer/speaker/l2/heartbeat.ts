@@ -1,0 +1,96 @@
+import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from "node:crypto";
+import { isObject } from "../../../api/admission/value.ts";
+import { isInability, type Inability } from "./unavailable-addresses.ts";
+
+/** What a node tells the other candidates once a second. */
+export interface Heartbeat {
+  readonly node: string;
+  /** When its agent started by its clock, which tells one run of it from another, and how many it has sent since. */
+  readonly started: number;
+  readonly number: number;
+  readonly sent: number;
+  /** Of its interfaces, so that others know whose MAC answers. */
+  readonly macs: readonly string[];
+  /** It has just taken an address off a link. */
+  readonly letGo: boolean;
+  /** What it leaves to others, because it has no interface for it. An agent that has only just started does not know yet. */
+  readonly unable?: Inability;
+}
+
+/** A datagram that has the form of a heartbeat. Who sent it is not known before it is verified. */
+export interface Received {
+  readonly heartbeat: Heartbeat;
+  readonly datagram: Buffer;
+}
+
+/**
+ * A datagram is a seal of 32 bytes and a JSON object. The last field of the object is the Ed25519 signature of the object without it. The seal is the HMAC
+ * that agents of earlier versions ask for, and zero where there are none.
+ */
+const SEALED = "plumbline heartbeat 1\n";
+const SIGNED = "plumbline heartbeat 2\n";
+const SEAL_BYTES = 32;
+const SIGNATURE = /,"signature":"([A-Za-z0-9+/]{86}==)"\}$/;
+const SIGNATURE_BYTES = ',"signature":""}'.length + 88;
+
+/** What fits into a datagram everywhere. Earlier versions send up to 40. */
+const MOST_MACS_SENT = 32;
+const MOST_MACS = 40;
+const MOST_BYTES = 1_500;
+const LONGEST_NODE = 253;
+const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
+
+export function seal(heartbeat: Heartbeat, key: KeyObject, shared: Buffer | undefined): Buffer {
+  const text = JSON.stringify({ ...heartbeat, macs: heartbeat.macs.slice(0, MOST_MACS_SENT) });
+  const signature = sign(null, Buffer.from(SIGNED + text), key).toString("base64");
+  const body = Buffer.from(`${text.slice(0, -1)},"signature":"${signature}"}`);
+  return Buffer.concat([shared ? hmac(body, shared) : Buffer.alloc(SEAL_BYTES), body]);
+}
+
+/** Undefined for what no agent sends. */
+export function unseal(datagram: Buffer): Received | undefined {
+  if (datagram.length > MOST_BYTES) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(datagram.toString("utf8", SEAL_BYTES));
+  } catch {
+    return undefined;
+  }
+  const heartbeat = heartbeatOf(value);
+  return heartbeat && { heartbeat, datagram };
+}
+
+export function isSigned({ datagram }: Received, key: KeyObject): boolean {
+  const end = datagram.length - SIGNATURE_BYTES;
+  const [, signature] = SIGNATURE.exec(datagram.toString("latin1", Math.max(SEAL_BYTES, end))) ?? [];
+  if (signature === undefined) return false;
+  const signed = Buffer.concat([Buffer.from(SIGNED), datagram.subarray(SEAL_BYTES, end), Buffer.from("}")]);
+  return verify(null, signed, key, Buffer.from(signature, "base64"));
+}
+
+/** As agents of earlier versions do it, all with the same key. */
+export function isSealed({ datagram }: Received, shared: Buffer): boolean {
+  return timingSafeEqual(hmac(datagram.subarray(SEAL_BYTES), shared), datagram.subarray(0, SEAL_BYTES));
+}
+
+/** Only what is known of it: a later version may send more. */
+function heartbeatOf(value: unknown): Heartbeat | undefined {
+  if (!isObject(value)) return undefined;
+  const { node, started, number, sent, macs, letGo, unable } = value as Readonly<Record<keyof Heartbeat, unknown>>;
+  if (typeof node !== "string" || node === "" || node.length > LONGEST_NODE) return undefined;
+  if (!isCount(started) || !isCount(number) || !isCount(sent) || typeof letGo !== "boolean" || !isMacs(macs)) return undefined;
+  if (unable !== undefined && !isInability(unable)) return undefined;
+  return { node, started, number, sent, macs, letGo, ...(unable && { unable }) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isMacs(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MOST_MACS && value.every((mac) => typeof mac === "string" && MAC.test(mac));
+}
+
+function hmac(body: Buffer, shared: Buffer): Buffer {
+  return createHmac("sha256", shared).update(SEALED).update(body).digest();
+}

@@ -1,0 +1,217 @@
+import type { KeyObject } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { addressOf, type Address } from "../../../ip/address.ts";
+import type { Log } from "../../../kube/log.ts";
+import { l2Heartbeats } from "../../metrics.ts";
+import { eligible } from "./conflict.ts";
+import { isSealed, isSigned, seal, unseal, type Heartbeat, type Received } from "./heartbeat.ts";
+import { inabilityOf, isAbout, isSame, NONE, type Inability } from "./unavailable-addresses.ts";
+import { INTERVAL_MS, Liveness, type Pulses } from "./liveness.ts";
+
+export interface HeartbeatKeys {
+  /** Signs what this node sends. */
+  readonly own: KeyObject;
+  /** The public key of another node; undefined where its agent has published none, as those of earlier versions. */
+  of(node: string): KeyObject | undefined;
+  /** What agents of earlier versions seal with, and ask for; undefined where there are none. */
+  shared(): Buffer | undefined;
+}
+
+export interface HeartbeatOptions {
+  readonly node: string;
+  /** The nodes, each with its addresses. */
+  readonly peers: () => ReadonlyMap<string, readonly string[]>;
+  /** Whether its agent lives, as the controller sees it. */
+  readonly isMember: (node: string) => boolean;
+  readonly keys: HeartbeatKeys;
+  readonly macs: () => Iterable<string>;
+  readonly send: (address: string, bytes: Buffer, source: string | undefined) => void;
+  /** Datagrams from other addresses need not be told. */
+  readonly listenTo: (addresses: readonly Address[]) => void;
+  /** Nothing can be heard at the moment. */
+  readonly isDeaf: () => boolean;
+  /** Somebody fell silent, is heard again, cannot answer for other addresses than before, or was not heard for so long that it is worth a word. */
+  readonly onChange: () => void;
+  /** Another candidate has taken an address off its link. */
+  readonly onLetGo: () => void;
+  readonly log: Log;
+}
+
+/** Says every second that this node lives, and listens who else does. */
+export class Heartbeats {
+  readonly #options: HeartbeatOptions;
+  readonly #liveness = new Liveness();
+  readonly #started = Date.now();
+  readonly #skewed = new Set<string>();
+  /** All who were ever heard. */
+  readonly #acquaintances = new Set<string>();
+  #nodes: ReadonlyMap<string, readonly string[]> = new Map();
+  #addresses: ReadonlyMap<string, readonly Address[]> = new Map();
+  #number = 0;
+  #partners: ReadonlySet<string> = new Set();
+  /** Undefined until it is known. */
+  #unable: Inability | undefined;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** The other candidates of addresses for which this node is one. */
+  set partners(nodes: ReadonlySet<string>) {
+    this.#partners = nodes;
+  }
+
+  /** Addresses that this node leaves to others; they are told at once. */
+  set unable(addresses: ReadonlySet<string>) {
+    const next = inabilityOf(addresses);
+    if (this.#unable && isSame(this.#unable, next)) return;
+    this.#unable = next;
+    this.#speak(false);
+  }
+
+  /** Of the candidates for these addresses, who may answer for them, in order: the first does. */
+  eligible(candidates: readonly string[], addresses: readonly Address[]): readonly string[] {
+    const texts = addresses.map(String);
+    return eligible(
+      candidates,
+      (node) => this.isAlive(node),
+      (node) => texts.every((text) => this.#isAble(node, text)),
+    );
+  }
+
+  /** What the agent before us knew of the others, to be told before anything is wanted. */
+  remember(pulses: Pulses): void {
+    this.#liveness.remember(pulses, performance.now());
+  }
+
+  /** What the agent after us should know of them. */
+  get pulses(): Pulses {
+    return this.#liveness.pulses;
+  }
+
+  isAlive(node: string): boolean {
+    return node === this.#options.node || this.#liveness.isAlive(node);
+  }
+
+  get unheard(): string[] {
+    const heard = new Set([this.#options.node, ...this.#liveness.heard]);
+    return [...this.#options.peers().keys()].filter((node) => this.#partners.has(node) && !heard.has(node)).toSorted();
+  }
+
+  /** Candidates that were not heard for so long that a person should know. */
+  get strangers(): string[] {
+    return this.#liveness.strangers.filter((node) => this.#partners.has(node)).toSorted();
+  }
+
+  nodeOf(mac: string): string | undefined {
+    return this.#liveness.nodeOf(mac);
+  }
+
+  /** From anybody: nothing that comes in here may throw. */
+  take(datagram: Buffer, from: string): void {
+    const received = unseal(datagram);
+    if (!received) return l2Heartbeats.inc({ outcome: "malformed" });
+    const { heartbeat } = received;
+    const early = this.#refusal(received, from);
+    if (early === "unknown") return;
+    const unable = this.#liveness.unable(heartbeat.node);
+    const outcome = early ?? this.#liveness.hear(heartbeat, performance.now(), Date.now());
+    l2Heartbeats.inc({ outcome });
+    if (outcome === "skewed") this.#warnOfClock(heartbeat);
+    if (outcome !== "heard" && outcome !== "returned") return;
+    const { node, letGo } = heartbeat;
+    this.#acquaintances.add(node);
+    if (letGo) this.#options.onLetGo();
+    const isOther = !isSame(unable, this.#liveness.unable(node));
+    if (outcome === "returned") this.#options.log.info({ node }, "candidate is heard again");
+    else if (isOther) this.#options.log.info({ node }, "candidate has an interface for other addresses than before");
+    if (outcome === "returned" || isOther) this.#options.onChange();
+  }
+
+  /** One beat: speaks, and looks who has been silent. */
+  beat(): void {
+    const { node, peers, isMember, keys, isDeaf, log, onChange } = this.#options;
+    const nodes = peers();
+    // One that is still a candidate has not been forgotten before it is none.
+    this.#liveness.members(
+      nodes.keys().filter((one) => one !== node && (isMember(one) || this.#partners.has(one))),
+      performance.now(),
+    );
+    const { silent, unheard } = this.#liveness.look(performance.now(), this.#partners, isDeaf());
+    for (const one of silent) log.warn({ node: one }, "candidate is silent: three heartbeats missed");
+    for (const one of unheard)
+      log.warn({ node: one, key: keys.of(one) !== undefined }, "candidate was never heard; it is judged by membership alone");
+    if (silent.length + unheard.length > 0) onChange();
+    this.#speak(false, nodes);
+  }
+
+  /** Out of turn, so that whoever comes next need not wait for its next probe. */
+  tellLetGo(): void {
+    this.#speak(true);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const timer = setInterval(() => this.beat(), INTERVAL_MS);
+    this.beat();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    clearInterval(timer);
+  }
+
+  #listen(nodes: ReadonlyMap<string, readonly string[]>): void {
+    if (isDeepStrictEqual(nodes, this.#nodes)) return;
+    this.#nodes = nodes;
+    // Host names are among the addresses of a Node too.
+    this.#addresses = new Map(nodes.entries().map(([node, texts]) => [node, texts.flatMap((text) => addressOf(text) ?? [])]));
+    this.#options.listenTo([...this.#addresses].flatMap(([node, addresses]) => (node === this.#options.node ? [] : addresses)));
+  }
+
+  /** What can be said against it before it is heard. A copy of one that was heard is not worth a verification. */
+  #refusal(received: Received, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
+    const { heartbeat } = received;
+    const { node } = heartbeat;
+    if (!this.#liveness.isMember(node)) return "stranger";
+    if (!this.#addresses.get(node)?.some((address) => String(address) === from)) return "forged";
+    if (this.#liveness.hasHeard(heartbeat)) return "stale";
+    const { keys } = this.#options;
+    const [key, shared] = [keys.of(node), keys.shared()];
+    if (!key && !shared) return "unknown";
+    return (key ? isSigned(received, key) : shared && isSealed(received, shared)) ? undefined : "forged";
+  }
+
+  /** Whether the node has an interface for the address, as far as it has said. Who leaves an address to others leaves it to those who are heard. */
+  #isAble(node: string, address: string): boolean {
+    const isOurs = !isAbout(this.#unable ?? NONE, address);
+    if (node === this.#options.node) return isOurs;
+    return (isOurs || this.#liveness.heard.includes(node)) && !isAbout(this.#liveness.unable(node), address);
+  }
+
+  #warnOfClock({ node, sent }: Heartbeat): void {
+    if (this.#skewed.has(node)) return;
+    this.#skewed.add(node);
+    this.#options.log.warn(
+      { node, aheadMs: sent - Date.now() },
+      "candidate cannot be heard: its clock and ours differ by more than a minute",
+    );
+  }
+
+  /** Also to those who are silent and therefore candidates no more: how else would they know of us when they wake. */
+  #speak(letGo: boolean, nodes = this.#options.peers()): void {
+    const { node, keys, macs, send } = this.#options;
+    this.#listen(nodes);
+    const listeners = new Set([...this.#partners, ...this.#acquaintances]);
+    listeners.delete(node);
+    if (listeners.size === 0) return;
+    this.#number += 1;
+    const numbered = { started: this.#started, number: this.#number, sent: Date.now() };
+    const heartbeat = { node, ...numbered, macs: [...macs()], letGo, ...(this.#unable && { unable: this.#unable }) };
+    const bytes = seal(heartbeat, keys.own, keys.shared());
+    const own = this.#addresses.get(node) ?? [];
+    for (const listener of listeners) {
+      for (const address of this.#addresses.get(listener) ?? []) {
+        // By its source others know that it is ours.
+        send(String(address), bytes, own.find(({ family }) => family === address.family)?.toString());
+        l2Heartbeats.inc({ outcome: "sent" });
+      }
+    }
+  }
+}

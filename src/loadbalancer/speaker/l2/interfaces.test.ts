@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { fitting, nothingFits, observed } from "./interfaces.ts";
+
+const flags = ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"];
+const linkLocal = {
+  family: "inet6",
+  local: "fe80::1",
+  prefixlen: 64,
+  scope: "link",
+  valid_life_time: 4_294_967_295,
+  preferred_life_time: 4_294_967_295,
+};
+const link = (ifname: string, more: object = {}) => ({
+  ifindex: 2,
+  ifname,
+  flags,
+  link_type: "ether",
+  address: "02:00:00:00:00:01",
+  addr_info: [linkLocal],
+  ...more,
+});
+const names = (links: object[], family: 4 | 6, named?: string[]) => fitting(observed(links), family, named).map(({ name }) => name);
+const ours = {
+  family: "inet",
+  local: "192.0.2.100",
+  prefixlen: 32,
+  metric: 26_740,
+  scope: "host",
+  dynamic: true,
+  valid_life_time: 20,
+  preferred_life_time: 0,
+};
+
+test("an interface fits when it is up, has a carrier and no master, and speaks ARP", () => {
+  const links = [
+    link("eth0"),
+    link("down", { flags: ["BROADCAST", "MULTICAST"] }),
+    link("unplugged", { flags: ["BROADCAST", "NO-CARRIER", "UP"] }),
+    link("port", { master: "br0" }),
+    link("noarp", { flags: [...flags, "NOARP"] }),
+    link("ppp0", { link_type: "ppp" }),
+    {},
+  ];
+  expect(names(links, 4)).toEqual(["eth0"]);
+});
+
+test("links of containers, tunnels and the machine's own do not fit by themselves, but when they are named", () => {
+  const never = [
+    "docker0",
+    "cbr0",
+    "dummy0",
+    "virbr0",
+    "lxcbr0",
+    "veth12",
+    "cali3",
+    "tunl0",
+    "flannel.1",
+    "kube-ipvs0",
+    "cni0",
+    "nodelocaldns",
+    "lxc4",
+    "lo",
+    "plumbline-vip",
+  ];
+  const links = [...never, "eth0", "lower0"].map((name) => link(name));
+  expect(names(links, 4)).toEqual(["eth0", "lower0"]);
+  expect(names(links, 4, ["veth12", "eth9", "plumbline-vip"])).toEqual(["veth12"]);
+});
+
+test("for IPv6 an interface needs a link-local address that is its own", () => {
+  expect(
+    names([link("eth0"), link("bare", { addr_info: [] }), link("new", { addr_info: [{ ...linkLocal, tentative: true }] })], 6),
+  ).toEqual(["eth0"]);
+});
+
+test("what an agent left behind is known by its form, and what others put there is not", () => {
+  const seen = observed([
+    link("plumbline-vip", { addr_info: [{ ...ours, local: "192.0.2.104" }] }),
+    link("eth0", { addr_info: [ours, { ...ours, local: "192.0.2.101", metric: 5 }, { ...ours, local: "192.0.2.102", dynamic: false }] }),
+    link("kube-ipvs0", { addr_info: [{ ...ours, local: "192.0.2.103", metric: undefined }] }),
+  ]);
+  expect(seen.ours).toEqual([
+    { address: "192.0.2.104", nic: { name: "plumbline-vip", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
+    { address: "192.0.2.100", nic: { name: "eth0", index: 2, mac: "02:00:00:00:00:01" }, validSeconds: 20 },
+  ]);
+  expect([...seen.onNics]).toEqual(["192.0.2.100 eth0"]);
+  expect([...seen.foreign]).toEqual([
+    ["192.0.2.101", ["eth0"]],
+    ["192.0.2.102", ["eth0"]],
+  ]);
+  expect([...seen.ipvs]).toEqual(["192.0.2.103"]);
+});
+
+test("why nothing fits names what was selected", () => {
+  expect(nothingFits(undefined)).toBe("no interface of the node is up, speaks ARP and has no master");
+  expect(nothingFits(["eth7", "eth8"])).toBe("no selected interface (eth7, eth8) is on the node, up and without a master");
+});

@@ -1,0 +1,108 @@
+import { parseAddress, type Family } from "../../../ip/address.ts";
+import { DEVICE, isServiceAddress, type AddressRow } from "./ip-address-commands.ts";
+
+/** An interface on which addresses may be answered for. */
+export interface Nic {
+  readonly name: string;
+  readonly index: number;
+  readonly mac: string;
+}
+
+interface Row extends Nic {
+  readonly isUp: boolean;
+  readonly fits: boolean;
+  /** Neighbour discovery needs one. */
+  readonly linkLocal: boolean;
+}
+
+interface Found {
+  readonly address: string;
+  readonly nic: Nic;
+  readonly validSeconds: number;
+}
+
+/** The node's interfaces, and which service addresses are on them. */
+export interface Observed {
+  readonly rows: readonly Row[];
+  /** Of all interfaces, those that do not fit as well: frames with them come from this node. */
+  readonly macs: ReadonlySet<string>;
+  readonly ours: readonly Found[];
+  /** Those of `ours` that an earlier version has put on an interface of the node, by address and interface. */
+  readonly onNics: ReadonlySet<string>;
+  /** Interfaces on which the kernel does not answer ARP for addresses of other links: `arp_ignore`, which kube-proxy's strict ARP sets. */
+  readonly ignoringArp: ReadonlySet<string>;
+  /** What somebody else has put there, and on which interfaces. */
+  readonly foreign: ReadonlyMap<string, readonly string[]>;
+  /** Addresses that IPVS serves. */
+  readonly ipvs: ReadonlySet<string>;
+}
+
+/** Where nobody looks for services: links of containers, tunnels and the machine's own. */
+const NOT_BY_THEMSELVES = /^(?:docker|cbr|dummy|virbr|lxcbr|veth|lo$|cali|tunl|flannel|kube-ipvs|cni|nodelocaldns|lxc|plumbline-vip$)/;
+const IPVS = "kube-ipvs0";
+
+interface LinkRow {
+  readonly ifindex: number;
+  readonly ifname: string;
+  readonly flags: readonly string[];
+  readonly link_type: string;
+  readonly master?: string;
+  readonly address?: string;
+  readonly addr_info?: readonly AddressRow[];
+}
+
+/** From `ip -j addr`, and the interfaces with `arp_ignore`. */
+export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new Set()): Observed {
+  const rows: Row[] = [];
+  const macs = new Set<string>();
+  const ours: Found[] = [];
+  const foreign = new Map<string, readonly string[]>();
+  const ipvs = new Set<string>();
+  for (const link of dump as readonly LinkRow[]) {
+    // An address that vanished while all were read leaves an empty object.
+    const { ifname: name, ifindex: index, flags, address: mac = "", addr_info: addresses = [] } = link;
+    if (name === undefined) continue;
+    const nic = { name, index, mac };
+    macs.add(mac);
+    const has = (flag: string) => flags.includes(flag);
+    const fits =
+      has("UP") &&
+      has("LOWER_UP") &&
+      !has("NOARP") &&
+      !has("LOOPBACK") &&
+      link.master === undefined &&
+      link.link_type === "ether" &&
+      name !== DEVICE;
+    let linkLocal = false;
+    for (const row of addresses) {
+      if (row.local === undefined) continue;
+      const text = String(parseAddress(row.local));
+      linkLocal ||= row.family === "inet6" && row.scope === "link" && row.tentative !== true;
+      if (name === IPVS) ipvs.add(text);
+      else if (isServiceAddress(row)) ours.push({ address: text, nic, validSeconds: row.valid_life_time });
+      else foreign.set(text, [...(foreign.get(text) ?? []), name]);
+    }
+    rows.push({ ...nic, isUp: has("UP"), fits, linkLocal });
+  }
+  const onNics = new Set(ours.filter(({ nic }) => nic.name !== DEVICE).map(({ address, nic }) => `${address} ${nic.name}`));
+  return { rows, macs, ours, onNics, ignoringArp, foreign, ipvs };
+}
+
+/** The interfaces for addresses of a family: those named, as far as they can carry it, or all that look like the node's own. */
+export function fitting({ rows }: Observed, family: Family, named: readonly string[] | undefined): Nic[] {
+  return rows
+    .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? isNodesOwn(name)))
+    .map(({ name, index, mac }) => ({ name, index, mac }));
+}
+
+/** Whether it looks like one that the node itself is on the network with. */
+export function isNodesOwn(name: string): boolean {
+  return !NOT_BY_THEMSELVES.test(name);
+}
+
+/** Why there is none. */
+export function nothingFits(named: readonly string[] | undefined): string {
+  return named === undefined
+    ? "no interface of the node is up, speaks ARP and has no master"
+    : `no selected interface (${named.join(", ")}) is on the node, up and without a master`;
+}

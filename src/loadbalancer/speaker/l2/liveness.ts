@@ -1,0 +1,152 @@
+import type { Heartbeat } from "./heartbeat.ts";
+import { NONE, type Inability } from "./unavailable-addresses.ts";
+
+export const INTERVAL_MS = 1_000;
+/** Three missed, and half an interval for the way. */
+const SILENT_MS = 3.5 * INTERVAL_MS;
+/** When we were away ourselves for so long, it is not the others who were silent. */
+const AWAY_MS = 2 * INTERVAL_MS;
+/** Clocks differ; a heartbeat that was recorded and is played again is older than this. */
+const MOST_SKEW_MS = 60_000;
+const UNHEARD_MS = 10_000;
+/** Of how many runs of an agent it is known which heartbeat was its last. */
+const MOST_RUNS = 4;
+
+interface Pulse {
+  since: number;
+  heard?: number;
+  silent: boolean;
+  warned: boolean;
+}
+
+/** What is known of those who were heard since they became members; an agent leaves it to the one that follows it. */
+export type Pulses = ReadonlyMap<string, "heard" | "silent">;
+
+export type Hearing = "heard" | "returned" | "stale" | "skewed" | "stranger";
+
+/** What was heard of a node: also of one that is no member now, so that nothing of it can be played again. */
+interface History {
+  readonly last: Heartbeat;
+  /** By the start of a run, the number of its last heartbeat; the current run is the last. */
+  readonly runs: ReadonlyMap<number, number>;
+  /** No other run is believed with a heartbeat that was sent before. Never ahead of our clock: one wrong time of a node must not make its next run stale. */
+  readonly since: number;
+}
+
+/** Who of the members lives, as far as heartbeats tell. Time is given in, so that it can be told by tables. */
+export class Liveness {
+  readonly #pulses = new Map<string, Pulse>();
+  readonly #histories = new Map<string, History>();
+  /** What the agent before us knew, until it is known who is a member. */
+  #remembered: Pulses = new Map();
+  #looked: number | undefined;
+
+  /** Whom the agent before us has heard is not judged by membership alone: one that was silent still is, one that was not has three heartbeats to say so. */
+  remember(pulses: Pulses, now: number): void {
+    if (this.#pulses.size === 0) this.#remembered = pulses;
+    for (const [node, pulse] of this.#pulses) if (pulse.heard === undefined) this.#pulses.set(node, begun(pulses.get(node), now));
+  }
+
+  /** For the agent after us. */
+  get pulses(): Pulses {
+    const heard = [...this.#pulses].filter(([, pulse]) => pulse.heard !== undefined);
+    return new Map([...this.#remembered, ...heard.map(([node, { silent }]) => [node, silent ? "silent" : "heard"] as const)]);
+  }
+
+  /** Members come and go; one that returns is new, and judged by membership until it is heard. */
+  members(nodes: Iterable<string>, now: number): void {
+    const present = new Set(nodes);
+    for (const node of this.#pulses.keys()) if (!present.has(node)) this.#pulses.delete(node);
+    for (const node of present) {
+      if (!this.#pulses.has(node)) this.#pulses.set(node, begun(this.#remembered.get(node), now));
+    }
+    if (present.size > 0) this.#remembered = new Map();
+  }
+
+  isMember(node: string): boolean {
+    return this.#pulses.has(node);
+  }
+
+  /** Whether this or a later one of the same run was heard: each is sent to every address of this node. */
+  hasHeard({ node, started, number }: Heartbeat): boolean {
+    return number <= (this.#histories.get(node)?.runs.get(started) ?? -1);
+  }
+
+  /**
+   * Each heartbeat counts once, and none that is older than one that was heard. Within one run of an agent its count decides. Across runs its clock does: it
+   * may have started before its clock was right.
+   */
+  hear(heartbeat: Heartbeat, now: number, wallClock: number): Hearing {
+    const { node, started, number, sent } = heartbeat;
+    const pulse = this.#pulses.get(node);
+    if (!pulse) return "stranger";
+    const history = this.#histories.get(node);
+    const last = history?.last;
+    // One that follows the last at once was not recorded: a clock was set.
+    const follows = last?.started === started && number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
+    if (!follows && Math.abs(sent - wallClock) > MOST_SKEW_MS) return "skewed";
+    if (this.hasHeard(heartbeat) || (history && started !== history.last.started && sent <= history.since)) return "stale";
+    const returned = pulse.silent || pulse.warned;
+    const { unable = last?.unable } = heartbeat;
+    const earlier = [...(history?.runs ?? [])].filter(([run]) => run !== started).slice(1 - MOST_RUNS);
+    this.#histories.set(node, {
+      last: { ...heartbeat, ...(unable && { unable }) },
+      runs: new Map([...earlier, [started, number]]),
+      since: Math.min(sent, wallClock),
+    });
+    pulse.heard = now;
+    pulse.silent = false;
+    pulse.warned = false;
+    return returned ? "returned" : "heard";
+  }
+
+  /** Gives those who fell silent since the last look, and those who have been members for a while without being heard, each once. Who is deaf can blame nobody. */
+  look(now: number, awaited: ReadonlySet<string>, isDeaf = false): { silent: string[]; unheard: string[] } {
+    const away = isDeaf || (this.#looked !== undefined && now - this.#looked > AWAY_MS);
+    this.#looked = now;
+    const silent: string[] = [];
+    const unheard: string[] = [];
+    for (const [node, pulse] of this.#pulses) {
+      if (pulse.heard === undefined) {
+        if (away) pulse.since = now;
+        if (pulse.warned || !awaited.has(node) || now - pulse.since < UNHEARD_MS) continue;
+        pulse.warned = true;
+        unheard.push(node);
+      } else if (away) {
+        pulse.heard = now;
+      } else if (!pulse.silent && now - pulse.heard > SILENT_MS) {
+        pulse.silent = true;
+        silent.push(node);
+      }
+    }
+    return { silent, unheard };
+  }
+
+  /** False only for one that was heard and then missed three. */
+  isAlive(node: string): boolean {
+    return !(this.#pulses.get(node)?.silent ?? this.#remembered.get(node) === "silent");
+  }
+
+  /** Those of whom `look` has told that they were never heard, and who still were not. */
+  get strangers(): string[] {
+    return [...this.#pulses].flatMap(([node, { warned }]) => (warned ? [node] : []));
+  }
+
+  /** As it last said. One that is a member anew has said nothing yet. */
+  unable(node: string): Inability {
+    return this.#pulses.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
+  }
+
+  /** Those that were heard since they became members. */
+  get heard(): string[] {
+    return [...this.#pulses].flatMap(([node, { heard }]) => (heard === undefined ? [] : [node]));
+  }
+
+  nodeOf(mac: string): string | undefined {
+    return this.#histories.entries().find(([, { last }]) => last.macs.includes(mac))?.[0];
+  }
+}
+
+function begun(known: "heard" | "silent" | undefined, now: number): Pulse {
+  return { since: now, ...(known && { heard: now }), silent: known === "silent", warned: false };
+}

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { KernelError } from "../../../hostnet/error.ts";
+import { parseAddress } from "../../../ip/address.ts";
+import { createLog } from "../../../kube/log.ts";
+import { Guard } from "./nft-filter.ts";
+
+const spot = (address: string, name = "eth0") => ({ address: parseAddress(address), nic: { name, index: 2, mac: "02:00:00:00:00:0a" } });
+const one = spot("192.0.2.100");
+const two = spot("2001:db8::100");
+const none: ReadonlySet<string> = new Set();
+const refusal = new KernelError("Refused", "Could not process rule: Operation not supported", { command: "nft -f -", namespace: "" });
+
+let stop: AbortController;
+let texts: string[];
+let refuses: (text: string) => boolean;
+let applied: number;
+let guard: Guard;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  stop = new AbortController();
+  texts = [];
+  refuses = () => false;
+  applied = 0;
+  guard = new Guard({
+    nft: (text) => {
+      texts.push(text);
+      return refuses(text) ? Promise.reject(refusal) : Promise.resolve();
+    },
+    exemptPorts: ["8080"],
+    onApplied: () => (applied += 1),
+    log: createLog({ level: "silent" }),
+  });
+  void guard.run(stop.signal);
+});
+
+afterEach(() => {
+  stop.abort();
+  vi.useRealTimers();
+});
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+const tables = () => texts.splice(0).map((text) => text.split("\n")[0]);
+
+test("where there is no address there is no table", async () => {
+  guard.want([], none);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(texts).toEqual([]);
+});
+
+test("an address is guarded once its rules are there; then one more is one more element", async () => {
+  guard.want([one], none);
+  expect(guard.isGuarded(one)).toBe(false);
+  await settle();
+  expect(tables()).toEqual(["table inet plumbline", "table arp plumbline"]);
+  expect(guard.isGuarded(one)).toBe(true);
+  guard.want([one, two], none);
+  expect([guard.isGuarded(one), guard.isGuarded(two)]).toEqual([true, false]);
+  await settle();
+  expect(texts.splice(0)).toEqual(["add element inet plumbline ipv6 { 2001:db8::100 }\n"]);
+  expect(guard.isGuarded(two)).toBe(true);
+  guard.want([two], none);
+  await settle();
+  expect(texts.splice(0)).toEqual([
+    "delete element inet plumbline ipv4 { 192.0.2.100 }\n",
+    'delete element arp plumbline addresses { 192.0.2.100 }\ndelete element arp plumbline selected { "eth0" . 192.0.2.100 }\n',
+  ]);
+});
+
+test("nothing is done while nothing changes, but once a minute the tables are put in place anew", async () => {
+  guard.want([one], none);
+  await settle();
+  texts.length = 0;
+  guard.want([one], none);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(texts).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(tables()).toEqual(["table inet plumbline", "table arp plumbline"]);
+});
+
+test("addresses that come and go do not keep the tables from being put in place anew", async () => {
+  guard.want([one], none);
+  await settle();
+  texts.length = 0;
+  for (let times = 1; times <= 6; times++) {
+    guard.want(times % 2 === 0 ? [one] : [one, two], none);
+    await vi.advanceTimersByTimeAsync(30_000);
+  }
+  expect(tables().filter((first) => first === "table arp plumbline").length).toBeGreaterThan(1);
+});
+
+test("tables that somebody took away are put back whole", async () => {
+  guard.want([one], none);
+  await settle();
+  texts.length = 0;
+  refuses = (text) => text.startsWith("add element");
+  guard.want([one, two], none);
+  await settle();
+  expect(tables()).toEqual(["add element inet plumbline ipv6 { 2001:db8::100 }", "table inet plumbline"]);
+  expect(guard.protection).toEqual({ is: "on" });
+});
+
+test("a family that the kernel lacks costs only its own rule, is told, and is asked for ever less often", async () => {
+  refuses = (text) => text.includes("table arp");
+  guard.want([one], none);
+  await settle();
+  expect(guard.isGuarded(one)).toBe(true);
+  expect(guard.protection).toEqual({
+    is: "off",
+    why: "nftables family arp: Could not process rule: Operation not supported; interfaces that are not selected answer ARP for service addresses",
+  });
+  await vi.advanceTimersByTimeAsync(600_000);
+  const asked = texts.splice(0).filter((text) => text.includes("table arp")).length;
+  expect(asked).toBeGreaterThan(8);
+  expect(asked).toBeLessThan(30);
+  guard.want([one, spot("192.0.2.101")], none);
+  await settle();
+  expect(texts).toEqual(["add element inet plumbline ipv4 { 192.0.2.101 }\n"]);
+  refuses = () => false;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(guard.protection).toEqual({ is: "on" });
+});
+
+test("what IPVS serves is guarded against foreign interfaces alone", async () => {
+  guard.want([one], new Set(["192.0.2.100"]));
+  await settle();
+  expect(texts.map((text) => text.split("\n")[0])).toEqual(["table arp plumbline"]);
+  expect(guard.isGuarded(one)).toBe(true);
+  expect(guard.protection).toEqual({ is: "off", why: "192.0.2.100 on kube-ipvs0: IPVS serves it, packets to it pass" });
+});
+
+test("each time that rules are in place whoever waits for them is told", async () => {
+  const before = applied;
+  guard.want([one], none);
+  await settle();
+  expect(applied).toBeGreaterThan(before);
+});

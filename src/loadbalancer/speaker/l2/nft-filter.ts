@@ -1,0 +1,142 @@
+import { KernelError } from "../../../hostnet/error.ts";
+import type { Address, Family } from "../../../ip/address.ts";
+import { backoffMs } from "../../../util/backoff.ts";
+import type { Log } from "../../../kube/log.ts";
+import { l2GuardFailures } from "../../metrics.ts";
+import { Doorbell } from "../../../util/wake-signal.ts";
+import { changedElements, wholeTable, type GuardFamily, type Sets } from "./nft-rules.ts";
+import type { Spot } from "./address-ownership.ts";
+
+const FAMILIES = ["inet", "arp"] as const;
+/** Others flush all rules at times. */
+const ANEW_MS = 60_000;
+const REFUSED = { minMs: 1_000, maxMs: 60_000 };
+const LOSES: Readonly<Record<GuardFamily, string>> = {
+  inet: "the node's own services can be reached under service addresses",
+  arp: "interfaces that are not selected answer ARP for service addresses",
+};
+
+export type Protection = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
+
+export interface GuardOptions {
+  /** Has nftables take a text as a whole, or throws a KernelError. */
+  readonly nft: (text: string, signal: AbortSignal) => Promise<void>;
+  /** Ports, or ranges of them, to which untranslated packets may go. */
+  readonly exemptPorts: readonly string[];
+  /** Rules are in place, or are known to be impossible. */
+  readonly onApplied: () => void;
+  readonly log: Log;
+}
+
+interface Table {
+  have: Sets | undefined;
+  want: Sets;
+  off: string | undefined;
+}
+
+/** The nftables tables `plumbline`. An address goes on a link only when its rules are there, or cannot be. */
+export class Guard {
+  readonly #options: GuardOptions;
+  readonly #tables: Readonly<Record<GuardFamily, Table>>;
+  #ipvs: readonly string[] = [];
+  readonly #bell = new Doorbell();
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    this.#tables = { inet: emptyTable(), arp: emptyTable() };
+  }
+
+  /** What IPVS serves arrives untranslated, so packets to it must pass. */
+  want(spots: readonly Spot[], ipvs: ReadonlySet<string>): void {
+    const addresses = new Map(spots.map(({ address }) => [String(address), address]));
+    const dropped = [...addresses.values()].filter((address) => !ipvs.has(String(address)));
+    this.#tables.inet.want = new Map([
+      ["ipv4", texts(dropped, 4)],
+      ["ipv6", texts(dropped, 6)],
+      ["exempt", new Set(this.#options.exemptPorts)],
+    ]);
+    const ipv4 = spots.filter(({ address }) => address.family === 4);
+    this.#tables.arp.want = new Map([
+      ["addresses", new Set(ipv4.map(({ address }) => String(address)))],
+      ["selected", new Set(ipv4.map(({ address, nic }) => selected(address, nic.name)))],
+    ]);
+    this.#ipvs = [...addresses.keys()].filter((text) => ipvs.has(text));
+    if (FAMILIES.some((family) => this.#differs(family))) this.#bell.ring();
+  }
+
+  /** Whether its rules are in place, or are known to be impossible. */
+  isGuarded({ address, nic }: Spot): boolean {
+    const { inet, arp } = this.#tables;
+    const packets = address.family === 4 ? "ipv4" : "ipv6";
+    return (
+      has(inet, packets, String(address)) && has(arp, "addresses", String(address)) && has(arp, "selected", selected(address, nic.name))
+    );
+  }
+
+  get protection(): Protection {
+    const failed = FAMILIES.flatMap((family) => {
+      const { off } = this.#tables[family];
+      return off === undefined ? [] : [`nftables family ${family}: ${off}; ${LOSES[family]}`];
+    });
+    const served = this.#ipvs.length === 0 ? [] : [`${this.#ipvs.toSorted().join(", ")} on kube-ipvs0: IPVS serves it, packets to it pass`];
+    const why = [...failed, ...served].join(". ");
+    return why === "" ? { is: "on" } : { is: "off", why };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let anew = false;
+    let anewAt = performance.now() + ANEW_MS;
+    let failures = 0;
+    while (!signal.aborted) {
+      for (const family of FAMILIES) await this.#apply(family, anew, signal);
+      if (signal.aborted) return;
+      this.#options.onApplied();
+      failures = FAMILIES.some((family) => this.#tables[family].off !== undefined) ? failures + 1 : 0;
+      if (anew) anewAt = performance.now() + ANEW_MS;
+      const restMs = failures === 0 ? Math.max(0, anewAt - performance.now()) : backoffMs(failures, REFUSED);
+      const isRung = await this.#bell.wait(restMs, signal);
+      anew = !isRung || performance.now() >= anewAt;
+    }
+  }
+
+  #differs(family: GuardFamily): boolean {
+    const { have, want } = this.#tables[family];
+    return have ? changedElements(family, have, want) !== "" : isNeeded(want);
+  }
+
+  async #apply(family: GuardFamily, anew: boolean, signal: AbortSignal): Promise<void> {
+    const table = this.#tables[family];
+    const { have, want, off } = table;
+    // Where no address ever was there is no table.
+    if (!have && !isNeeded(want)) return;
+    // What was refused is asked for again when its time has come, not with each address.
+    if (!anew && (off !== undefined || !this.#differs(family))) return;
+    const text = have && !anew ? changedElements(family, have, want) : wholeTable(family, want);
+    try {
+      await this.#options.nft(text, signal);
+      table.have = want;
+      table.off = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof KernelError)) throw error;
+      l2GuardFailures.inc({ family });
+      table.have = undefined;
+      // Somebody may have taken the table away under us; only when it cannot be put back is there none.
+      if (have && !anew) return this.#apply(family, true, signal);
+      if (table.off !== error.words) this.#options.log.warn({ family, error }, "service addresses are not protected");
+      table.off = error.words;
+    }
+  }
+}
+
+const isNeeded = (want: Sets) => [...want].some(([name, elements]) => name !== "exempt" && elements.size > 0);
+
+const emptyTable = (): Table => ({ have: undefined, want: new Map<string, ReadonlySet<string>>(), off: undefined });
+
+const has = ({ have, want, off }: Table, set: string, element: string): boolean =>
+  off !== undefined || want.get(set)?.has(element) !== true || have?.get(set)?.has(element) === true;
+
+const texts = (addresses: readonly Address[], family: Family) =>
+  new Set(addresses.filter((address) => address.family === family).map(String));
+
+const selected = (address: Address, device: string) => `"${device}" . ${String(address)}`;

@@ -1,0 +1,162 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseAddress } from "../../../ip/address.ts";
+import { DEVICE } from "./ip-address-commands.ts";
+import { Tenures } from "./owned-addresses.ts";
+
+const vip = parseAddress("192.0.2.100");
+const NAMES = ["a", "b", "c"];
+const LIFETIME_MS = 25_000;
+const LEASE_MS = 3_000;
+const END_MS = 90_000;
+
+type Deed =
+  | { readonly do: "seek"; readonly candidates: readonly string[] }
+  | { readonly do: "resign" }
+  | { readonly do: "freeze"; readonly ms: number }
+  | { readonly do: "restart" };
+
+interface Event {
+  readonly at: number;
+  readonly node: number;
+  readonly deed: Deed;
+}
+
+/** Who answers on a node: its kernel, until the address expires, whether or not anybody looks after it; or a process that sleeps when the agent does. */
+type Form = "kernel" | "frames";
+
+class SimulatedNode {
+  readonly name: string;
+  readonly nic: { readonly name: string; readonly index: number; readonly mac: string };
+  tenures: Tenures;
+  answersUntil = 0;
+  frozenUntil = 0;
+  readonly #form: Form;
+  #leaseUntil = 0;
+  readonly #unread: ((now: number) => void)[] = [];
+
+  constructor(name: string, number: number, form: Form) {
+    this.name = name;
+    this.#form = form;
+    this.nic = { name: "eth0", index: 2, mac: `02:00:00:00:00:0${number}` };
+    this.tenures = new Tenures(name, () => form === "kernel");
+  }
+
+  answers(now: number): boolean {
+    const isAwake = this.#form === "kernel" || (now < this.#leaseUntil && now >= this.frozenUntil);
+    return isAwake && now < this.answersUntil;
+  }
+
+  /** What it is told while it is frozen it reads when it wakes. */
+  tell(word: (now: number) => void): void {
+    this.#unread.push(word);
+  }
+
+  tick(now: number, others: readonly SimulatedNode[]): void {
+    if (now < this.frozenUntil) return;
+    if (this.#form === "frames" && now >= this.#leaseUntil) {
+      this.answersUntil = 0;
+      this.tenures.unanswered(now);
+    }
+    this.#leaseUntil = now + LEASE_MS;
+    for (const word of this.#unread.splice(0)) word(now);
+    const { drop, refresh, add, probe, check, announce, listened } = this.tenures.step(now, () => true);
+    if (drop.some(({ isLast }) => isLast)) this.answersUntil = 0;
+    const held = this.tenures.kept([...refresh, ...add], now);
+    if (held.some(({ nic }) => nic === this.nic || this.#form === "kernel")) this.answersUntil = now + LIFETIME_MS;
+    for (const other of others) {
+      if (announce.length > 0) other.tell((then) => other.tenures.claimed(vip, "eth0", this.nic.mac, undefined, then));
+      if (probe.length + check.length === 0) continue;
+      if (other.answers(now)) this.tell((then) => this.tenures.claimed(vip, "eth0", other.nic.mac, undefined, then));
+      other.tell((then) => other.tenures.contended(vip, "eth0", this.nic.mac, undefined, then));
+    }
+    this.tenures.silent(listened, now);
+  }
+
+  suffer(deed: Deed, now: number): void {
+    if (deed.do === "seek") this.tenures.seek([{ address: vip, nics: [this.nic], candidates: deed.candidates }], now);
+    else if (deed.do === "resign") this.tenures.seek([], now);
+    else if (deed.do === "freeze") this.frozenUntil = now + deed.ms;
+    else this.#restart(now);
+  }
+
+  #restart(now: number): void {
+    this.tenures = new Tenures(this.name, () => this.#form === "kernel");
+    this.#unread.length = 0;
+    const seconds = Math.floor((this.answersUntil - now) / 1_000);
+    if (seconds > 0) this.tenures.adopt({ address: vip, nic: { name: DEVICE, index: 9, mac: "" } }, seconds, now);
+    if (this.#form === "frames") this.answersUntil = 0;
+  }
+}
+
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  // Nodes need not agree on the order: they hear of changes at different times, or not at all.
+  { weight: 4, arbitrary: fc.shuffledSubarray(NAMES, { minLength: 1 }).map((candidates) => ({ do: "seek", candidates }) as const) },
+  { weight: 1, arbitrary: fc.constant({ do: "resign" } as const) },
+  { weight: 3, arbitrary: fc.integer({ min: 100, max: 50_000 }).map((ms) => ({ do: "freeze", ms }) as const) },
+  { weight: 1, arbitrary: fc.constant({ do: "restart" } as const) },
+);
+const events = fc.array(fc.record({ at: fc.integer({ min: 0, max: END_MS }), node: fc.nat(2), deed }), { minLength: 3, maxLength: 30 });
+
+function run(
+  form: Form,
+  history: readonly Event[],
+  offsets: readonly number[],
+  look: (now: number, nodes: readonly SimulatedNode[]) => void,
+): void {
+  const nodes = NAMES.map((name, number) => new SimulatedNode(name, number, form));
+  const pending = history.toSorted((a, b) => a.at - b.at);
+  for (let now = 0; now < END_MS; now += 10) {
+    for (; pending[0] && pending[0].at <= now; pending.shift()) nodes[pending[0].node]?.suffer(pending[0].deed, now);
+    for (const [number, node] of nodes.entries())
+      if (now % 100 === (offsets[number] ?? 0) * 10)
+        node.tick(
+          now,
+          nodes.filter((one) => one !== node),
+        );
+    look(now, nodes);
+  }
+}
+
+/** Who sleeps longer than others listen and wakes before its lease has ended may answer until it hears of them. A machine that is paused always could. */
+const isBlind = ({ deed }: Event) => deed.do === "freeze" && deed.ms > 800 && deed.ms < LEASE_MS + 100;
+
+test.each<Form>(["kernel", "frames"])(
+  "whatever the nodes believe, however long they sleep and whenever they restart, no two answer for an address (%s)",
+  (form) => {
+    fc.assert(
+      fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), (history, offsets) => {
+        const together = new Set<string>();
+        const known = form === "kernel" ? history : history.filter((event) => !isBlind(event));
+        run(form, known, offsets, (now, nodes) => {
+          const answering = nodes.filter((node) => node.answers(now));
+          if (answering.length > 1) together.add(`${answering.map(({ name }) => name).join(" and ")} at ${now} ms`);
+        });
+        expect([...together]).toEqual([]);
+      }),
+      { seed: 3, numRuns: 80 },
+    );
+  },
+);
+
+test.each<Form>(["kernel", "frames"])("a node that alone wants an address and stays awake comes to answer for it (%s)", (form) => {
+  fc.assert(
+    fc.property(events, fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)), fc.nat(2), (history, offsets, winner) => {
+      const name = NAMES[winner] ?? "a";
+      const early = history.map((event) => ({
+        ...event,
+        at: event.at / 3,
+        ...(event.deed.do === "freeze" && { deed: { do: "freeze", ms: event.deed.ms / 10 } as const }),
+      }));
+      const last = NAMES.map((_, node) => ({
+        at: END_MS / 2,
+        node,
+        deed: node === winner ? ({ do: "seek", candidates: [name] } as const) : ({ do: "resign" } as const),
+      }));
+      let answering = "";
+      run(form, [...early, ...last], offsets, (now, nodes) => (answering = nodes.find((node) => node.answers(now))?.name ?? ""));
+      expect(answering).toBe(name);
+    }),
+    { seed: 3, numRuns: 80 },
+  );
+});

@@ -1,0 +1,363 @@
+import { expect, test } from "vitest";
+import { parseAddress } from "../../../ip/address.ts";
+import type { Spot, Steps } from "./address-ownership.ts";
+import { Tenures } from "./owned-addresses.ts";
+
+const vip = parseAddress("192.0.2.100");
+const eth0 = { name: "eth0", index: 2, mac: "02:00:00:00:00:0a" };
+const eth1 = { name: "eth1", index: 3, mac: "02:00:00:00:00:1a" };
+const rival = "02:00:00:00:00:0b";
+const guarded = () => true;
+
+/** A node `a` whose kernel takes everything and whose wire tells all it has heard, in steps of a tenth of a second. */
+class Course {
+  readonly tenures = new Tenures("a");
+  readonly log: string[] = [];
+  now = 0;
+  /** Says false while the kernel does not come to it. */
+  kernelMs = 0;
+
+  seek(candidates = ["a", "b"], nics = [eth0]): void {
+    this.tenures.seek([{ address: vip, nics, candidates }], this.now);
+  }
+
+  /** One tick, and what came of it. */
+  tick(isGuarded: (spot: Spot) => boolean = guarded): Steps {
+    const steps = this.tenures.step(this.now, isGuarded);
+    for (const [what, spots] of Object.entries(steps) as [string, readonly Spot[]][])
+      for (const { nic } of spots) this.log.push(`${this.now} ${what} ${nic.name}`);
+    this.tenures.silent(steps.listened, this.now);
+    this.tenures.kept([...steps.refresh, ...steps.add], this.now + this.kernelMs);
+    return steps;
+  }
+
+  until(end: number, isGuarded?: (spot: Spot) => boolean): this {
+    for (; this.now <= end; this.now += 100) this.tick(isGuarded);
+    return this;
+  }
+
+  get is(): string | undefined {
+    return this.tenures.standing(vip)?.is;
+  }
+
+  /** When something of this kind was done. */
+  when(what: string): number[] {
+    return this.log.filter((line) => line.split(" ")[1] === what).map((line) => Number(line.split(" ")[0]));
+  }
+}
+
+function holding(): Course {
+  const course = new Course();
+  course.seek();
+  course.until(1_200);
+  expect(course.is).toBe("holding");
+  return course;
+}
+
+test("three probes and a second of silence come before an address, three announcements and a look for others after it", () => {
+  const course = new Course();
+  course.seek();
+  course.until(3_500);
+  expect(course.log.filter((line) => !line.includes("refresh"))).toEqual([
+    "0 probe eth0",
+    "300 probe eth0",
+    "600 probe eth0",
+    "1000 listened eth0",
+    "1100 add eth0",
+    "1200 announce eth0",
+    "1200 check eth0",
+    "1200 check eth0",
+    "2200 announce eth0",
+    "2200 check eth0",
+    "3200 announce eth0",
+    "3200 check eth0",
+  ]);
+});
+
+test("while another MAC answers the address is not taken, and probed for again each second", () => {
+  const course = new Course();
+  course.seek();
+  for (let second = 0; second < 4; second++) {
+    course.tick();
+    expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe(second === 0 ? "in-use" : "nothing");
+    expect(course.tenures.standing(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
+    course.now += 1_000;
+  }
+  expect(course.when("probe")).toEqual([0, 1_000, 2_000, 3_000]);
+  expect(course.when("add")).toEqual([]);
+  // It goes: the next probe finds silence.
+  course.until(course.now + 1_200);
+  expect(course.is).toBe("holding");
+});
+
+test("one that hears that another has let go asks at once", () => {
+  const course = new Course();
+  course.seek();
+  course.tick();
+  course.tenures.claimed(vip, "eth0", rival, "b", 0);
+  course.now = 200;
+  course.tenures.hurry(200);
+  course.tick();
+  expect(course.when("probe")).toEqual([0, 200]);
+});
+
+test("what is held is refreshed every five seconds", () => {
+  const course = holding().until(22_000);
+  expect(course.when("refresh")).toEqual([6_100, 11_100, 16_100, 21_100]);
+  expect(course.is).toBe("holding");
+});
+
+test("a refresh later than the lifetime is a takeover: the address is dropped and asked for", () => {
+  const course = holding();
+  course.now = 26_000;
+  const steps = course.tick();
+  expect([steps.drop.length, steps.refresh.length, steps.probe.length]).toEqual([1, 0, 1]);
+  expect(course.is).toBe("probing");
+});
+
+test("a refresh that reaches the kernel too late is undone", () => {
+  const course = holding();
+  course.now = 20_000;
+  course.kernelMs = 6_000;
+  course.tick();
+  course.kernelMs = 0;
+  course.now = 26_000;
+  expect(course.tick().drop.length).toBe(1);
+  expect(course.is).toBe("probing");
+});
+
+/** Silence was found, and the kernel has not come to take the address yet. */
+function taking(): { course: Course; add: Steps["add"] } {
+  const course = new Course();
+  course.seek();
+  course.until(1_000);
+  const { add } = course.tenures.step(1_100, guarded);
+  expect(add.length).toBe(1);
+  return { course, add };
+}
+
+test("an address that a slow kernel takes long after silence was found is held, if nobody was heard meanwhile", () => {
+  const { course, add } = taking();
+  course.tenures.kept(add, 4_100, true);
+  course.now = 4_100;
+  expect(course.tick().drop).toEqual([]);
+  expect(course.is).toBe("holding");
+});
+
+test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardAll: boolean]>([
+  ["it is not known what was heard", () => {}, 2_600, false],
+  ["it took longer than any kernel", () => {}, 12_000, true],
+  ["another asked for it", ({ tenures }) => tenures.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
+  ["another answered for it", ({ tenures }) => tenures.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
+])("an address that reaches the kernel long after silence was found is undone when %s", (_, meanwhile, now, heardAll) => {
+  const { course, add } = taking();
+  meanwhile(course);
+  course.tenures.kept(add, now, heardAll);
+  course.now = now;
+  expect(course.tick().drop.length).toBe(1);
+  expect(course.is).toBe("probing");
+});
+
+test("who sleeps while it listens has not heard silence", () => {
+  const course = new Course();
+  course.seek();
+  course.until(600);
+  course.now = 30_000;
+  course.tick();
+  expect(course.is).toBe("probing");
+  expect(course.when("add")).toEqual([]);
+  course.until(31_300);
+  expect(course.is).toBe("holding");
+});
+
+test("nobody who was deaf believes in silence", () => {
+  const course = new Course();
+  course.seek();
+  course.until(900);
+  course.tenures.deaf(900);
+  course.until(1_800);
+  expect(course.when("add")).toEqual([]);
+  course.until(2_200);
+  expect(course.is).toBe("holding");
+});
+
+test("a node that is no longer elected drops the address", () => {
+  const course = holding();
+  course.tenures.seek([], course.now);
+  expect(course.tick().drop).toMatchObject([{ nic: eth0 }]);
+  expect(course.tenures.standing(vip)).toBeUndefined();
+  expect(course.tick().drop).toEqual([]);
+});
+
+test("an address that another interface still answers for stays in the kernel", () => {
+  const course = new Course();
+  course.seek(["a"], [eth0, eth1]);
+  course.until(1_200);
+  course.seek(["a"], [eth1]);
+  expect(course.tick().drop).toMatchObject([{ nic: eth0, isLast: false }]);
+  course.seek(["b"], []);
+  expect(course.tick().drop).toMatchObject([{ nic: eth1, isLast: true }]);
+});
+
+test("what could not be dropped is dropped again", () => {
+  const course = holding();
+  course.tenures.seek([], course.now);
+  const steps = course.tick();
+  course.tenures.undone(steps, course.now);
+  expect(course.tick().drop.length).toBe(1);
+});
+
+test("the later in election order lets go of what another answers for, and takes it when that one is silent", () => {
+  const course = new Course();
+  course.seek(["b", "a"]);
+  course.until(1_200);
+  expect(course.tenures.claimed(vip, "eth0", rival, "b", course.now)).toBe("let-go");
+  expect(course.tick().drop.length).toBe(1);
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "in-use", mac: rival });
+  course.until(course.now + 2_300);
+  expect(course.is).toBe("holding");
+});
+
+test("the earlier keeps it, and tells everyone, but not more often than every ten seconds", () => {
+  const course = holding().until(4_000);
+  const before = course.when("announce").length;
+  const outcomes: string[] = [];
+  for (const end of [14_000, 15_000, 26_000]) {
+    course.until(end);
+    outcomes.push(course.tenures.claimed(vip, "eth0", rival, "b", course.now));
+  }
+  course.tick();
+  expect(outcomes).toEqual(["kept", "nothing", "kept"]);
+  expect(course.when("announce").length).toBe(before + 2);
+  expect(course.is).toBe("holding");
+});
+
+test("a stranger who answers for what is kept is told of until it has been silent for two rounds", () => {
+  const course = holding().until(4_000);
+  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("kept");
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", rival: { mac: rival, interface: "eth0" } });
+  course.until(5_000);
+  expect(course.tenures.claimed(vip, "eth0", rival, undefined, course.now)).toBe("nothing");
+  course.until(6_900);
+  expect(course.tenures.standing(vip)).toHaveProperty("rival");
+  course.until(9_000);
+  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+  expect(course.when("relieved").length).toBe(1);
+});
+
+test("another node that answers for what is kept is no stranger", () => {
+  const course = holding().until(4_000);
+  course.tenures.claimed(vip, "eth0", rival, "b", course.now);
+  expect(course.tenures.standing(vip)).not.toHaveProperty("rival");
+});
+
+test("of two that ask at once the later waits, and the earlier makes itself heard", () => {
+  const later = new Course();
+  later.seek(["b", "a"]);
+  later.until(500);
+  later.tenures.contended(vip, "eth0", rival, "b", 500);
+  later.until(1_400);
+  expect(later.when("probe")).toEqual([0, 300]);
+  later.until(1_600);
+  expect(later.when("probe")).toEqual([0, 300, 1_500]);
+
+  const earlier = new Course();
+  earlier.seek(["a", "b"]);
+  earlier.until(800);
+  earlier.tenures.contended(vip, "eth0", rival, "b", 800);
+  earlier.until(1_200);
+  expect(earlier.when("probe")).toEqual([0, 300, 600, 900]);
+  expect(earlier.is).toBe("holding");
+});
+
+test("an address is first taken on all its interfaces or on none", () => {
+  const course = new Course();
+  course.seek(["a"], [eth0, eth1]);
+  course.until(500);
+  course.tenures.claimed(vip, "eth1", rival, undefined, 500);
+  course.until(1_400);
+  expect(course.when("add")).toEqual([]);
+  expect(course.tenures.standing(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth1" });
+  course.until(4_000);
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
+});
+
+test("an interface that comes later is asked on by itself, and costs the others nothing", () => {
+  const course = holding();
+  course.seek(["a", "b"], [eth0, eth1]);
+  course.tick();
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
+  course.until(course.now + 1_300);
+  expect(course.tenures.standing(vip)).toMatchObject({ is: "holding", interfaces: ["eth0", "eth1"] });
+  course.seek(["a", "b"], [eth1]);
+  expect(course.tick().drop).toMatchObject([{ nic: eth0 }]);
+});
+
+test("no address before its rules", () => {
+  const course = new Course();
+  course.seek();
+  course.until(5_000, () => false);
+  expect(course.when("add")).toEqual([]);
+  course.until(7_000);
+  expect(course.is).toBe("holding");
+});
+
+test("what the kernel refuses is told in its words, and tried again after the pause, with probes", () => {
+  const course = holding();
+  course.tenures.refused({ address: vip, nic: eth0 }, "RTNETLINK answers: Permission denied", course.now + 5_000);
+  expect(course.tenures.standing(vip)).toEqual({ is: "refused", words: "RTNETLINK answers: Permission denied" });
+  const [probes] = [course.when("probe").length];
+  course.until(course.now + 4_800);
+  expect(course.when("probe").length).toBe(probes);
+  course.until(course.now + 1_500);
+  expect(course.is).toBe("holding");
+});
+
+test("frames that do not get out are no silence", () => {
+  const course = new Course();
+  course.seek();
+  course.until(700);
+  course.tenures.unsent("eth0", "Network is down", 700);
+  expect(course.tenures.standing(vip)).toEqual({ is: "refused", words: "Network is down" });
+  course.until(1_500);
+  expect(course.when("add")).toEqual([]);
+});
+
+test("what an agent before us left is refreshed at once and asked for by nobody", () => {
+  const course = new Course();
+  course.tenures.adopt({ address: vip, nic: eth0 }, 100, 0);
+  course.seek();
+  course.until(300);
+  expect(course.log).toEqual(["0 refresh eth0", "0 check eth0"]);
+  expect(course.is).toBe("holding");
+});
+
+test("what is almost gone when we find it counts as gone when we come too late", () => {
+  const course = new Course();
+  course.tenures.adopt({ address: vip, nic: eth0 }, 2, 0);
+  course.seek();
+  course.now = 1_500;
+  expect(course.tick()).toMatchObject({ drop: [{ nic: eth0 }], refresh: [], probe: [{ nic: eth0 }] });
+});
+
+test("own addresses are looked after in turn, one a second", () => {
+  const course = new Course();
+  const addresses = [1n, 2n, 3n].map((offset) => vip.plus(offset) ?? vip);
+  for (const address of addresses) course.tenures.adopt({ address, nic: eth0 }, 100, 0);
+  const checked: string[] = [];
+  for (; course.now < 5_000; course.now += 100) checked.push(...course.tick().check.map(({ address }) => String(address)));
+  expect(checked).toEqual(["192.0.2.101", "192.0.2.102", "192.0.2.103", "192.0.2.101", "192.0.2.102"]);
+});
+
+test("thousands are refreshed over several ticks, all of them within their lifetime, in one process each", () => {
+  const course = new Course();
+  for (let at = 0n; at < 5_000n; at++) course.tenures.adopt({ address: vip.plus(at) ?? vip, nic: eth0 }, 100, 0);
+  const batches: number[] = [];
+  for (; course.now < 60_000; course.now += 1_000) {
+    const steps = course.tick();
+    expect(steps.drop).toEqual([]);
+    batches.push(steps.refresh.length);
+  }
+  expect(Math.max(...batches)).toBeLessThanOrEqual(500);
+  expect(course.tenures.held.length).toBe(5_000);
+});

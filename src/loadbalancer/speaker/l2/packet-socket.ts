@@ -1,0 +1,256 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { keepRunning } from "../../../util/keep-running.ts";
+import { Address } from "../../../ip/address.ts";
+import type { Log } from "../../../kube/log.ts";
+import { l2Heartbeats, l2WireErrors, l2WireRestarts } from "../../metrics.ts";
+import { announcement, octets, probe, readFrame, type Said } from "./frames.ts";
+import type { Nic } from "./interfaces.ts";
+import { WIRE_SCRIPT } from "./packet-socket-script.ts";
+
+const PROTOCOL = { 4: "2054", 6: "34525" } as const;
+
+/** It answers in a moment, or never. */
+const STUCK_MS = 5_000;
+/** A second less than others need to find this node silent and the address free. */
+const LEASE_S = 3;
+const RENEW_MS = 1_000;
+const ERROR_EVERY_MS = 60_000;
+
+export interface WireEvents {
+  /** It has started, perhaps anew: what was probed for before that is not known to be silent. */
+  onStart(): void;
+  /** It has ended: `fault` says why. */
+  onEnd(): void;
+  onSaid(said: Said, device: string): void;
+  /** Somebody asked who has an address that is looked at, so many times in the last second. */
+  onAsked(address: Address, device: string, times: number): void;
+  /** What it answered for was not renewed in time, and it answers no more. */
+  onLapse(): void;
+  /** From one of those who are listened to. */
+  onDatagram(bytes: Buffer, from: string): void;
+  /** A frame could not be sent. */
+  onFailed(device: string, words: string): void;
+}
+
+export interface WireOptions extends WireEvents {
+  readonly netns?: string | undefined;
+  /** Of the heartbeats. */
+  readonly port: number;
+  readonly log: Log;
+}
+
+/** The node's ears and mouth on its segments: one process for all addresses and both families, started again when it ends. */
+export class Wire {
+  readonly #options: WireOptions;
+  readonly #looked = new Map<string, Buffer>();
+  /** MACs by interface and address. */
+  readonly #answers = new Map<string, string>();
+  #leaseEnd = 0;
+  #senders: readonly string[] = [];
+  readonly #syncs = new Map<string, (silent: boolean) => void>();
+  #process: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+  #outbox: string[] = [];
+  #ready = false;
+  #fault: string | undefined;
+  #synced = 0;
+  #quietUntil = 0;
+
+  constructor(options: WireOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await keepRunning(
+      () => this.#runOnce(signal),
+      signal,
+      (words) => {
+        l2WireRestarts.inc();
+        this.#fault = words;
+        this.#options.onEnd();
+        this.#options.log.warn({ words }, "the process that sends and hears frames has ended and is started again");
+      },
+    );
+  }
+
+  /** Why nothing can be sent or heard; undefined while it can. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  get isUp(): boolean {
+    return this.#ready;
+  }
+
+  /** From now on what is said of these addresses is told, and of no others. */
+  look(addresses: readonly Address[]): void {
+    const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
+    for (const [text, bytes] of this.#looked)
+      if (!wanted.has(text) && this.#looked.delete(text)) this.#say("ignore", bytes.toString("hex"));
+    for (const [text, bytes] of wanted) {
+      if (this.#looked.has(text)) continue;
+      this.#looked.set(text, bytes);
+      this.#say("look", bytes.toString("hex"));
+    }
+  }
+
+  probe(address: Address, nic: Nic): void {
+    if (address.family === 6) this.#say("join", nic.name, hexOf(address));
+    this.check(address, nic);
+  }
+
+  /** Whether anybody else has what is ours. */
+  check(address: Address, { name, mac }: Nic): void {
+    this.#say("tx", name, PROTOCOL[address.family], probe(mac, address).toString("hex"));
+  }
+
+  /** After the last probe. */
+  leave(address: Address, { name }: Nic): void {
+    if (address.family === 6) this.#say("leave", name, hexOf(address));
+  }
+
+  /** From now on who asks on the interface is answered, where the kernel does not do it by itself; as long as this process lives and can renew it. */
+  answer(address: Address, { name, mac }: Nic): void {
+    const key = `${name} ${hexOf(address)}`;
+    if (!this.#ready || this.#answers.get(key) === mac) return;
+    this.#answers.set(key, mac);
+    this.#say("answer", key, mac.replaceAll(":", ""));
+  }
+
+  mute(address: Address, { name }: Nic): void {
+    const key = `${name} ${hexOf(address)}`;
+    if (this.#answers.delete(key)) this.#say("mute", key);
+  }
+
+  /**
+   * Has it go on answering. By the clock that both processes share, so that what lay in the pipe while either was stopped does not count. To be called also
+   * before anything is done on the strength of what it answers for: we may have slept.
+   */
+  renew(): void {
+    const now = Number(process.hrtime.bigint()) / 1e9;
+    const isLate = this.#answers.size > 0 && now >= this.#leaseEnd;
+    this.#leaseEnd = now + LEASE_S;
+    this.#say("lease", String(this.#leaseEnd));
+    if (isLate) this.#lapse();
+  }
+
+  announce(address: Address, { name, mac }: Nic): void {
+    this.#say("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
+  }
+
+  /** With this source, where the node has it. */
+  send(address: string, bytes: Buffer, source: string | undefined): void {
+    this.#say("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
+  }
+
+  /** Datagrams from these addresses are told, and no others. */
+  listenTo(addresses: readonly Address[]): void {
+    this.#senders = addresses.map((address) => octets(address).toString("hex"));
+    this.#say("senders", ...this.#senders);
+  }
+
+  /** True once everything that was heard up to now has been told; false when that cannot be known any more. */
+  sync(): Promise<boolean> {
+    if (!this.#ready) return Promise.resolve(false);
+    const number = String((this.#synced += 1));
+    this.#say("sync", number);
+    const stuck = setTimeout(() => this.#process?.kill("SIGKILL"), STUCK_MS);
+    return new Promise((resolve) =>
+      this.#syncs.set(number, (silent) => {
+        clearTimeout(stuck);
+        resolve(silent);
+      }),
+    );
+  }
+
+  async #runOnce(signal: AbortSignal): Promise<string> {
+    const { netns, port } = this.#options;
+    const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
+    const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", WIRE_SCRIPT, String(port)];
+    const child = spawn("setpriv", command, { stdio: ["pipe", "pipe", "pipe"] });
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    let words = "";
+    child.stdin.on("error", () => {});
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (words = (words + chunk).slice(-1000)));
+    child.once("error", (error) => resolve(error.message)).once("close", () => resolve(words.trim().split("\n").at(-1) ?? ""));
+    createInterface(child.stdout).on("line", (line) => this.#tryTake(line));
+    const kill = () => child.kill("SIGKILL");
+    signal.addEventListener("abort", kill, { once: true });
+    this.#process = child;
+    const renewal = setInterval(() => this.renew(), RENEW_MS);
+    const last = await ended;
+    clearInterval(renewal);
+    signal.removeEventListener("abort", kill);
+    this.#process = undefined;
+    this.#ready = false;
+    this.#outbox = [];
+    this.#answers.clear();
+    for (const settle of this.#syncs.values()) settle(false);
+    this.#syncs.clear();
+    return last;
+  }
+
+  /** What strangers send must not end the agent. */
+  #tryTake(line: string): void {
+    try {
+      this.#take(line);
+    } catch (error) {
+      l2WireErrors.inc();
+      if (performance.now() < this.#quietUntil) return;
+      this.#quietUntil = performance.now() + ERROR_EVERY_MS;
+      this.#options.log.error({ error, line: line.slice(0, 200) }, "what came in from the network could not be handled");
+    }
+  }
+
+  #take(line: string): void {
+    const [verb, first = "", ...rest] = line.split(" ");
+    const { log, ...events } = this.#options;
+    if (verb === "rx") {
+      const said = readFrame(Buffer.from(rest[0] ?? "", "hex"));
+      if (said) events.onSaid(said, first);
+    } else if (verb === "asked") {
+      const [hex = "", times = ""] = rest;
+      events.onAsked(addressIn(hex), first, Number(times));
+    } else if (verb === "heard") {
+      events.onDatagram(Buffer.from(rest[0] ?? "", "hex"), String(addressIn(first)));
+    } else if (verb === "dropped") {
+      l2Heartbeats.inc({ outcome: "dropped" }, Number(first));
+    } else if (verb === "lapsed") {
+      this.#lapse();
+    } else if (verb === "synced") {
+      this.#syncs.get(first)?.(true);
+      this.#syncs.delete(first);
+    } else if (verb === "failed") {
+      events.onFailed(first, rest.join(" "));
+    } else if (verb === "deaf") {
+      log.warn(
+        { port: this.#options.port, words: [first, ...rest].join(" ") },
+        "heartbeats cannot be heard; candidates are judged by membership alone",
+      );
+    } else if (verb === "ready") {
+      this.#ready = true;
+      this.#fault = undefined;
+      this.renew();
+      for (const bytes of this.#looked.values()) this.#say("look", bytes.toString("hex"));
+      this.#say("senders", ...this.#senders);
+      events.onStart();
+    }
+  }
+
+  #lapse(): void {
+    this.#answers.clear();
+    this.#options.onLapse();
+  }
+
+  /** What is said while it is not there is lost: whoever needs to know asks with `sync`. */
+  #say(...words: string[]): void {
+    if (!this.#ready) return;
+    if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.stdin.write(this.#outbox.splice(0).join("")));
+    this.#outbox.push(`${words.join(" ")}\n`);
+  }
+}
+
+const hexOf = (address: Address) => octets(address).toString("hex");
+const addressIn = (hex: string) => new Address(hex.length === 8 ? 4 : 6, BigInt(`0x${hex}`));

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { parseAddress } from "../../../ip/address.ts";
+import { observed } from "./interfaces.ts";
+import { placeOf, withoutInterface } from "./select-interfaces.ts";
+
+const link = (index: number, flags: string[], addresses: object[] = []) => ({
+  ifindex: index,
+  ifname: `eth${index}`,
+  flags,
+  link_type: "ether",
+  address: `02:00:00:00:00:0${index}`,
+  addr_info: addresses,
+});
+const strange = { family: "inet", local: "192.0.2.9", prefixlen: 32, scope: "global", valid_life_time: 1, preferred_life_time: 1 };
+/** `eth0` is up and has no IPv6, `eth1` has no carrier; on `lo` is what is meant for services. */
+const seen = observed([
+  link(0, ["UP", "LOWER_UP"], [strange]),
+  link(1, ["UP", "NO-CARRIER"], [{ ...strange, local: "192.0.2.8" }]),
+  { ...link(2, ["UP", "LOWER_UP", "LOOPBACK"], [strange, { ...strange, local: "192.0.2.7" }]), ifname: "lo", link_type: "loopback" },
+]);
+const wanted = (address: string, interfaces?: string[], service = "shop/web") => ({
+  address: parseAddress(address),
+  service,
+  candidates: ["a"],
+  interfaces,
+});
+
+test.each<[what: string, address: string, interfaces: string[] | undefined, place: object]>([
+  ["where it may be everywhere", "192.0.2.1", undefined, { nics: [{ name: "eth0" }] }],
+  [
+    "where its interface is down",
+    "192.0.2.1",
+    ["eth1"],
+    { obstacle: "no selected interface (eth1) is on the node, up and without a master" },
+  ],
+  [
+    "where the node has it itself, on an interface that is not selected",
+    "192.0.2.8",
+    ["eth0"],
+    { obstacle: "192.0.2.8 is on eth1 already, put there by somebody else" },
+  ],
+  ["where something for services has it", "192.0.2.7", undefined, { nics: [{ name: "eth0" }] }],
+  ["where the cluster knows the node by it", "192.0.2.5", undefined, { obstacle: "192.0.2.5 is the node's own address" }],
+  ["where somebody has it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0 already, put there by somebody else" }],
+])("the place of an address is known, %s", (_, address, interfaces, place) => {
+  expect(placeOf(wanted(address, interfaces), seen, ["192.0.2.5"])).toMatchObject(place);
+});
+
+test("a Service of which one address has no interface is left to others as a whole, and others are not", () => {
+  const all = [
+    wanted("192.0.2.1"),
+    wanted("2001:db8::1"),
+    wanted("192.0.2.2", undefined, "shop/api"),
+    wanted("192.0.2.3", ["eth1"], "shop/db"),
+  ];
+  expect([...withoutInterface(all, seen)]).toEqual(["192.0.2.1", "2001:db8::1", "192.0.2.3"]);
+});
+
+test("what somebody else has put on an interface is left to nobody: it would answer all the same", () => {
+  expect([...withoutInterface([wanted("192.0.2.9")], seen)]).toEqual([]);
+});

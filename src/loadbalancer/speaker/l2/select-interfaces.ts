@@ -1,0 +1,43 @@
+import type { Address } from "../../../ip/address.ts";
+import { fitting, isNodesOwn, nothingFits, type Nic, type Observed } from "./interfaces.ts";
+
+export interface L2Wanted {
+  readonly address: Address;
+  readonly service: string;
+  /** Undefined: all that fit. */
+  readonly interfaces?: readonly string[] | undefined;
+  /** In election order, with us among them wherever we stand. Those who are silent may be left out or not: who of them lives is decided here too. */
+  readonly candidates: readonly string[];
+}
+
+/**
+ * Where an address would be on this node, or why it cannot be there. What the node itself is reached by, it must not answer for as a service: all
+ * that is not translated would be dropped.
+ */
+export function placeOf(
+  { address, interfaces }: L2Wanted,
+  seen: Observed,
+  ownAddresses: readonly string[],
+): { readonly nics: readonly Nic[] } | { readonly obstacle: string } {
+  const text = String(address);
+  if (ownAddresses.includes(text)) return { obstacle: `${text} is the node's own address` };
+  const nics = fitting(seen, address.family, interfaces);
+  const foreign = seen.foreign.get(text)?.find((name) => isNodesOwn(name) || nics.some((nic) => nic.name === name));
+  if (foreign !== undefined) return { obstacle: `${text} is on ${foreign} already, put there by somebody else` };
+  return nics.length === 0 ? { obstacle: nothingFits(interfaces) } : { nics };
+}
+
+/** The addresses that this node leaves to others: all of a Service, if one of them has no interface here. Its addresses stay together. */
+export function withoutInterface(wanted: Iterable<L2Wanted>, seen: Observed): ReadonlySet<string> {
+  const all = [...wanted];
+  // Thousands of addresses are selected for a few sets of interfaces.
+  const known = new Map<string, boolean>();
+  const fits = ({ address: { family }, interfaces }: L2Wanted): boolean => {
+    const selection = `${family} ${interfaces?.join(" ") ?? "*"}`;
+    const found = known.get(selection) ?? fitting(seen, family, interfaces).length > 0;
+    known.set(selection, found);
+    return found;
+  };
+  const homeless = new Set(all.filter((one) => !fits(one)).map(({ service }) => service));
+  return new Set(all.filter(({ service }) => homeless.has(service)).map(({ address }) => String(address)));
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { Node } from "../../api/core/node.ts";
+import type { Change } from "../../kube/cache/cache.ts";
+import { leanNode, leanService, leanSlice } from "../services/transforms.ts";
+import { changesThatCount } from "./relevant-changes.ts";
+
+const node = (resourceVersion: string, heartbeat: string, labels: Record<string, string> = {}): Node =>
+  leanNode({
+    metadata: { name: "a", uid: "u1", resourceVersion, labels, annotations: { heartbeat } },
+    spec: { taints: [{ key: heartbeat, effect: "NoSchedule" }] },
+    status: {
+      addresses: [
+        { type: "Hostname", address: "a" },
+        { type: "InternalIP", address: "192.0.2.1" },
+      ],
+      conditions: [
+        { type: "Ready", status: "True", lastTransitionTime: heartbeat },
+        { type: "NetworkUnavailable", status: "False", reason: heartbeat },
+      ],
+    },
+  });
+
+function heard(...changes: Change<Node>[]): string[] {
+  const keys: string[] = [];
+  const cache = {
+    subscribe(listener: (change: Change<Node>) => void) {
+      for (const change of changes) listener(change);
+      return () => undefined;
+    },
+    waitForSync: () => Promise.resolve(),
+  };
+  changesThatCount(cache, ({ metadata }) => Object.keys(metadata.labels ?? {})).subscribe((key) => keys.push(key));
+  return keys;
+}
+
+test("a heartbeat is no change, and a label is one for those that had it and those that have it", () => {
+  expect(heard({ type: "updated", old: node("1", "then"), object: node("2", "now") })).toEqual([]);
+  expect(heard({ type: "updated", old: node("1", "then", { one: "" }), object: node("2", "now", { two: "" }) })).toEqual(["one", "two"]);
+  expect(heard({ type: "added", object: node("1", "then", { one: "" }), initial: true })).toEqual(["one"]);
+  expect(heard({ type: "deleted", object: node("1", "then", { one: "" }) })).toEqual(["one"]);
+});
+
+test("of Services and slices only what announcing looks at is kept", () => {
+  expect(
+    leanService({
+      metadata: {
+        name: "web",
+        namespace: "shop",
+        uid: "u",
+        annotations: { big: "x", "metallb.io/allow-shared-ip": "key" },
+        labels: { a: "b" },
+      },
+      spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", ports: [{ port: 80, protocol: "TCP" }], selector: { app: "web" } },
+      status: { loadBalancer: { ingress: [{ ip: "10.0.0.1", ipMode: "VIP" }, { hostname: "x" }] }, conditions: [] },
+    }),
+  ).toEqual({
+    metadata: { name: "web", namespace: "shop", uid: "u", annotations: { "metallb.io/allow-shared-ip": "key" }, labels: { a: "b" } },
+    spec: { type: "LoadBalancer", externalTrafficPolicy: "Local" },
+    status: { loadBalancer: { ingress: [{ ip: "10.0.0.1" }] } },
+  });
+  expect(
+    leanSlice({
+      metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web", other: "x" } },
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["10.1.0.1"], conditions: { ready: true, terminating: false }, nodeName: "a", zone: "z" }],
+      ports: [{ port: 80 }],
+    }),
+  ).toEqual({
+    metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [""], conditions: { ready: true }, nodeName: "a" }],
+  });
+});

@@ -1,0 +1,255 @@
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { keyOf as keyOfSession } from "../../frr/session-times.ts";
+import { keyOf, type Kind, type KubeObject, parseKey } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import type { Log } from "../../kube/log.ts";
+import type { WriteBudget } from "../../kube/status/budget.ts";
+import type { StatusOf, StatusRules } from "../../kube/status/plan.ts";
+import { StatusWriter } from "../../kube/status/status-writer.ts";
+import type { Address } from "../../ip/address.ts";
+import type { ReachedPeers } from "../announcement/peers.ts";
+import type { Config } from "../config/config.ts";
+import type { Impairment } from "../../kube/cache/unreadable-kinds.ts";
+import { configurationState, configurationStateName, type Finding } from "../status/configuration-state.ts";
+import { labelValue } from "../status/names.ts";
+import { serviceBgpStatus, serviceBgpStatusKey } from "../status/service-bgp-status.ts";
+import { type AddressState, isAnnounced, type Protection, serviceL2Status, tenureOf, yieldsTo } from "../status/service-l2-status.ts";
+import { sessionStatus, sessionStatusName } from "../status/bgp-session-status.ts";
+import { nodeOfReport } from "../status/unknown.ts";
+import { sessionKeyOf, type SpokenSession } from "./bgp/sessions.ts";
+
+interface Options {
+  manager: Manager;
+  client: KubeClient;
+  node: string;
+  /** Where the configuration is. */
+  namespace: string;
+  budget: WriteBudget;
+  log: Log;
+}
+
+/** What is known of the node and of the others, for names that must not be mistaken for one another. */
+interface Surroundings {
+  readonly nodeUid: () => string | undefined;
+  readonly isNode: (name: string) => boolean;
+  readonly isPeer: (name: string) => boolean;
+  /** By namespace/name. */
+  readonly isService: (key: string) => boolean;
+  /** Whether the agent of the node lives, as the controller sees it. */
+  readonly isMember: (node: string) => boolean;
+}
+
+/** A session that has just changed and changes again is no news: it waits its turn among the refreshes. */
+const FLAPPING_MS = 10_000;
+
+/** All that the speaker of a node says in the cluster. What is said again costs nothing. */
+export class Reports {
+  readonly #states: Cache<ConfigurationState>;
+  readonly bgp: Reported<ServiceBGPStatus>;
+  readonly l2: Reported<ServiceL2Status>;
+  readonly #sessions: Reported<BGPSessionStatus>;
+  readonly #stateWriter: StatusWriter<ConfigurationState>;
+  readonly #stateKey: string;
+  readonly #node: string;
+  readonly #namespace: string;
+  /** By Service: since when its addresses are answered for here, and whether that has been said. */
+  readonly #tenures = new Map<string, { readonly since: number; hasSaid: boolean }>();
+  surroundings: Surroundings = {
+    nodeUid: () => undefined,
+    isNode: () => false,
+    isPeer: () => false,
+    isService: () => false,
+    isMember: () => false,
+  };
+
+  constructor(options: Options) {
+    const { manager, client, node, namespace, budget, log } = options;
+    this.#node = node;
+    this.#namespace = namespace;
+    const name = configurationStateName({ type: "speaker", node });
+    this.#stateKey = `${namespace}/${name}`;
+    this.#states = manager.cache(ConfigurationState, { namespace, fieldSelector: `metadata.name=${name}` });
+    this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
+    manager.add(this.#stateWriter, { stage: "writers" });
+    const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
+    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionNews });
+    this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
+    // Of all nodes: there is one object for a Service, whoever has it.
+    this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (held) => this.#yields(held) });
+    this.l2.cache.subscribe(({ type, object }) => {
+      const tenure = type === "deleted" ? undefined : this.#tenures.get(keyOf(object));
+      if (tenure && nodeOfReport(object) === node) tenure.hasSaid = true;
+    });
+  }
+
+  /** The ConfigurationState of this node; before it is there, what it will be called. */
+  get state(): KubeObject {
+    return this.#states.get(this.#stateKey) ?? { metadata: parseKey(this.#stateKey) };
+  }
+
+  /** What belongs to the Node goes with it. */
+  configuration(finding?: Finding, impairment?: Impairment): void {
+    const nodeUid = this.surroundings.nodeUid();
+    if (nodeUid === undefined) return this.#stateWriter.forget(this.#stateKey);
+    this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, impairment));
+  }
+
+  /** What FRR has said of its sessions. A peer that it does not know yet is not told of, unless it has refused it. */
+  sessions(peers: Config["peers"], said: readonly SpokenSession[] | undefined, refused: ReadonlySet<string>): void {
+    const { isNode, isPeer, nodeUid } = this.surroundings;
+    const node = { name: this.#node, uid: nodeUid() };
+    if (node.uid === undefined) return this.#sessions.forget();
+    const spoken = said && new Map(said.map((session) => [keyOfSession(session), session]));
+    const exists = (other: string, peer: string) => isPeer(peer) && isNode(other);
+    for (const peer of peers.values()) {
+      const words = spoken ? (spoken.get(sessionKeyOf(peer)) ?? "not-configured") : "not-answering";
+      const key = `${this.#namespace}/${sessionStatusName(this.#node, peer.name, exists)}`;
+      if (words === "not-configured" && !refused.has(peer.name)) this.#sessions.adopt(peer.name, key);
+      else this.#sessions.set(peer.name, key, sessionStatus(peer, node, words));
+    }
+    for (const peer of this.#sessions.subjects()) if (!peers.has(peer)) this.#sessions.drop(peer);
+    this.#sessions.sweep();
+  }
+
+  /** To whom a Service is to be announced from here. */
+  service(key: string, uid: string, reach: ReachedPeers): void {
+    if (reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
+    this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
+  }
+
+  hasSaidBgp(service: string): boolean {
+    return this.bgp.said(this.#bgpKey(service)) !== undefined;
+  }
+
+  hasSaidL2(service: string): boolean {
+    const said = this.l2.said(service);
+    return said !== undefined && isAnnounced(said);
+  }
+
+  /** Who answers for the addresses of a Service; only the elected node says so. */
+  holder(
+    key: string,
+    uid: string,
+    elected: Parameters<typeof serviceL2Status>[1] | undefined,
+    stateOf: (address: Address) => AddressState,
+    protection: Protection,
+  ): void {
+    const tenure = elected && tenureOf(elected.addresses.map(stateOf));
+    if (!(tenure instanceof Date)) this.#tenures.delete(key);
+    else if (this.#tenures.get(key)?.since !== tenure.getTime()) this.#tenures.set(key, { since: tenure.getTime(), hasSaid: false });
+    if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
+    // A moment later it is known, and then it is said once.
+    if (tenure === "asking" && !this.l2.said(key)) return this.l2.leave(key);
+    this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
+  }
+
+  #yields(held: ServiceL2Status): boolean {
+    const teller = nodeOfReport(held);
+    if (teller === undefined || teller === this.#node || !this.surroundings.isMember(teller)) return false;
+    const tenure = this.#tenures.get(keyOf(held));
+    return yieldsTo(held, { answers: tenure !== undefined, hasSaid: tenure?.hasSaid === true });
+  }
+
+  /** Of a Node that is gone nothing is to be told, and what is told is taken away by others. */
+  #isNodeGone(): boolean {
+    return this.surroundings.nodeUid() === undefined;
+  }
+
+  #bgpKey(key: string): string {
+    const service = named(key);
+    const { isNode, isService } = this.surroundings;
+    return serviceBgpStatusKey(service, this.#node, (other, node) => isNode(node) && isService(`${service.namespace}/${other}`));
+  }
+}
+
+/** What is reported in one kind, about subjects that each have an object while there is something to say. */
+class Reported<T extends KubeObject> {
+  readonly cache: Cache<T>;
+  readonly #writer: StatusWriter<T>;
+  readonly #node: string;
+  /** By subject, the object. */
+  readonly #keys = new Map<string, string>();
+
+  constructor(
+    { manager, client, node, budget, log }: Options,
+    kind: Kind<T>,
+    selection: { namespace?: string; labelSelector?: string },
+    rules: Pick<StatusRules<T>, "transition" | "yields"> = {},
+  ) {
+    this.#node = node;
+    this.cache = manager.cache(kind, selection);
+    this.#writer = new StatusWriter<T>({ client, cache: this.cache, kind, budget, log, ...rules });
+    manager.add(this.#writer, { stage: "writers" });
+  }
+
+  subjects(): string[] {
+    return [...this.#keys.keys()];
+  }
+
+  set(subject: string, key: string, picture: Parameters<StatusWriter<T>["set"]>[1]): void {
+    const before = this.#keys.get(subject);
+    if (before !== undefined && before !== key) this.#delete(before);
+    this.#keys.set(subject, key);
+    this.#writer.set(key, picture);
+  }
+
+  /** What an earlier run of ours has said of it holds for now. */
+  adopt(subject: string, key: string): void {
+    this.#keys.set(subject, key);
+  }
+
+  drop(subject: string): void {
+    const key = this.#keys.get(subject);
+    if (key === undefined) return;
+    this.#keys.delete(subject);
+    this.#delete(key);
+  }
+
+  /** Nothing is said of it for now, and what is said stays. */
+  leave(subject: string): void {
+    const key = this.#keys.get(subject);
+    if (key !== undefined) this.#writer.forget(key);
+    this.#keys.delete(subject);
+  }
+
+  forget(): void {
+    for (const key of this.#keys.values()) this.#writer.forget(key);
+    this.#keys.clear();
+  }
+
+  /** Takes away what an earlier run of ours left, and nobody says any more. */
+  sweep(): void {
+    const said = new Set(this.#keys.values());
+    for (const object of this.cache.list()) if (!said.has(keyOf(object)) && this.#isOurs(object)) this.#delete(keyOf(object));
+  }
+
+  /** What an earlier run of ours has said. */
+  said(key: string): T | undefined {
+    const held = this.cache.get(key);
+    return held && this.#isOurs(held) ? held : undefined;
+  }
+
+  /** By now it may be somebody else's. */
+  #delete(key: string): void {
+    this.#writer.delete(key, (object) => this.#isOurs(object));
+  }
+
+  #isOurs(object: KubeObject): boolean {
+    return nodeOfReport(object) === this.#node;
+  }
+}
+
+function isSessionNews(held: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
+  if (held.bgpStatus === next.bgpStatus && held.bfdStatus === next.bfdStatus) return false;
+  return held.since === undefined || Date.now() - Date.parse(held.since) > FLAPPING_MS;
+}
+
+function named(key: string): { name: string; namespace: string } {
+  const { name, namespace = "" } = parseKey(key);
+  return { name, namespace };
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseAddress } from "../../ip/address.ts";
+import { createLog } from "../../kube/log.ts";
+import { StateError } from "../../resilience/state-file.ts";
+import { SpeakerMemory } from "./stored-decisions.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-memory-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const open = () => new SpeakerMemory(directory, createLog({ level: "silent" }));
+const lastGood = new Map([["BGPPeer/tor", { uid: "u1", generation: 2, spec: { password: "s3cret" } }]]);
+const applied = [{ owner: "BGPPeer/tor", lines: [{ line: "router bgp 64513", inside: [{ line: "neighbor 192.0.2.1 remote-as 64512" }] }] }];
+const addresses = [{ address: parseAddress("10.0.0.1"), service: "shop/web", candidates: ["a", "b"], interfaces: ["eth0"] }];
+const pulses = new Map([
+  ["b", "silent"],
+  ["c", "heard"],
+] as const);
+
+test("a new node remembers nothing", async () => {
+  expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([new Map(), [], []]);
+});
+
+test("what one agent keeps, the next one knows", async () => {
+  const memory = open();
+  await memory.keep({ lastGood, applied });
+  await memory.keep({ addresses });
+  await memory.keep({ pulses });
+  expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([lastGood, applied, addresses]);
+  expect(await open().pulses()).toEqual(pulses);
+  expect(statSync(join(directory, "loadbalancer.json")).mode & 0o777).toBe(0o600);
+});
+
+test("the same again is not written", async () => {
+  const memory = open();
+  await memory.keep({ lastGood, applied, addresses });
+  const { ino } = statSync(join(directory, "loadbalancer.json"));
+  await memory.keep({ lastGood: new Map(lastGood), addresses: [...addresses] });
+  expect(statSync(join(directory, "loadbalancer.json")).ino).toBe(ino);
+});
+
+test("what several keep at once is all there", async () => {
+  const memory = open();
+  await Promise.all([memory.keep({ lastGood }), memory.keep({ applied }), memory.keep({ addresses })]);
+  expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([lastGood, applied, addresses]);
+});
+
+test("a directory that cannot be written is an error with its name, and later it is tried again", async () => {
+  const memory = open();
+  mkdirSync(join(directory, "loadbalancer.json.new", "in-the-way"), { recursive: true });
+  expect(memory.problem).toBeUndefined();
+  await expect(memory.keep({ lastGood })).rejects.toBeInstanceOf(StateError);
+  expect(memory.problem).toContain(`${join(directory, "loadbalancer.json")} cannot be written: `);
+  rmSync(join(directory, "loadbalancer.json.new"), { recursive: true });
+  await memory.keep({ addresses });
+  expect(memory.problem).toBeUndefined();
+  expect(readFileSync(join(directory, "loadbalancer.json"), "utf8")).toContain("BGPPeer/tor");
+});
+
+test("a file that cannot be read is a problem until it can be", async () => {
+  const memory = open();
+  mkdirSync(join(directory, "loadbalancer.json"), { recursive: true });
+  await expect(memory.lastGood()).rejects.toBeInstanceOf(StateError);
+  expect(memory.problem).toContain("cannot be read");
+  rmSync(join(directory, "loadbalancer.json"), { recursive: true });
+  await memory.lastGood();
+  expect(memory.problem).toBeUndefined();
+});

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ConditionReport } from "../../kube/status/conditions.ts";
+import { AnnouncedPace } from "./announced-delay.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const is = (status: "True" | "False", reason = status === "True" ? "Announced" : "noEndpoints", message = ""): ConditionReport => {
+  return { type: "metallb.io/Announced", status, reason, message };
+};
+
+/** One Service, looked at now and whenever that was asked for, until nothing is left to do. What is done, with the second it is done in. */
+function course(stored?: ConditionReport) {
+  const pace = new AnnouncedPace();
+  const begun = performance.now();
+  const done: string[] = [];
+  let held = stored;
+  const look = (condition: ConditionReport, passing = false) => {
+    const turn = pace.look("shop/web", condition, held, passing);
+    const at = `${condition.reason} at ${(performance.now() - begun) / 1000}`;
+    if (turn.write) held = condition;
+    if (turn.write) done.push(`written ${at}`);
+    if (turn.tell) done.push(`told ${at}`);
+    return turn.againMs;
+  };
+  const settle = (condition: ConditionReport, passing = false) => {
+    for (let again = look(condition, passing); again !== undefined; again = look(condition, passing)) vi.advanceTimersByTime(again);
+  };
+  return { look, settle, done };
+}
+
+test("a new Service whose endpoints come after its address is never said to be not announced", () => {
+  const { look, settle, done } = course();
+  expect(look(is("False"))).toBeGreaterThan(0);
+  vi.advanceTimersByTime(1000);
+  settle(is("True"));
+  expect(done).toEqual(["written Announced at 1", "told Announced at 1"]);
+});
+
+test("one that stays without is said to be after a moment, and warned of when that has stood", () => {
+  const { settle, done } = course();
+  settle(is("False"));
+  expect(done).toEqual(["written noEndpoints at 3", "told noEndpoints at 10"]);
+});
+
+test("one that is announced again before the warning was due is not told of at all", () => {
+  const { look, settle, done } = course(is("True"));
+  settle(is("True"));
+  vi.advanceTimersByTime(20_000);
+  look(is("False"));
+  vi.advanceTimersByTime(5000);
+  settle(is("True"));
+  expect(done).toEqual(["written Announced at 0", "written noEndpoints at 20", "written Announced at 30"]);
+});
+
+test("what changes is written every ten seconds at most, and told only when it turns", () => {
+  const { settle, done } = course();
+  settle(is("True", "Announced", "3 nodes"));
+  vi.advanceTimersByTime(1000);
+  settle(is("True", "Announced", "2 nodes"));
+  settle(is("False"));
+  expect(done).toEqual([
+    "written Announced at 0",
+    "told Announced at 0",
+    "written Announced at 10",
+    "written noEndpoints at 20",
+    "told noEndpoints at 20",
+  ]);
+});
+
+test("one that is given an address after a long wait has as much time to settle as a new one", () => {
+  const { look, settle, done } = course();
+  settle(is("False", "noIPAllocated"));
+  vi.advanceTimersByTime(60_000);
+  look(is("False"));
+  vi.advanceTimersByTime(1000);
+  settle(is("True"));
+  expect(done.filter((one) => one.startsWith("told"))).toEqual(["told Announced at 73"]);
+});
+
+test("one between two addresses keeps its condition for a moment", () => {
+  const { look, settle, done } = course(is("True"));
+  settle(is("True"));
+  vi.advanceTimersByTime(20_000);
+  look(is("False", "noIPAllocated"), true);
+  vi.advanceTimersByTime(100);
+  settle(is("True"));
+  expect(done).toEqual(["written Announced at 0"]);
+  settle(is("False", "noIPAllocated"), true);
+  expect(done.slice(1)).toEqual(["written noIPAllocated at 23.1", "told noIPAllocated at 30.1"]);
+});
+
+test("whoever comes to lead tells nothing that was told", () => {
+  const { settle, done } = course(is("False"));
+  settle(is("False"));
+  expect(done).toEqual(["written noEndpoints at 0"]);
+});

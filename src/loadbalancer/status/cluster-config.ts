@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Namespace } from "../../api/core/namespace.ts";
+import type { Node } from "../../api/core/node.ts";
+import type { Secret } from "../../api/core/secret.ts";
+import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import type { Community } from "../../api/metallb/community.ts";
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import { Elections } from "../announcement/l2-election.ts";
+import { PoolIndex } from "../announcement/pool-index.ts";
+import { type LastGood, loadConfig, type Loaded } from "../config/load.ts";
+import { readNode } from "../services/read-nodes.ts";
+import type { NodeView } from "../services/service-view.ts";
+import type { Landscape } from "./announced-condition.ts";
+import { groupNodes } from "./node-groups.ts";
+import { nodeOfReport } from "./unknown.ts";
+
+type Listed<T extends KubeObject> = Pick<Cache<T>, "kind" | "list" | "subscribe" | "waitForSync">;
+
+/** Everything that the load balancer's configuration is made of, Secrets aside. */
+export interface ClusterSources {
+  readonly pools: Listed<IPAddressPool>;
+  readonly peers: Listed<BGPPeer>;
+  readonly bfdProfiles: Listed<BFDProfile>;
+  readonly bgpAdvertisements: Listed<BGPAdvertisement>;
+  readonly l2Advertisements: Listed<L2Advertisement>;
+  readonly communities: Listed<Community>;
+  readonly namespaces: Listed<Namespace>;
+  readonly nodes: Listed<Node>;
+}
+
+interface ClusterViewOptions {
+  /** Nodes that ask not to be used for load balancers are, by all speakers. */
+  readonly ignoreExclude: boolean;
+  /** What the speakers say of their configuration. */
+  readonly states: Pick<Cache<ConfigurationState>, "list" | "subscribe" | "waitForSync">;
+}
+
+/** Passwords are the speakers' business: the controller has no right to read them, and takes for granted that they are there. */
+const someSecret: Omit<Secret, "metadata"> = { type: "kubernetes.io/basic-auth", data: { password: "Kg==" } };
+
+/** The configuration as the cluster has it, over all nodes: for what is to be said of it in one place. */
+export class ClusterView {
+  readonly sources: ClusterSources;
+  readonly states: ClusterViewOptions["states"];
+  readonly #ignoreExclude: boolean;
+  #lastGood: LastGood = new Map();
+  #loaded: Loaded | undefined;
+  #nodes: readonly NodeView[] = [];
+  #living: ReadonlySet<string> | undefined;
+  readonly #elections = new Elections();
+  #landscape: Landscape | undefined;
+
+  constructor(sources: ClusterSources, { ignoreExclude, states }: ClusterViewOptions) {
+    this.sources = sources;
+    this.states = states;
+    this.#ignoreExclude = ignoreExclude;
+  }
+
+  get loaded(): Loaded | undefined {
+    return this.#loaded;
+  }
+
+  /** Where Services can be announced; undefined while it is not known who is alive. */
+  get landscape(): Landscape | undefined {
+    return this.#landscape;
+  }
+
+  /** Looks at everything anew. Returns whether anything that could decide about an announcement is different. */
+  load(living: readonly string[] | undefined): boolean {
+    const nodes = this.sources.nodes.list().map((node) => readNode(node, { ignoreExclude: this.#ignoreExclude }));
+    const loaded = this.#load(nodes);
+    const alive = living && new Set(living);
+    const doubtful = this.#doubtful(alive);
+    const isSame =
+      isDeepStrictEqual(doubtful, this.#landscape?.doubtful ?? new Set()) &&
+      isDeepStrictEqual(alive, this.#living) &&
+      isDeepStrictEqual(nodes, this.#nodes) &&
+      isDeepStrictEqual(loaded.config, this.#loaded?.config);
+    this.#lastGood = loaded.lastGood;
+    this.#loaded = loaded;
+    if (isSame) return false;
+    this.#nodes = nodes;
+    this.#living = alive;
+    this.#landscape = alive && landscapeOf(loaded, nodes, { alive, doubtful, elections: this.#elections });
+    return true;
+  }
+
+  /** What a speaker keeps of before, and which Secrets it could not use, nobody else knows. */
+  #doubtful(alive: ReadonlySet<string> | undefined): Set<string> {
+    const others = this.states.list().filter((state) => !isAsWritten(state));
+    return new Set(others.flatMap((state) => nodeOfReport(state) ?? []).filter((node) => alive?.has(node)));
+  }
+
+  #load(nodes: readonly NodeView[]): Loaded {
+    const { namespaces, pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = this.sources;
+    return loadConfig(
+      {
+        pools: pools.list(),
+        peers: peers.list(),
+        bfdProfiles: bfdProfiles.list(),
+        bgpAdvertisements: bgpAdvertisements.list(),
+        l2Advertisements: l2Advertisements.list(),
+        communities: communities.list(),
+        namespaces: namespaces.list().map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+        nodes,
+        secret: (name) => ({ metadata: { name }, ...someSecret }),
+      },
+      { view: { of: "cluster" }, lastGood: this.#lastGood, now: new Date() },
+    );
+  }
+}
+
+/** One that only just begins has nothing to say yet. */
+const CERTAIN = new Set(["ConfigurationValid", "Starting"]);
+
+/** Whether the component runs on what is written, with nothing that kept it from reading all of it. */
+export function isAsWritten({ status }: ConfigurationState): boolean {
+  const valid = status?.conditions?.find(({ type }) => type === "Valid");
+  return status?.result !== "Invalid" && (!valid || CERTAIN.has(valid.reason));
+}
+
+function landscapeOf(
+  { config }: Loaded,
+  nodes: readonly NodeView[],
+  { alive, ...rest }: { alive: ReadonlySet<string> } & Pick<Landscape, "doubtful" | "elections">,
+): Landscape {
+  const isAlive = (node: string) => alive.has(node);
+  return { config, pools: new PoolIndex(config.pools.values()), nodes, groups: groupNodes(nodes, config, isAlive), isAlive, ...rest };
+}

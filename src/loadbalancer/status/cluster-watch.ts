@@ -1,0 +1,116 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Node } from "../../api/core/node.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { controller, type Runnable } from "../../kube/controller/controller.ts";
+import type { Source } from "../../kube/controller/source.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Log } from "../../kube/log.ts";
+import type { AgentWatch } from "../../kube/members/agent-watch.ts";
+import { configChangesOf } from "../config/changes.ts";
+import type { Warning } from "../config/load.ts";
+import { readNode } from "../services/read-nodes.ts";
+import type { NodeView } from "../services/service-view.ts";
+import { type ClusterSources, type ClusterView, isAsWritten } from "./cluster-config.ts";
+import { LoadPace } from "./load-pace.ts";
+
+export interface ClusterWatchOptions {
+  view: ClusterView;
+  agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
+  events: Pick<EventRecorder, "record">;
+  /** The configuration was looked at anew. */
+  onLoaded: () => void;
+  /** Something that decides about announcements is different. */
+  onChange: () => void;
+  log: Log;
+}
+
+const KEY = "cluster";
+/** Pools and advertisements are seldom written in the same moment, and whoever writes them should not be warned in between. */
+const STANDING_MS = 10_000;
+
+/** Keeps the view of the cluster up to date, and tells whoever wrote something that cannot be meant so. */
+export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
+  const { nodes, ...configuration } = view.sources;
+  const pace = new LoadPace();
+  let standing = new Map<string, Standing>();
+  return controller("loadbalancer-view", {
+    watches: [
+      ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
+      nodeChanges(nodes),
+      certaintyOf(view.states),
+      { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
+    ],
+    log,
+    reconcile() {
+      if (pace.waitMs > 0) return Promise.resolve({ requeueAfter: pace.waitMs });
+      const differs = pace.run(() => view.load(agents.living("loadbalancer")));
+      const now = performance.now();
+      standing = new Map(
+        view.loaded?.warnings.map((warning) => {
+          const text = textOf(warning);
+          return [text, standing.get(text) ?? { warning, since: now, isTold: false }];
+        }),
+      );
+      const untold = [...standing.values()].filter(({ isTold }) => !isTold);
+      const due = untold.filter(({ since }) => since + STANDING_MS <= now);
+      for (const one of due) one.isTold = true;
+      tell(
+        view.sources,
+        due.map(({ warning }) => warning),
+        events,
+      );
+      onLoaded();
+      if (differs) onChange();
+      const next = untold.reduce((first, { isTold, since }) => (isTold ? first : Math.min(first, since + STANDING_MS)), Infinity);
+      return Promise.resolve(next === Infinity ? undefined : { requeueAfter: next - now });
+    },
+  });
+}
+
+function textOf({ kind, name, field, message }: Warning): string {
+  return JSON.stringify([kind, name, field, message]);
+}
+
+interface Standing {
+  readonly warning: Warning;
+  readonly since: number;
+  isTold: boolean;
+}
+
+function tell(sources: ClusterSources, warnings: readonly Warning[], events: Pick<EventRecorder, "record">): void {
+  for (const source of Object.values(sources)) {
+    const ofKind = warnings.filter(({ kind }) => kind === source.kind.kind);
+    const objects = new Map(ofKind.length === 0 ? [] : (source.list() as KubeObject[]).map((object) => [object.metadata.name, object]));
+    for (const { name, field, message } of ofKind) {
+      const object = objects.get(name);
+      if (object)
+        events.record(object, { type: "Warning", reason: "Ineffective", message: field === "" ? message : `${field}: ${message}` });
+    }
+  }
+}
+
+/** A Node says every few minutes that it is well, which is no news here. */
+function nodeChanges(nodes: ClusterSources["nodes"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      nodes.subscribe((change) => {
+        if (change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object))) enqueue(KEY);
+      }),
+    ready: (signal) => nodes.waitForSync(signal),
+  };
+}
+
+/** Whether a speaker runs on what is written. */
+function certaintyOf(states: ClusterView["states"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      states.subscribe((change) => {
+        if (change.type !== "updated" || isAsWritten(change.old) !== isAsWritten(change.object)) enqueue(KEY);
+      }),
+    ready: (signal) => states.waitForSync(signal),
+  };
+}
+
+function whatCounts(node: Node): NodeView {
+  return readNode(node, { ignoreExclude: false });
+}

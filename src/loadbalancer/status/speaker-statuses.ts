@@ -1,0 +1,44 @@
+import type { Node } from "../../api/core/node.ts";
+import type { Service } from "../../api/core/service.ts";
+import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { type KubeObject, parseKey } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Said } from "./announced-condition.ts";
+import { hindranceIn } from "./l2-blocker.ts";
+import { serviceBgpStatusKey } from "./service-bgp-status.ts";
+import { isAnnounced } from "./service-l2-status.ts";
+import { nodeOfReport } from "./unknown.ts";
+
+type Found<T extends KubeObject> = Pick<Cache<T>, "get">;
+
+export interface SpeakersWords {
+  /** What the elected nodes say; each has the key of its Service. */
+  readonly l2Reports: Found<ServiceL2Status>;
+  readonly bgpReports: Found<ServiceBGPStatus>;
+  readonly services: Found<Service>;
+  readonly nodes: Found<Node>;
+}
+
+/** What speakers report of a Service; of those that are in doubt, also that they announce it over BGP. */
+export function saidOf(key: string, doubtful: ReadonlySet<string>, { l2Reports, bgpReports, services, nodes }: SpeakersWords): Said {
+  const l2 = l2Reports.get(key);
+  const hindrance = l2 && hindranceIn(l2);
+  const answering = l2 && isAnnounced(l2) ? ownerOf(l2) : undefined;
+  if (doubtful.size === 0) return { hindrance, answering };
+
+  const { name, namespace = "" } = parseKey(key);
+  const exists = (service: string, node: string) => services.get(`${namespace}/${service}`) !== undefined && nodes.get(node) !== undefined;
+  const reportOf = (node: string) => bgpReports.get(serviceBgpStatusKey({ name, namespace }, node, exists));
+  const overBgp = new Set(doubtful.values().filter((node) => ownerOf(reportOf(node)) === node));
+  return { hindrance, overBgp, answering };
+}
+
+/** Of which Service it is. */
+export function serviceOf({ metadata, status }: ServiceBGPStatus): string[] {
+  return status?.service === undefined ? [] : [`${metadata.namespace ?? ""}/${status.service}`];
+}
+
+function ownerOf(report: KubeObject | undefined): string | undefined {
+  return report && nodeOfReport(report);
+}

@@ -1,0 +1,47 @@
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Manager } from "../../kube/controller/manager.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import type { ReportedKind } from "../../kube/members/status-cleaner.ts";
+import { nodeOfReport, silentConfigurationState, silentServiceBGP, silentServiceL2, silentSession } from "./unknown.ts";
+
+export interface SpeakerReports {
+  readonly states: Cache<ConfigurationState>;
+  /** As little of their metadata as is read. */
+  readonly l2: Cache<ServiceL2Status>;
+  /** As little. */
+  readonly bgp: Cache<ServiceBGPStatus>;
+  readonly sessions: Cache<BGPSessionStatus>;
+  /** For the janitor. */
+  readonly kinds: readonly ReportedKind[];
+}
+
+/** What the speakers of all nodes report. */
+export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
+  const speaker = { nodeOf: nodeOfReport, part: "loadbalancer" };
+  const states = manager.cache(ConfigurationState, { namespace });
+  const l2 = manager.cache(ServiceL2Status, serviceReports);
+  const bgp = manager.cache(ServiceBGPStatus, serviceReports);
+  const sessions = manager.cache(BGPSessionStatus, { namespace });
+  const kinds = [
+    { kind: ConfigurationState, cache: states, ...speaker, unknown: silentConfigurationState },
+    { kind: BGPSessionStatus, cache: sessions, ...speaker, unknown: silentSession },
+    { kind: ServiceBGPStatus, cache: bgp, ...speaker, unknown: silentServiceBGP },
+    { kind: ServiceL2Status, cache: l2, ...speaker, unknown: silentServiceL2 },
+  ] as unknown as ReportedKind[];
+  return { states, l2, bgp, sessions, kinds };
+}
+
+/** How caches of them are asked for, so that all ask for the same. */
+export const serviceReports = { transform: leanReport };
+
+/** There is one for each Service and node, so of the metadata only whose it is. */
+function leanReport<T extends ServiceBGPStatus | ServiceL2Status>(report: T): T {
+  const { name, namespace, uid, resourceVersion, annotations } = report.metadata;
+  const metadata = { name, namespace, uid, resourceVersion, annotations: { [nodeAnnotation]: annotations?.[nodeAnnotation] } };
+  const { apiVersion, kind, status } = report;
+  return JSON.parse(JSON.stringify({ apiVersion, kind, metadata, status })) as T;
+}

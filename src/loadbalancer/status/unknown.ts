@@ -1,0 +1,38 @@
+import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
+import type { Silence } from "../../kube/members/agent-watch.ts";
+import { type PartOff, silentConditions } from "../../kube/members/unknown-conditions.ts";
+
+/** What the speaker of a node last reported, marked as no longer known. undefined: it says so already. */
+
+/** The node whose speaker reports it; none for the controller's. */
+export function nodeOfReport({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[nodeAnnotation];
+}
+
+export function silentConfigurationState({ status }: ConfigurationState, cause: Silence | PartOff, now: Date): object | undefined {
+  const conditions = silentConditions(status?.conditions, ["Valid"], cause, now);
+  if (!conditions && status?.result === "Unknown") return undefined;
+  return { result: "Unknown", ...(conditions && { conditions }) };
+}
+
+export function silentSession({ status }: BGPSessionStatus, cause: Silence | PartOff, now: Date): object | undefined {
+  const conditions = silentConditions(status?.conditions, ["Reported"], cause, now);
+  const bfdStatus = status?.bfdStatus === "N/A" ? "N/A" : "Unknown";
+  if (!conditions && status?.bgpStatus === "Unknown" && status.bfdStatus === bfdStatus) return undefined;
+  return { bgpStatus: "Unknown", bfdStatus, ...(conditions && { conditions }) };
+}
+
+export function silentServiceBGP({ status }: ServiceBGPStatus, cause: Silence | PartOff, now: Date): object | undefined {
+  const conditions = silentConditions(status?.conditions, ["Reported"], cause, now);
+  return conditions && { conditions };
+}
+
+export function silentServiceL2({ status }: ServiceL2Status, cause: Silence | PartOff, now: Date): object | undefined {
+  const conditions = silentConditions(status?.conditions, ["Announced", "HostProtected"], cause, now);
+  return conditions && { conditions };
+}

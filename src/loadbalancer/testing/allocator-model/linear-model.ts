@@ -1,0 +1,122 @@
+import { selects } from "../../../api/core/label-selector.ts";
+import type { Address, Family } from "../../../ip/address.ts";
+import type { Pool } from "../../config/config.ts";
+import type { Wish } from "../../services/address-request.ts";
+import type { Held, Usage } from "../../allocator/allocator.ts";
+import type { Waiter } from "../../allocator/waiters.ts";
+
+/** What the allocator is to do, told as plainly as possible: every address of every pool is looked at, and everyone who has one. For tests. */
+export class LinearModel {
+  pools: readonly Pool[] = [];
+  broken: ReadonlySet<string> = new Set();
+  readonly holders = new Map<string, { wish: Wish; held: Held }>();
+  /** Refused, and not woken since. */
+  readonly waiting = new Map<string, Waiter>();
+
+  find(wish: Wish): Held | undefined {
+    if (wish.addresses) {
+      const pool = this.homeOf(wish, wish.addresses, undefined);
+      return pool !== undefined && this.opponents(wish, wish.addresses).length === 0 ? { pool, addresses: wish.addresses } : undefined;
+    }
+    const prefers = wish.policy === "PreferDualStack" && wish.families.length > 1;
+    for (const families of prefers ? [wish.families, ...wish.families.map((family) => [family])] : [wish.families]) {
+      for (const pool of this.#tried(wish)) {
+        const found = families.map((family) => this.#firstIn(pool, family, wish)).filter((address) => address !== undefined);
+        if (found.length === families.length) return { pool: pool.name, addresses: found.sort((a, b) => a.family - b.family) };
+      }
+    }
+    return undefined;
+  }
+
+  second({ wish, missing }: Waiter): Address | undefined {
+    const pool = this.pools.find(({ name }) => name === this.holders.get(wish.key)?.held.pool);
+    return pool && missing && this.#firstIn(pool, missing, wish);
+  }
+
+  isServable(waiter: Waiter): boolean {
+    return (waiter.missing ? this.second(waiter) : this.find(waiter.wish)) !== undefined;
+  }
+
+  /** The pool that it may have these addresses from, whoever else has them. */
+  homeOf(wish: Wish, addresses: readonly Address[], from: string | undefined): string | undefined {
+    const families = addresses.map(({ family }) => family);
+    if (families.length === 0 || families.some((family, index) => !wish.families.includes(family) || families.indexOf(family) !== index)) {
+      return undefined;
+    }
+    const asked = wish.addresses?.map(String).sort().join(" ");
+    if (asked !== undefined && asked !== addresses.map(String).sort().join(" ")) return undefined;
+    const home = this.pools.find((pool) => addresses.every((address) => addressesOf(pool).some((own) => own.equals(address))));
+    const name = home?.name ?? (addresses.some((address) => this.pools.some((pool) => spans(pool, address))) ? undefined : from);
+    if (name === undefined || (wish.pool !== undefined && wish.pool !== name)) return undefined;
+    if (home) return isFor(home, wish) ? name : undefined;
+    return this.broken.has(name) && !this.pools.some((pool) => pool.name === name) ? name : undefined;
+  }
+
+  opponents(wish: Wish, addresses: readonly Address[]): Wish[] {
+    return [...this.holders.values()]
+      .filter(({ held }) => held.addresses.some((address) => addresses.some((own) => own.equals(address))))
+      .map((holder) => holder.wish)
+      .filter((other) => other.key !== wish.key && !mayShare(other, wish));
+  }
+
+  usage(name: string): Usage {
+    const held = [...this.holders.values()].filter((holder) => holder.held.pool === name).map((holder) => holder.held);
+    const used = [...new Map(held.flatMap(({ addresses }) => addresses.map((address) => [address.value, address]))).values()];
+    const pool = this.pools.find((pool) => pool.name === name);
+    const all = pool ? addressesOf(pool) : used;
+    return {
+      assignedIPv4: count(used, 4),
+      assignedIPv6: count(used, 6),
+      availableIPv4: count(all, 4) - count(used, 4),
+      availableIPv6: count(all, 6) - count(used, 6),
+      services: held.length,
+    };
+  }
+
+  #tried(wish: Wish): Pool[] {
+    const fitting = this.pools.filter((pool) => isFor(pool, wish));
+    if (wish.pool !== undefined) return fitting.filter(({ name }) => name === wish.pool);
+    const automatic = fitting.filter(({ autoAssign }) => autoAssign).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const priorities = [...new Set(automatic.map(({ allocation }) => allocation?.priority ?? Infinity))].sort((a, b) => a - b);
+    const pinned = automatic.filter(({ allocation }) => allocation);
+    return [
+      ...priorities.flatMap((priority) => pinned.filter(({ allocation }) => allocation?.priority === priority)),
+      ...automatic.filter(({ allocation }) => !allocation),
+    ];
+  }
+
+  #firstIn(pool: Pool, family: number, wish: Wish): Address | undefined {
+    return addressesOf(pool).find((address) => address.family === family && this.opponents(wish, [address]).length === 0);
+  }
+}
+
+function isFor({ allocation }: Pool, { namespace, labels }: Wish): boolean {
+  if (!allocation) return true;
+  const { namespaces, serviceSelectors } = allocation;
+  if (namespaces && !namespaces.has(namespace)) return false;
+  return serviceSelectors.length === 0 || serviceSelectors.some((selector) => selects(selector, labels));
+}
+
+const enumerated = new WeakMap<Pool, readonly Address[]>();
+
+function addressesOf(pool: Pool): readonly Address[] {
+  const known = enumerated.get(pool);
+  if (known) return known;
+  const addresses = pool.ranges
+    .flatMap((range) => Array.from({ length: Number(range.count) }, (_, index) => range.nth(index)))
+    .filter((address) => !pool.avoidBuggyIPs || !/^\d.*\.(0|255)$/.test(address.toString()));
+  enumerated.set(pool, addresses);
+  return addresses;
+}
+
+function spans({ ranges }: Pool, address: Address): boolean {
+  return ranges.some((range) => range.contains(address));
+}
+
+function count(addresses: readonly Address[], family: Family): bigint {
+  return BigInt(addresses.filter((address) => address.family === family).length);
+}
+
+export function mayShare({ sharing: a }: Wish, { sharing: b }: Wish): boolean {
+  return a.key !== "" && a.key === b.key && a.backend === b.backend && !a.ports.some((port) => b.ports.includes(port));
+}

@@ -1,0 +1,38 @@
+import type { Service } from "../../api/core/service.ts";
+import { config } from "./announcement-fixtures.ts";
+import type { Pool } from "../config/config.ts";
+import type { Loaded } from "../config/load.ts";
+import { AddressDesk } from "../controller/address-assigner.ts";
+
+// For tests: Services that are as plain as can be, and a desk that serves them.
+
+export function loaded(pools: readonly Pool[], broken: readonly string[] = []): Loaded {
+  const resources = [
+    ...pools.map(({ name }) => ({ name, state: "Applied" as const })),
+    ...broken.map((name) => ({ name, state: "Failed" as const })),
+  ];
+  return {
+    config: config({ pools }),
+    failures: [],
+    warnings: [],
+    unread: [],
+    resources: resources.map(({ name, state }) => ({ kind: "IPAddressPool", name, generation: 1, state })),
+    lastGood: new Map(),
+  };
+}
+
+export function service(name: string, annotations: Record<string, string> = {}, created = 0): Service {
+  return {
+    metadata: { name, namespace: "shop", uid: name, resourceVersion: "1", creationTimestamp: new Date(created).toISOString(), annotations },
+    spec: { type: "LoadBalancer", clusterIPs: ["10.96.0.1"], ports: [{ protocol: "TCP", port: 80 }] },
+    status: {},
+  };
+}
+
+export function open(pools: readonly Pool[]): { desk: AddressDesk; woken: string[]; rung: string[] } {
+  const [woken, rung]: [string[], string[]] = [[], []];
+  const desk = new AddressDesk({ lbClass: undefined, onWake: (key) => woken.push(key), onPool: (name) => rung.push(name) });
+  desk.configure(loaded(pools));
+  rung.length = 0;
+  return { desk, woken, rung };
+}

@@ -1,0 +1,59 @@
+import { readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { nft } from "../hostnet/nft.ts";
+import type { Removal } from "../hostnet/removal.ts";
+import { ip, run } from "../hostnet/run.ts";
+import { type AddressRow, DEVICE, isServiceAddress } from "./speaker/l2/ip-address-commands.ts";
+
+interface Cleaning {
+  /** Undefined for our own. */
+  readonly netns?: string | undefined;
+  readonly stateDirectory: string;
+  readonly frrRunDirectory: string;
+  readonly stopFrr: () => Promise<void>;
+}
+
+/** What we keep in the state directory; anything else there is someone else's. */
+const FILES = /^(loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?|signing-key\.pem(\.new)?)$/;
+
+/** All that the load balancer left on this machine, in the order in which it can go. */
+export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise<Removal[]> {
+  const { stateDirectory, frrRunDirectory, stopFrr } = cleaning;
+  const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
+  const files = (await readdir(stateDirectory).catch(() => [])).filter((name) => FILES.test(name)).sort();
+  return [
+    ...(running ? [{ says: [`Stop the daemons of FRR in ${frrRunDirectory}`], run: () => stopFrr() }] : []),
+    ...(await addresses(cleaning.netns, signal)),
+    ...(await tables(cleaning.netns, signal)),
+    ...files
+      .map((name) => join(stateDirectory, name))
+      .map((path) => ({ says: [`Delete ${path}`], run: () => rm(path, { recursive: true }) })),
+    ...(files.length === 0
+      ? []
+      : [{ says: [`Delete ${stateDirectory} if nothing else is in it`], run: () => rmdir(stateDirectory).catch(() => {}) }]),
+  ];
+}
+
+async function addresses(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {
+  const links = JSON.parse(await ip(netns, ["-j", "addr"], { signal })) as { ifname: string; addr_info?: AddressRow[] }[];
+  const addresses = links.flatMap(({ ifname, addr_info = [] }) =>
+    addr_info.filter(isServiceAddress).map(({ local, prefixlen }) => ({
+      says: [`Delete service address ${local} on ${ifname}`],
+      run: (signal: AbortSignal) => ip(netns, ["addr", "del", `${local}/${prefixlen}`, "dev", ifname], { signal }),
+    })),
+  );
+  const device = { says: [`Delete link ${DEVICE}`], run: (signal: AbortSignal) => ip(netns, ["link", "del", DEVICE], { signal }) };
+  return links.some(({ ifname }) => ifname === DEVICE) ? [...addresses, device] : addresses;
+}
+
+async function tables(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {
+  const entry = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`, "--"];
+  const [program, ...args] = [...entry, "nft", "list", "tables"];
+  // Where nft is not installed, or the kernel does not know it, there is no table of ours either.
+  const { stdout } = await run(program, args, { signal, namespace: netns }).catch(() => ({ stdout: "" }));
+  const families = [...stdout.matchAll(/^table (\w+) plumbline$/gm)].map(([, family = ""]) => family);
+  return families.map((family) => ({
+    says: [`Delete nftables table ${family} plumbline`],
+    run: (signal: AbortSignal) => nft(`delete table ${family} plumbline\n`, { signal, namespace: netns }),
+  }));
+}

@@ -1,0 +1,76 @@
+/** For tests: contenders whose spec is nothing but what they ask for. `7` is a value, `~7` the same value shared, `10-19` a part of a range. */
+
+import { Address } from "../../ip/address.ts";
+import { Range } from "../../ip/range.ts";
+import { type Claim, claimText, type RecordedClaim } from "../claim.ts";
+import type { Failure } from "../failure.ts";
+import { type Contender, type Rules, settle, type Settlement } from "../resolve-conflicts.ts";
+
+export interface Wish {
+  readonly asks: readonly string[];
+  readonly faulty?: true;
+}
+
+export const now = new Date(1_000_000);
+
+export function wish(...asks: string[]): Wish {
+  return { asks };
+}
+
+export function at(second: number): string {
+  return new Date(second * 1000).toISOString();
+}
+
+/** `{ "7": 3, "10-19": 5 }`: asks for 7 since second 3. */
+export function recorded(since: Readonly<Record<string, number>>): RecordedClaim[] {
+  return Object.entries(since).map(([text, second]) => ({ claim: claimText(...keyAndRange(text)), since: at(second) }));
+}
+
+export function contender(name: string, spec: Wish, more: Partial<Contender<Wish>> = {}): Contender<Wish> {
+  return { kind: "Lamp", namespace: "hall", name, generation: 2, created: new Date(0), spec, recorded: [], ...more };
+}
+
+/** Its last good form is one generation old. */
+export function running(...asks: string[]): { lastGood: { spec: Wish; generation: number } } {
+  return { lastGood: { spec: wish(...asks), generation: 1 } };
+}
+
+export function claimsOf({ asks }: Wish): Claim[] {
+  return asks.map((text) => {
+    const [key, range] = keyAndRange(text);
+    return {
+      key,
+      field: `spec.${text}`,
+      words: range ? `Part ${text}` : `Value ${text}`,
+      ...(range && { range }),
+      ...(text.startsWith("~") && { shared: true }),
+    };
+  });
+}
+
+export const rules: Rules<Wish, Contender<Wish>> = {
+  check: ({ faulty }, { kind, name, namespace }): Failure[] =>
+    faulty ? [{ kind, name, namespace, reason: "ValidationFailed", field: "spec", message: "Faulty", class: "Permanent" }] : [],
+  claims: claimsOf,
+  kindOrder: ["Lamp", "Fan"],
+  now,
+};
+
+export function settled(...contenders: Contender<Wish>[]): Settlement<Wish, Contender<Wish>> {
+  return settle(contenders, rules);
+}
+
+/** `{ a: "current 7", b: "kept 8" }` */
+export function outcome({ effective }: Settlement<Wish, Contender<Wish>>): Record<string, string> {
+  return Object.fromEntries(effective.map(({ contender: { name }, form, spec }) => [name, [form, ...spec.asks].join(" ")]));
+}
+
+export function messages({ failures }: Settlement<Wish, Contender<Wish>>): string[] {
+  return failures.map(({ name, message }) => `${name}: ${message}`);
+}
+
+function keyAndRange(text: string): [key: string, range?: Range] {
+  const [first, last] = text.split("-");
+  if (last === undefined) return [`value/${text.replace("~", "")}`];
+  return ["part", new Range(new Address(4, BigInt(first ?? 0)), new Address(4, BigInt(last)))];
+}

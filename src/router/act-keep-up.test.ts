@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { act, type Done, keepUp } from "./act.ts";
+import type { LastGood } from "./render/rendered.ts";
+import { GroundInMemory } from "./testing/memory-backends.ts";
+import type { Observed } from "./observed.ts";
+import { plan } from "./plan.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
+
+// What was live last, while the Underlay is invalid or the cluster cannot be asked.
+
+const nics = ["eth1", "eth2"];
+const vnis = {
+  l2vnis: [l2vni("red", { vni: 100, l2gatewayips: ["10.1.0.1/24"] }), l2vni("more", { vni: 101, vrf: "red" })],
+  l3vnis: [l3vni("red", { vni: 200, vrf: "red" }), l3vni("blue", { vni: 201, vrf: "blue", hostsession: hostSession() })],
+  passthroughs: [passthrough("pt")],
+  rawConfigs: [rawConfig("raw", "ip prefix-list a permit any")],
+};
+const interfaces: Observed["interfaces"] = { host: nics.map((name) => ({ name, addresses: [] })), router: [] };
+const good = { underlays: [underlay("fabric", { nics })], ...vnis };
+const bad = { underlays: [underlay("fabric", { nics: ["eth9"] }, { generation: 2 })], ...vnis };
+const missing = "Underlay/fabric ValidationFailed: Interface eth9 not present on node";
+
+let lastGood: Map<string, LastGood>;
+let before: GroundInMemory;
+beforeEach(async () => {
+  lastGood = new Map();
+  before = machine();
+  await pass(good, before);
+});
+
+function machine(): GroundInMemory {
+  const ground = new GroundInMemory();
+  for (const name of nics) ground.links.host.set(name, { name, alias: "", type: "nic", as: "" });
+  return ground;
+}
+
+async function pass(objects: typeof good, ground: GroundInMemory, more: Partial<Observed> = {}): Promise<Done & { said: string[] }> {
+  const planned = plan(observed(objects, { lastGood, interfaces, ...more }));
+  const done = await act(planned, lastGood, ground);
+  const said = [...planned.failures, ...done.failures].map(({ kind, name, reason, message }) => `${kind}/${name} ${reason}: ${message}`);
+  return { ...done, said };
+}
+
+const picture = ({ links, fragments }: GroundInMemory) => ({ links, fragments: Object.fromEntries(fragments) });
+
+describe("on a machine that was started anew", () => {
+  test("the last good router is there again, with an Underlay whose interface does not exist", async () => {
+    const rebooted = machine();
+    const { live, said, stopped } = await pass(bad, rebooted);
+    expect(stopped?.name).toBe("fabric");
+    expect(said).toEqual([missing]);
+    expect(live.size).toBe(7);
+    expect(picture(rebooted)).toEqual(picture(before));
+    expect((await pass(bad, rebooted)).changes).toEqual([]);
+    expect((await pass(good, rebooted)).changes).toEqual([]);
+  });
+
+  test("it is there again with a password whose Secret was deleted", async () => {
+    const neighbors = [{ asn: 64512, address: "192.168.11.2", passwordSecret: "tor" }];
+    const passwords: Observed["passwords"] = new Map([["tor", { password: "s3cret" }]]);
+    const protectedBy = { ...good, underlays: [underlay("fabric", { nics, neighbors }, { generation: 2 })] };
+    await pass(protectedBy, before, { passwords });
+    const rebooted = machine();
+    const { said } = await pass(protectedBy, rebooted, { passwords: new Map([["tor", { problem: "Secret tor not found" }]]) });
+    expect(said).toEqual(["Underlay/fabric ValidationFailed: Secret tor not found"]);
+    expect(picture(rebooted)).toEqual(picture(before));
+  });
+
+  test("it is there again without a word from the cluster", async () => {
+    const rebooted = machine();
+    const { failures, live } = await keepUp(lastGood, rebooted);
+    expect(failures).toEqual([]);
+    expect(live.size).toBe(7);
+    expect(picture(rebooted)).toEqual(picture(before));
+    expect((await pass(good, rebooted)).changes).toEqual([]);
+  });
+
+  test("an interface that is gone costs neither the other one nor the VNIs, and is reported", async () => {
+    const rebooted = machine();
+    rebooted.refused.add("router/eth1");
+    const { live, said } = await pass(bad, rebooted);
+    expect(said).toEqual([
+      missing,
+      "Underlay/fabric ApplicationFailed: The last good form cannot be restored: eth1: RTNETLINK answers: Operation not supported",
+    ]);
+    expect(live.has("Underlay/fabric")).toBe(false);
+    expect(live.size).toBe(6);
+    expect(rebooted.has("router", "eth2", "lound", "vni100", "vni200")).toBe(true);
+    expect([...rebooted.fragments.keys()].sort()).toEqual([...before.fragments.keys()].sort());
+  });
+
+  test("what is said of the Underlay already is not said twice", async () => {
+    const rebooted = machine();
+    rebooted.refused.add("router/eth1");
+    const { said, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
+    expect(said).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]);
+    expect(live.has("Underlay/fabric")).toBe(false);
+  });
+
+  test("interfaces that cut the node off go back to the host", async () => {
+    const rebooted = machine();
+    rebooted.answers = false;
+    const { said, live } = await pass(bad, rebooted);
+    expect(said[1]).toContain("The API server did not answer after interface eth1, eth2 was moved, so it was moved back");
+    expect(rebooted.has("host", "eth1", "eth2")).toBe(true);
+    expect(live.has("Underlay/fabric")).toBe(false);
+  });
+
+  test("no VNI is brought without the Underlay's lines, and none is called live", async () => {
+    const rebooted = machine();
+    rebooted.refused.add("router bgp 64514");
+    const { live } = await pass(bad, rebooted);
+    expect([...live]).toEqual([]);
+    expect(rebooted.has("router", "vni100")).toBe(false);
+    rebooted.refused.clear();
+    expect((await pass(bad, rebooted)).live.size).toBe(7);
+    expect(picture(rebooted)).toEqual(picture(before));
+  });
+
+  test("nothing is touched where nothing is remembered", async () => {
+    lastGood = new Map();
+    before.log.length = 0;
+    expect((await pass(bad, before)).stopped?.name).toBe("fabric");
+    expect(before.log).toEqual([]);
+  });
+});
+
+test("what a person takes away while the Underlay is invalid is put back and reported as drift", async () => {
+  before.links.router.delete("vni100");
+  before.fragments.delete("L3VNI/red");
+  const { changes, live } = await pass(bad, before);
+  expect(changes.map(({ owner, drift }) => [owner, drift])).toEqual([
+    ["L2VNI/red", true],
+    ["L3VNI/red", true],
+  ]);
+  expect(live.size).toBe(7);
+});
+
+test("what cannot be put back is not called live, and is told by name", async () => {
+  before.links.router.delete("vni100");
+  before.refused.add("router/vni100");
+  const { live, said } = await pass(bad, before);
+  expect(live.has("L2VNI/red")).toBe(false);
+  expect(said[1]).toMatch(/^L2VNI\/red ApplicationFailed: The last good form cannot be restored: vni100: /);
+});
+
+test("an Underlay that the kernel refuses leaves the rest of the last good router repaired", async () => {
+  before.links.router.delete("vni100");
+  before.refused.add("router/lound");
+  const edited = { ...good, underlays: [underlay("fabric", { nics, evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 })] };
+  const { stopped } = await pass(edited, before);
+  expect(stopped?.message).toContain("lound");
+  expect(before.has("router", "vni100")).toBe(true);
+});
+
+test("VNIs that are deleted or edited while the Underlay is invalid stay as they are", async () => {
+  const frozen = picture(before);
+  const others = { ...bad, l2vnis: [l2vni("red", { vni: 111 }, { generation: 2 })], l3vnis: [] };
+  const { live } = await pass(others, before);
+  expect(live.get("L2VNI/red")).toBe(1);
+  expect(live.has("L3VNI/blue")).toBe(true);
+  expect(picture(before)).toEqual(frozen);
+});

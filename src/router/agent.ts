@@ -1,0 +1,324 @@
+import { Node } from "../api/core/node.ts";
+import { Secret } from "../api/core/secret.ts";
+import type { Kind, KubeObject } from "../api/kind.ts";
+import { L2VNI } from "../api/openpe/l2vni.ts";
+import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../api/openpe/l3vni.ts";
+import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
+import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { Underlay } from "../api/openpe/underlay.ts";
+import { Cache } from "../kube/cache/cache.ts";
+import { ReferencedSecrets } from "../kube/cache/referenced-secrets.ts";
+import { backoffMs } from "../util/backoff.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { pause } from "../util/sleep.ts";
+import { controller, type Result } from "../kube/controller/controller.ts";
+import type { Manager } from "../kube/controller/manager.ts";
+import { Bell, changesOf } from "../kube/controller/source.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Log } from "../kube/log.ts";
+import { nodeAnnotation } from "../kube/members/agent-lease.ts";
+import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "./metrics.ts";
+import type { WriteBudget } from "../kube/status/budget.ts";
+import { StatusWriter } from "../kube/status/status-writer.ts";
+import { LinkWatch } from "./link-watcher.ts";
+import { neighbourController } from "./neighbors.ts";
+import { ownIndex } from "./own-index.ts";
+import type { ClusterView, NodeRouter, PassResult } from "./node-router.ts";
+import { secretsOf } from "./observe.ts";
+import type { RouterObjects } from "./observed.ts";
+import { onlyObserved, type Outcome, report, stampUpdate } from "./report.ts";
+import { type Question, type Said, SessionWatch } from "./sessions.ts";
+import { type Failing, failing, failuresAndRecoveries, repairs, stillFailing, type Tiding } from "./events.ts";
+
+export interface RouterOptions {
+  manager: Manager;
+  client: KubeClient;
+  log: Log;
+  /** The name of this node. */
+  node: string;
+  /** This node alone. */
+  nodes: Cache<Node>;
+  /** Where the configuration is, and the status goes. */
+  namespace: string;
+  router: NodeRouter;
+  /** How FRR's sessions and VNIs are. */
+  ask(question: Question, signal: AbortSignal): Promise<Said>;
+  budget: WriteBudget;
+  events: EventRecorder;
+}
+
+/** A pass may wait a minute for the API server after it moved an interface. */
+const PASS_MS = 180_000;
+const API_MS = 60_000;
+const RESYNC_MS = 60_000;
+const LOOK_AGAIN_MS = 5_000;
+/** How long a pass waits for Secrets that are named for the first time. */
+const SECRETS_MS = 2_000;
+const RETRY = { minMs: 500, maxMs: 60_000 };
+const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
+
+/** The router of this node, for as long as the manager runs: what the cluster asks for is applied, and what became of it reported. */
+export function addRouter(options: RouterOptions): void {
+  const { manager, client, log, node, nodes, namespace, budget } = options;
+  const statuses = manager.cache(RouterNodeConfigurationStatus, { namespace, fieldSelector: `metadata.name=${node}` });
+  const caches = {
+    underlays: manager.cache(Underlay, { namespace }),
+    l2vnis: manager.cache(L2VNI, { namespace }),
+    l3vnis: manager.cache(L3VNI, { namespace }),
+    passthroughs: manager.cache(L3Passthrough, { namespace }),
+    rawConfigs: manager.cache(RawFRRConfig, { namespace }),
+  };
+  const objects = (): RouterObjects => ({
+    underlays: caches.underlays.list(),
+    l2vnis: caches.l2vnis.list(),
+    l3vnis: caches.l3vnis.list(),
+    passthroughs: caches.passthroughs.list(),
+    rawConfigs: caches.rawConfigs.list(),
+  });
+
+  const bell = new Bell();
+  const secrets = new ReferencedSecrets({
+    namespace,
+    open: (name) => new Cache(client, Secret, { namespace, fieldSelector: `metadata.name=${name}`, transform: passwordOnly, log }),
+    onChange: () => bell.ring(node),
+  });
+  const here = () => [node];
+  const writer = new StatusWriter<RouterNodeConfigurationStatus>({
+    client,
+    cache: statuses,
+    kind: RouterNodeConfigurationStatus,
+    budget,
+    log,
+    stamp: stampUpdate,
+    damps: onlyObserved,
+  });
+  const links = new LinkWatch(options.router.places, () => bell.ring(node), log);
+  const agent = new RouterAgent({ ...options, statuses, writer, links });
+  const sessions = new SessionWatch({
+    ask: (question, signal) => options.ask(question, signal),
+    onChange: () => agent.publish(),
+    onRestart() {
+      routerFrrRestarts.inc();
+      agent.frrRestarted = true;
+      bell.ring(node);
+    },
+  });
+  agent.sessions = sessions;
+
+  manager.add(
+    controller("router", {
+      watches: [
+        changesOf(nodes, here),
+        changesOf(caches.underlays, here),
+        changesOf(caches.l2vnis, here),
+        changesOf(caches.l3vnis, here),
+        changesOf(caches.passthroughs, here),
+        changesOf(caches.rawConfigs, here),
+        bell,
+      ],
+      log,
+      timeoutMs: PASS_MS,
+      resyncMs: RESYNC_MS,
+      async reconcile(_key, { signal }) {
+        const held = nodes.get(node);
+        // In a cluster the kubelet makes it; the status belongs to it.
+        if (!held) {
+          log.warn({ node }, "this node has no Node object");
+          agent.forget();
+          return undefined;
+        }
+        const index = (running: number | undefined) => ownIndex(held, running, client, signal);
+        const now = objects();
+        await secrets.follow(secretsOf(now), SECRETS_MS, signal);
+        agent.noteSecrets(secrets.impairment()?.message, now);
+        return agent.pass({ node: held, index, objects: now, secret: (name) => secrets.get(name) }, signal);
+      },
+    }),
+  );
+  manager.add(secrets);
+  manager.add(sessions);
+  manager.add(links);
+  manager.add(neighbourController(options.router.places.router, log));
+  manager.add(writer, { stage: "writers" });
+}
+
+interface AgentOptions extends RouterOptions {
+  statuses: { get(key: string): RouterNodeConfigurationStatus | undefined };
+  writer: StatusWriter<RouterNodeConfigurationStatus>;
+  links: LinkWatch;
+}
+
+/** Between the passes: what is said of the last one, and when the next is due. */
+class RouterAgent {
+  readonly #options: AgentOptions;
+  readonly #key: string;
+  sessions: Pick<SessionWatch, "spoken" | "stir"> = { spoken: undefined, stir: () => undefined };
+  /** Since the last pass. */
+  frrRestarted = false;
+  #last: { view: ClusterView; outcome: Outcome } | undefined;
+  #failing: ReadonlyMap<string, Failing> | undefined;
+  #failures = 0;
+  #passes = 0;
+  #unavailable: string | undefined;
+  #unreadSecrets: string | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#key = `${options.namespace}/${options.node}`;
+  }
+
+  async pass(view: ClusterView, signal: AbortSignal): Promise<Result> {
+    const { router, client, node, links } = this.#options;
+    const restarted = this.frrRestarted;
+    this.frrRestarted = false;
+    const show = (outcome: Outcome) => {
+      this.#last = { view, outcome };
+      this.publish();
+    };
+    const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.lookAgain() };
+    const result = await router.pass(view, hooks, signal);
+    if (result.done && result.done.changes.length > 0) this.sessions.stir();
+    show(result.outcome);
+    this.#count(result);
+    this.#tell(view, result, restarted);
+    return this.#next(result);
+  }
+
+  /** What is known now becomes the status; the writer compares. */
+  publish(): void {
+    if (!this.#last) return;
+    const { node } = this.#options;
+    const { view, outcome } = this.#last;
+    const { uid } = view.node.metadata;
+    this.#options.writer.set(this.#key, {
+      status: report(outcome, outcome.unavailable === undefined ? this.sessions.spoken : undefined),
+      create: {
+        metadata: {
+          annotations: { [nodeAnnotation]: node },
+          ...(uid !== undefined && { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node, uid }] }),
+        },
+      },
+    });
+  }
+
+  /** Secrets that could be read and cannot be any more: a new password would not be seen. */
+  noteSecrets(unread: string | undefined, { underlays }: RouterObjects): void {
+    if (unread !== undefined && unread !== this.#unreadSecrets) {
+      const { node, events } = this.#options;
+      for (const underlay of underlays) {
+        const object = secretsOf({ underlays: [underlay] }).size > 0 ? withKind(Underlay, underlay) : undefined;
+        if (object) events.record(object, { type: "Warning", reason: "SecretUnreadable", message: `Node ${node}: ${unread}` });
+      }
+    }
+    this.#unreadSecrets = unread;
+  }
+
+  /** The Node is gone, and with it the status. The router goes on as it is. */
+  forget(): void {
+    this.#last = undefined;
+    this.#options.writer.forget(this.#key);
+  }
+
+  #count({ outcome, done }: PassResult): void {
+    routerUnavailable.set(outcome.unavailable === undefined ? 0 : 1);
+    routerFailedResources.reset();
+    for (const { kind, reason } of outcome.failures) routerFailedResources.inc({ kind, reason });
+    for (const { links, lines, drift } of done?.changes ?? []) {
+      const why = drift ? "drift" : "asked";
+      if (links > 0) routerChanges.inc({ what: "links", why }, links);
+      if (lines > 0) routerChanges.inc({ what: "lines", why }, lines);
+    }
+    if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
+  }
+
+  #tell(view: ClusterView, { outcome, done, error, damage }: PassResult, restarted: boolean): void {
+    const { node, log, statuses } = this.#options;
+    // After a restart of ours, what the status says is what users have been told.
+    this.#failing ??= failing(statuses.get(this.#key)?.status?.failedResources ?? []);
+    const tidings = error === undefined ? failuresAndRecoveries(this.#failing, outcome, node) : [];
+    if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
+    this.#passes += 1;
+    if (damage) {
+      const reason = damage.recovered ? "StateRecovered" : "StateLost";
+      tidings.push({ about: "status", text: { type: "Warning", reason, message: `Node ${node}: ${damage.message}` } });
+    }
+    // Said when it is over: until then the status says that the router is unavailable.
+    if (restarted && !done) this.frrRestarted = true;
+    if (restarted && done) {
+      const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
+      const restored = lines === 0 ? "it has its configuration again" : `${lines} lines of its configuration were restored`;
+      tidings.push({
+        about: "status",
+        text: { type: "Warning", reason: "FRRRestarted", message: `Node ${node}: FRR was restarted; ${restored}` },
+      });
+    }
+    if (done && this.#passes > 1) tidings.push(...repairs(done, node, { frrRestarted: restarted }));
+    for (const tiding of tidings) this.#record(view, tiding);
+    for (const { owner, links, lines, drift } of done?.changes ?? []) log.info({ owner, links, lines, drift }, "router changed");
+    if (error !== undefined && outcome.unavailable !== this.#unavailable) log.warn({ error }, "the router cannot be configured");
+    if (error === undefined && this.#unavailable !== undefined) log.info("the router can be configured again");
+    this.#unavailable = outcome.unavailable;
+  }
+
+  #record({ objects }: ClusterView, { about, text }: Tiding): void {
+    const { events, statuses } = this.#options;
+    const object = about === "status" ? withKind(RouterNodeConfigurationStatus, statuses.get(this.#key)) : find(objects, about);
+    if (object) events.record(object, text);
+  }
+
+  #next({ outcome, done, error }: PassResult): Result {
+    const retried = error !== undefined || outcome.failures.some((failure) => failure.class === "Transient");
+    this.#failures = retried ? this.#failures + 1 : 0;
+    if (retried) return { requeueAfter: backoffMs(this.#failures, error === undefined ? RETRY : UNAVAILABLE) };
+    // New links: by then FRR has heard of their addresses, or has missed them.
+    if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: LOOK_AGAIN_MS };
+  }
+}
+
+/** Any answer counts, also a refusal: the way there and back is open. */
+async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
+  const until = performance.now() + API_MS;
+  for (let failures = 1; performance.now() < until; failures++) {
+    try {
+      await client.resource(Node).get(node, { signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]) });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isKubeError(error) && !isKubeError(error, "Unreachable", "Timeout")) return true;
+      await pause(backoffMs(failures, { minMs: 100, maxMs: 2_000 }), signal);
+    }
+  }
+  return false;
+}
+
+const KINDS: Readonly<Record<string, { kind: Kind; of: keyof RouterObjects }>> = {
+  Underlay: { kind: Underlay, of: "underlays" },
+  L2VNI: { kind: L2VNI, of: "l2vnis" },
+  L3VNI: { kind: L3VNI, of: "l3vnis" },
+  L3Passthrough: { kind: L3Passthrough, of: "passthroughs" },
+  RawFRRConfig: { kind: RawFRRConfig, of: "rawConfigs" },
+};
+
+function find(objects: RouterObjects, owner: string): KubeObject | undefined {
+  const slash = owner.indexOf("/");
+  const known = KINDS[owner.slice(0, slash)];
+  return (
+    known &&
+    withKind(
+      known.kind,
+      objects[known.of].find(({ metadata }) => metadata.name === owner.slice(slash + 1)),
+    )
+  );
+}
+
+/** Objects of a list do not say what they are. */
+function withKind(kind: Kind, object: KubeObject | undefined): KubeObject | undefined {
+  return object && { ...object, apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind };
+}
+
+function passwordOnly(secret: Secret): Secret {
+  const password = secret.data?.["password"];
+  return { metadata: secret.metadata, ...(password !== undefined && { data: { password } }) };
+}

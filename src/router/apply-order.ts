@@ -1,0 +1,240 @@
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import { meet } from "../resilience/claim.ts";
+import type { Failure } from "../resilience/failure.ts";
+import type { RouterPlan } from "./plan.ts";
+import { announcing } from "./render/frr.ts";
+import type { Live, Step } from "./step.ts";
+
+/** Several at once are taken together: all as they ask, or all as before. */
+type Walk<T> = Generator<readonly Step[], T, Live>;
+
+/**
+ * The steps of a plan in the order of the dependency tree: the Underlay; each L2VNI, followed by the L3VNI of its VRF; L3VNIs that stand by
+ * themselves; the rest. Which is next depends on what became of those before. Those that wait for each other's values come together. An L3VNI comes again
+ * if more or fewer subnets are there than it announces. Returned are those that could not be taken.
+ */
+export function traverse({ underlay, steps, ousted = [] }: Pick<RouterPlan, "underlay" | "steps" | "ousted">): Walk<Failure[]> {
+  return new Traversal(steps, ousted).walk(underlay);
+}
+
+class Traversal {
+  readonly #steps: readonly Step[];
+  /** The L2VNIs that are in a VRF, or were. */
+  readonly #inVrf: ReadonlyMap<string | undefined, readonly Step[]>;
+  readonly #outcomes = new Map<Step, Live>();
+  /** Those that stayed as they were, and hold what they had. */
+  readonly #stayed: Step[] = [];
+  /** The L3VNIs that are live as asked, with the subnets that each was told to announce. */
+  readonly #announced = new Map<Step, string>();
+  readonly #failures: Failure[] = [];
+  readonly #l2vnis: readonly Step[];
+  readonly #l3vnis: ReadonlyMap<string | undefined, Step>;
+  /** Who has now what a step asks for, and is to leave it; for one that is to leave everything, who asks for it. */
+  readonly #awaited: ReadonlyMap<Step, readonly Step[]>;
+  readonly #ousted: readonly Step[];
+
+  constructor(steps: readonly Step[], ousted: readonly Step[]) {
+    this.#steps = steps;
+    this.#awaited = leaversOf(steps, ousted);
+    this.#ousted = ousted.filter((step) => this.#awaited.has(step));
+    const leavers = new Set([...this.#awaited.values()].flat());
+    const l2vnis = this.#of("L2VNI");
+    this.#l2vnis = [...l2vnis.filter((step) => leavers.has(step)), ...l2vnis.filter((step) => !leavers.has(step))];
+    this.#l3vnis = new Map(this.#of("L3VNI").map((step) => [step.vrf, step]));
+    const present = [...this.#of("L2VNI"), ...this.#ousted.filter(({ kind }) => kind === "L2VNI")];
+    const places = present.flatMap((step) => [...new Set([step.vrf, step.previous?.vrf])].map((vrf) => ({ vrf, step })));
+    const inVrf = Map.groupBy(places, ({ vrf }) => vrf);
+    this.#inVrf = new Map([...inVrf].map(([vrf, found]) => [vrf, found.map(({ step }) => step)]));
+  }
+
+  *walk(underlay: Step | undefined): Walk<Failure[]> {
+    if (underlay && (yield [underlay]) !== "asked") return [];
+    for (;;) {
+      for (let taken = -1; taken < this.#outcomes.size;) {
+        taken = this.#outcomes.size;
+        yield* this.#round();
+      }
+      const circle = this.#circle();
+      if (circle.length === 0) break;
+      yield* this.#takeTogether(circle);
+    }
+    for (const [step, told] of this.#announced) {
+      if (told !== this.#subnets(step).join(" ")) yield [this.#announcing(step)];
+    }
+    for (const step of this.#of("RawFRRConfig")) yield* this.#take(step);
+    return this.#failures;
+  }
+
+  /** Takes what has its turn and has not been taken. Whoever is to have what another leaves comes after that one: it may not be able to leave. */
+  *#round(): Walk<void> {
+    const isDue = (step: Step) =>
+      !this.#outcomes.has(step) && (this.#awaited.get(step)?.every((leaver) => this.#outcomes.has(leaver)) ?? true);
+    for (const l2vni of this.#l2vnis) {
+      if (isDue(l2vni)) yield* this.#take(l2vni);
+      const presence = this.#outcomes.has(l2vni) ? this.#presence(l2vni) : undefined;
+      const l3vni = presence && this.#l3vnis.get(presence.vrf);
+      if (l3vni && isDue(l3vni)) yield* this.#take(l3vni);
+    }
+    for (const step of this.#l3vnis.values()) {
+      if (!isDue(step)) continue;
+      if (!step.otherwise || this.#isThere(step.vrf)) yield* this.#take(step);
+      else if ((this.#inVrf.get(step.vrf) ?? []).every((l2vni) => this.#outcomes.has(l2vni))) yield* this.#strand(step, step.otherwise);
+    }
+    for (const step of this.#of("L3Passthrough")) if (isDue(step)) yield* this.#take(step);
+  }
+
+  /** Of those that are left, some that wait for each other and for nobody else; in the order in which they would be taken. */
+  #circle(): Step[] {
+    const left = [...this.#l2vnis, ...this.#of("L3VNI"), ...this.#of("L3Passthrough"), ...this.#ousted].filter(
+      (step) => !this.#outcomes.has(step),
+    );
+    const [first] = left;
+    if (!first) return [];
+    const waitsFor = (step: Step): Step[] => {
+      const grounds = step.otherwise && !this.#isThere(step.vrf) ? (this.#inVrf.get(step.vrf) ?? []) : [];
+      return [...(this.#awaited.get(step) ?? []), ...grounds].filter((other) => !this.#outcomes.has(other));
+    };
+    let circle = reached(first, waitsFor);
+    for (;;) {
+      const inner = [...circle].map((step) => reached(step, waitsFor)).find(({ size }) => size < circle.size);
+      if (!inner) return left.filter((step) => circle.has(step));
+      circle = inner;
+    }
+  }
+
+  *#takeTogether(circle: readonly Step[]): Walk<void> {
+    const asking = circle.filter(({ leaves }) => !leaves);
+    const blocked = new Map<Step, Failure>();
+    for (const step of asking) {
+      const holder = this.#stayed.find((other) => inTheWay(other, step));
+      if (holder) blocked.set(step, conflict(step, holder));
+    }
+    for (const step of circle) this.#outcomes.set(step, step.leaves ? "no" : "asked");
+    for (const step of asking) if (step.otherwise && !this.#isThere(step.vrf)) blocked.set(step, step.otherwise);
+
+    const steps = circle.map((step) => (step.kind === "L3VNI" && !step.leaves ? this.#announcing(step) : step));
+    if (blocked.size === 0 && (yield steps) === "asked") {
+      for (const step of asking) if (step.kind === "L3VNI") this.#announced.set(step, this.#subnets(step).join(" "));
+      return;
+    }
+    for (const step of circle) this.#note(step, step.previous ? "previous" : "no");
+    if (blocked.size === 0) return;
+    const [cause] = blocked.keys();
+    for (const step of asking) this.#failures.push(blocked.get(step) ?? waiting(step, circle, cause as Step));
+    for (const step of circle) if (step.previous && (yield [previousOf(step)]) === "no") this.#outcomes.set(step, "no");
+  }
+
+  *#strand(step: Step, failure: Failure): Walk<void> {
+    this.#failures.push(failure);
+    const stays = this.#canStay(step) && (yield [previousOf(step)]) !== "no";
+    this.#note(step, stays ? "previous" : "no");
+  }
+
+  *#take(step: Step): Walk<void> {
+    const holder = this.#stayed.find((other) => inTheWay(other, step));
+    if (holder) {
+      this.#failures.push(conflict(step, holder));
+      // What it runs in now is in nobody's way.
+      this.#note(step, step.previous && (yield [previousOf(step)]) !== "no" ? "previous" : "no");
+      return;
+    }
+    const live = yield [step.kind === "L3VNI" ? this.#announcing(step) : step];
+    this.#note(step, live);
+    if (step.kind === "L3VNI" && live === "asked") this.#announced.set(step, this.#subnets(step).join(" "));
+  }
+
+  /** Whether an L3VNI could go on as it is now: what it stands on is there, and nobody has been given what it has. */
+  #canStay({ previous, ...step }: Step): boolean {
+    if (!previous) return false;
+    const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
+    const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "asked");
+    return (hostsession !== undefined || this.#isThere(previous.vrf)) && !given.some(([other]) => inTheWay({ previous }, other));
+  }
+
+  /** Whether an L2VNI is live in the VRF. */
+  #isThere(vrf: string | undefined): boolean {
+    return (this.#inVrf.get(vrf) ?? []).some((l2vni) => this.#outcomes.has(l2vni) && this.#presence(l2vni)?.vrf === vrf);
+  }
+
+  #note(step: Step, live: Live): void {
+    this.#outcomes.set(step, live);
+    if (live === "previous") this.#stayed.push(step);
+  }
+
+  #of(kind: Step["kind"]): Step[] {
+    return this.#steps.filter((step) => step.kind === kind);
+  }
+
+  /** How the step is live now, or was before this traversal and is meant to be again. */
+  #presence(step: Step): Pick<Step, "vrf" | "subnets"> | undefined {
+    const live = this.#outcomes.get(step);
+    if (live === "no") return undefined;
+    return live === "previous" || step.leaves ? step.previous : step;
+  }
+
+  /** The subnets in the VRF of an L3VNI. One that has not had its turn counts where it was there before. */
+  #subnets({ vrf }: Step): string[] {
+    const l2vnis = (this.#inVrf.get(vrf) ?? []).filter((step) => this.#outcomes.has(step) || step.previous?.vrf === vrf);
+    const there = l2vnis.map((step) => this.#presence(step)).filter((presence) => presence?.vrf === vrf);
+    return [...new Set(there.flatMap((presence) => presence?.subnets ?? []))].sort();
+  }
+
+  #announcing(step: Step): Step {
+    const { form } = step;
+    return { ...step, form: { ...form, fragment: announcing(form.fragment, this.#subnets(step)) } };
+  }
+}
+
+function previousOf({ previous, otherwise: _, leaves: __, ...step }: Step): Step {
+  if (!previous) return step;
+  const { generation, spec, form } = previous.lastGood;
+  return { ...step, ...previous, generation, spec, form, state: "kept", previous };
+}
+
+/** For whoever asks for a value that another gives up: the others. For whoever is ousted: those that ask for what it has. */
+function leaversOf(steps: readonly Step[], ousted: readonly Step[]): Map<Step, Step[]> {
+  const held = Map.groupBy(
+    [...steps, ...ousted].flatMap((step) => (step.previous?.claims ?? []).map((claim) => ({ step, claim }))),
+    ({ claim }) => claim.key,
+  );
+  const awaited = new Map<Step, Step[]>();
+  const link = (step: Step, other: Step) => {
+    const others = awaited.get(step) ?? [];
+    if (!others.includes(other)) awaited.set(step, [...others, other]);
+  };
+  for (const step of steps) {
+    const met = (step.claims ?? []).flatMap((asked) => (held.get(asked.key) ?? []).filter(({ claim }) => meet(claim, asked)));
+    for (const { step: other } of met) {
+      if (other === step) continue;
+      link(step, other);
+      if (other.leaves) link(other, step);
+    }
+  }
+  return awaited;
+}
+
+function reached(start: Step, next: (step: Step) => readonly Step[]): Set<Step> {
+  const found = new Set([start]);
+  for (const step of found) for (const other of next(step)) found.add(other);
+  return found;
+}
+
+/** Why a step is not taken when one of those that it was to be taken with cannot be. */
+export function waiting(step: Step, circle: readonly Step[], cause: Step): Failure {
+  const holder = circle.find((other) => other !== step && inTheWay(other, step));
+  if (holder) return conflict(step, holder);
+  const { kind, name, namespace } = step;
+  const message = `${cause.kind} ${cause.name} could not be applied, and both must change together`;
+  return { kind, name, namespace, reason: "DependencyFailed", field: "", message, class: "Transient" };
+}
+
+/** Whether the other could not be what it asks while this one is as it was before. */
+function inTheWay({ previous }: Pick<Step, "previous">, { claims = [] }: Step): boolean {
+  return previous?.claims?.some((held) => claims.some((asked) => meet(held, asked))) ?? false;
+}
+
+function conflict({ kind, name, namespace, claims = [] }: Step, holder: Step): Failure {
+  const claim = claims.find((asked) => holder.previous?.claims?.some((held) => meet(held, asked)));
+  const message = `${claim?.words} conflicts with ${holder.kind} ${holder.name}, which could not leave it`;
+  return { kind, name, namespace, reason: "ValidationFailed", field: claim?.field ?? "", message, class: "Transient" };
+}

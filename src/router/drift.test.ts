@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { parse } from "../frr/config.ts";
+import type { Link, Snapshot } from "../hostnet/snapshot.ts";
+import { differences } from "./drift.ts";
+import type { LastGood } from "./render/rendered.ts";
+import type { RouterPlan } from "./plan.ts";
+import type { Step } from "./step.ts";
+
+const base = { owner: "Router/base", lines: [{ line: "route-map allowall permit 1", inside: [] }] };
+const nothing: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
+
+const red: Step = {
+  owner: "L2VNI/red",
+  kind: "L2VNI",
+  name: "red",
+  namespace: "openperouter-system",
+  uid: "1",
+  generation: 1,
+  spec: {},
+  state: "current",
+  form: {
+    fragment: { owner: "L2VNI/red", lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] },
+    links: [{ type: "bridge", place: "router", name: "br-pe-100", owner: "L2VNI/red" }],
+  },
+};
+
+const bridge = (name: string, alias: string) =>
+  [name, { name, index: 7, type: "bridge", alias, group: "", mtu: 1500, mac: "", up: true, addresses: [] } satisfies Link] as const;
+const snapshot = (...links: (readonly [string, Link])[]): Snapshot => ({
+  host: new Map(),
+  router: new Map(links),
+  namespaces: { host: "1", router: "perouter" },
+  routes: new Map(),
+});
+const said = (planned: RouterPlan, links: Snapshot, running: string, lastGood = new Map<string, LastGood>()) =>
+  differences(planned, base, { links, running: parse(running), lastGood }).map(({ do: verb, send }) => `${verb} ${send}`);
+
+test("what is missing is told as it would be sent, the kernel's before FRR's", () => {
+  const told = said({ ...nothing, steps: [red] }, snapshot(), "");
+  expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
+  expect(told.at(-1)).toBe("add vrf red / vni 100");
+});
+
+test("what nobody asks for any more is removed, also a line that a person typed; foreign links stay", () => {
+  const links = snapshot(bridge("br-pe-100", "plumbline:L2VNI/red"), bridge("br-person", ""));
+  expect(said(nothing, links, "route-map allowall permit 1\nexit\n!\nip route 198.51.100.0/24 blackhole\n")).toEqual([
+    "remove ip -n perouter link del dev br-pe-100",
+    "remove no ip route 198.51.100.0/24 blackhole",
+  ]);
+});
+
+test("nothing is told where nothing differs", () => {
+  expect(said(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
+});
+
+const stopped = {
+  kind: "Underlay",
+  name: "u",
+  namespace: "",
+  reason: "ValidationFailed",
+  field: "",
+  message: "",
+  class: "Permanent",
+} as const;
+
+test("while the Underlay stops everything, only what is missing of the last good router is told", () => {
+  const links = snapshot(bridge("br-pe-7", "plumbline:L2VNI/lost"));
+  const told = said({ ...nothing, stopped }, links, "ip route 198.51.100.0/24 blackhole\n", new Map([["L2VNI/red", red]]));
+  expect(told[0]).toMatch(/^add ip -n perouter link add .*br-pe-100 .*type bridge/);
+  expect(told.at(-1)).toBe("add vrf red / vni 100");
+  expect(told.filter((one) => one.startsWith("remove"))).toEqual([]);
+});
+
+test("nothing is told while the Underlay stops everything and nothing is remembered", () => {
+  expect(said({ ...nothing, stopped }, snapshot(bridge("br-pe-100", "plumbline:L2VNI/red")), "")).toEqual([]);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { link, linkAddress } from "../hostnet/testing/fixtures.ts";
+import { observe, rememberNics } from "./observe.ts";
+import { plan } from "./plan.ts";
+import { observed, underlay } from "./testing/fixtures.ts";
+
+const none = { host: new Map(), router: new Map() };
+const on = (place: "host" | "router", ...addresses: (string | ReturnType<typeof linkAddress>)[]) => ({
+  ...none,
+  [place]: new Map([["eth1", link("eth1", "", { alias: "", group: "default", addresses })]]),
+});
+const objects = { underlays: [underlay()] };
+const specs = objects.underlays.map(({ spec }) => spec);
+
+test("the addresses of an Underlay's interface are remembered, wherever it is", () => {
+  for (const place of ["host", "router"] as const) {
+    expect(rememberNics(specs, on(place, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
+      new Map([["eth1", ["192.168.11.4/24", "2001:db8::4/64"]]]),
+    );
+  }
+});
+
+test("what comes and goes by itself is not", () => {
+  const passing = [linkAddress("fe80::1/64"), linkAddress("192.168.11.9/24", { dynamic: true })];
+  expect(rememberNics(specs, on("router", ...passing))).toEqual(new Map());
+});
+
+test("they hold while the interface has none, or is not there, and no longer than it is named", () => {
+  const before = new Map([["eth1", ["192.168.11.4/24"]]]);
+  expect(rememberNics(specs, on("router", "fe80::1/64"), before)).toEqual(before);
+  expect(rememberNics(specs, none, before)).toEqual(before);
+  expect(rememberNics(specs, on("host", "192.168.11.5/24"), before)).toEqual(new Map([["eth1", ["192.168.11.5/24"]]]));
+  expect(rememberNics([], none, before)).toEqual(new Map());
+});
+
+test("the Underlay asks for them on its interface", () => {
+  const nics = new Map([["eth1", ["192.168.11.4/24"]]]);
+  const [nic] = plan(observed(objects, { nics })).underlay?.form.links ?? [];
+  expect(nic).toEqual({ type: "nic", place: "router", name: "eth1", owner: "Underlay/fabric", addresses: ["192.168.11.4/24"] });
+});
+
+test("an interface that lost its addresses is looked at as if it had them, so that the VTEP on it holds", () => {
+  const node = { metadata: { name: "n1" }, spec: {} };
+  const state = { lastGood: new Map(), seen: new Map(), nics: new Map([["eth1", ["192.168.11.4/24"]]]) };
+  const rest = { node, index: 0, secret: () => undefined, towardsApi: new Set<string>(), ovs: false, state, now: new Date() };
+  const seen = observe({
+    ...rest,
+    objects: { ...objects, l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] },
+    links: on("router", "fe80::1/64"),
+  });
+  expect(seen.interfaces.router).toEqual([{ name: "eth1", addresses: ["fe80::1/64", "192.168.11.4/24"] }]);
+});

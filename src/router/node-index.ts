@@ -1,0 +1,51 @@
+import type { ConfigMap } from "../api/core/config-map.ts";
+import { Node } from "../api/core/node.ts";
+import type { Cache } from "../kube/cache/cache.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/client/error.ts";
+import { controller, type Runnable } from "../kube/controller/controller.ts";
+import { changesOf } from "../kube/controller/source.ts";
+import type { Log } from "../kube/log.ts";
+import { membersName, parseMembers } from "../kube/members/members.ts";
+
+const INDEX_ANNOTATION = "openpe.io/nodeindex";
+
+export interface NodeIndexOptions {
+  /** Fenced: only the leader writes. */
+  client: KubeClient;
+  namespace: string;
+  nodes: Pick<Cache<Node>, "get" | "list" | "subscribe" | "waitForSync">;
+  /** Holds the one ConfigMap that says which node has which index. */
+  members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
+  log: Log;
+}
+
+/** The index that a Node carries; undefined when it carries none, or something that is none. */
+export function carriedIndex({ metadata }: Node): number | undefined {
+  const text = metadata.annotations?.[INDEX_ANNOTATION] ?? "";
+  return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : undefined;
+}
+
+/** Writes each node's index onto its Node, and corrects what someone else wrote there. */
+export function nodeIndexWriter({ client, namespace, nodes, members, log }: NodeIndexOptions): Runnable {
+  return controller("node-index", {
+    watches: [changesOf(nodes), changesOf(members, () => nodes.list().map(({ metadata }) => metadata.name))],
+    log,
+    async reconcile(name, { signal, log }) {
+      const node = nodes.get(name);
+      const published = members.get(`${namespace}/${membersName}`);
+      const index = published && parseMembers(published).indexes[name]?.index;
+      if (!node || index === undefined || carriedIndex(node) === index) return;
+
+      const { resourceVersion, annotations } = node.metadata;
+      const patch = { metadata: { annotations: { [INDEX_ANNOTATION]: String(index) } } };
+      try {
+        await client.resource(Node).patch({ name }, patch, { ...(resourceVersion === undefined ? {} : { resourceVersion }), signal });
+        log.info({ node: name, index, before: annotations?.[INDEX_ANNOTATION] }, "node index written");
+      } catch (error) {
+        // The Node has moved on, and the cache is about to say so.
+        if (!isKubeError(error, "Conflict", "NotFound")) throw error;
+      }
+    },
+  });
+}

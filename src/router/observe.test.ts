@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import type { Node } from "../api/core/node.ts";
+import type { Secret } from "../api/core/secret.ts";
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
+import type { Link } from "../hostnet/snapshot.ts";
+import { type Facts, lookAt, observe } from "./observe.ts";
+import type { RouterObjects } from "./observed.ts";
+import type { Seen } from "./state.ts";
+
+const none: RouterObjects = { underlays: [], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] };
+const node: Node = { metadata: { name: "n1", labels: { rack: "a" } }, spec: {} };
+const now = new Date("2026-11-16T02:00:00Z");
+
+const l2vni = (name: string, nodeSelector?: object) =>
+  ({ metadata: { name, uid: `uid-${name}` }, spec: { vni: 1, nodeSelector } }) as unknown as L2VNI;
+const rack = (name: string) => ({ matchLabels: { rack: name } });
+
+const look = (selector: object, seen = new Map<string, Seen>()) =>
+  lookAt({ ...none, l2vnis: [l2vni("red", selector)] }, seen, node, now).get("uid-red");
+
+describe("when an object began to select this node", () => {
+  test("is not known of one that was never seen before: it goes by its record", () => {
+    expect(look(rack("a"))).toEqual({ selects: true });
+  });
+
+  test("is now for one that was there before and did not", () => {
+    expect(look(rack("a"), new Map([["uid-red", { selects: false }]]))).toEqual({ selects: true, since: now.toISOString() });
+  });
+
+  test("does not change while it goes on", () => {
+    const before = { selects: true, since: "2026-11-15T00:00:00.000Z" };
+    expect(look(rack("a"), new Map([["uid-red", before]]))).toEqual(before);
+  });
+
+  test("is forgotten when it ends", () => {
+    expect(look(rack("b"), new Map([["uid-red", { selects: true, since: "2026-11-15T00:00:00.000Z" }]]))).toEqual({ selects: false });
+  });
+
+  test("is not touched by a selector that cannot be understood", () => {
+    const unusable = { matchExpressions: [{ key: "rack", operator: "Near", values: ["a"] }] };
+    expect(look(unusable, new Map([["uid-red", { selects: true }]]))).toEqual({ selects: true });
+  });
+});
+
+test("objects that are gone are forgotten", () => {
+  expect(lookAt(none, new Map([["uid-red", { selects: true }]]), node, now).size).toBe(0);
+});
+
+const facts: Facts = {
+  node,
+  index: 0,
+  objects: none,
+  secret: () => undefined,
+  links: { host: new Map(), router: new Map() },
+  towardsApi: new Set(),
+  ovs: false,
+  state: { lastGood: new Map(), seen: new Map() },
+  now,
+};
+
+test("passwords are read from Secrets, and a missing one says what is missing", () => {
+  const neighbors = ["good", "gone", "empty", "unread"].map((passwordSecret, nth) => ({
+    address: `192.0.2.${nth}`,
+    asn: 64512,
+    passwordSecret,
+  }));
+  const underlay = { metadata: { name: "u" }, spec: { asn: 64514, neighbors } } as unknown as Underlay;
+  const secrets: Record<string, Secret> = {
+    good: { metadata: { name: "good" }, data: { password: Buffer.from("s3cret").toString("base64") } },
+    empty: { metadata: { name: "empty" } },
+  };
+  const { passwords } = observe({
+    ...facts,
+    objects: { ...none, underlays: [underlay] },
+    secret: (name) => (name === "unread" ? "unreadable" : secrets[name]),
+  });
+  expect(Object.fromEntries(passwords)).toEqual({
+    good: { password: "s3cret" },
+    gone: { problem: "Secret gone not found" },
+    empty: { problem: "Secret empty has no key password" },
+    unread: { problem: "Secret unread cannot be read: the API server does not answer or does not let the agent" },
+  });
+});
+
+test("objects that newly select the node are told with their time", () => {
+  const seen = new Map([["uid-red", { selects: true, since: now.toISOString() }]]);
+  const { newlySelectedAt } = observe({
+    ...facts,
+    objects: { ...none, l2vnis: [l2vni("red"), l2vni("blue")] },
+    state: { lastGood: new Map(), seen },
+  });
+  expect([...newlySelectedAt]).toEqual([["L2VNI/red", now]]);
+});
+
+const link = (name: string, type: string) => [name, { name, type, addresses: [{ text: "192.0.2.9/24" }] } as unknown as Link] as const;
+
+test("interfaces of both namespaces are seen, hardware without a kind", () => {
+  const { interfaces } = observe({ ...facts, links: { host: new Map([link("eth1", "")]), router: new Map([link("br", "bridge")]) } });
+  expect(interfaces).toEqual({
+    host: [{ name: "eth1", addresses: ["192.0.2.9/24"] }],
+    router: [{ name: "br", addresses: ["192.0.2.9/24"], kind: "bridge" }],
+  });
+});

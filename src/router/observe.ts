@@ -1,0 +1,127 @@
+import { type LabelSelector, selects } from "../api/core/label-selector.ts";
+import type { Node } from "../api/core/node.ts";
+import type { Secret } from "../api/core/secret.ts";
+import type { KubeObject } from "../api/kind.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
+import type { Link, Links, Snapshot } from "../hostnet/snapshot.ts";
+import { guard } from "./protected-interfaces.ts";
+import type { InterfaceSeen, Observed, Password, RouterObjects } from "./observed.ts";
+import { selectorComplaints } from "./validate/selector.ts";
+import type { RouterState, Seen } from "./state.ts";
+
+/** What was read from the cluster, the kernel and the disk. */
+export interface Facts {
+  readonly node: Node;
+  readonly index: number | undefined;
+  readonly objects: RouterObjects;
+  /** The Secrets of the router's namespace, by name. Of one that is unreadable nothing is known, not even that it is missing. */
+  readonly secret: (name: string) => Secret | "unreadable" | undefined;
+  readonly links: Pick<Snapshot, "host" | "router">;
+  readonly towardsApi: ReadonlySet<string>;
+  readonly ovs: boolean;
+  readonly state: RouterState;
+  readonly now: Date;
+}
+
+export function observe({ node, index, objects, secret, links, towardsApi, ovs, state, now }: Facts): Observed {
+  const nodeAddresses = (node.status?.addresses ?? []).map(({ address }) => address);
+  return {
+    node: { name: node.metadata.name, labels: node.metadata.labels ?? {} },
+    index,
+    objects,
+    passwords: passwordsFor(objects, secret),
+    interfaces: { host: interfaces(links.host, state.nics), router: interfaces(links.router, state.nics) },
+    ...(state.nics && { nics: state.nics }),
+    guarded: guard(links.host, { nodeAddresses, towardsApi }),
+    ovs,
+    lastGood: state.lastGood,
+    ...(state.refusals && { refusals: state.refusals }),
+    newlySelectedAt: newlySelected(objects, state.seen),
+    now,
+  };
+}
+
+/** Which objects select the node now, and since when where the beginning was seen. What is new to us goes by its record. */
+export function lookAt(objects: RouterObjects, seen: ReadonlyMap<string, Seen>, node: Node, now: Date): Map<string, Seen> {
+  const labels = node.metadata.labels ?? {};
+  return new Map(
+    Object.values(objects)
+      .flat()
+      .map((object): [string, Seen] => {
+        const { uid = "" } = object.metadata;
+        const before = seen.get(uid);
+        const selector = object.spec.nodeSelector as LabelSelector | undefined;
+        const here = selectorComplaints(selector).length > 0 ? (before?.selects ?? true) : selects(selector, labels);
+        if (!here) return [uid, { selects: false }];
+        if (before?.selects !== false) return [uid, before ?? { selects: true }];
+        return [uid, { selects: true, since: now.toISOString() }];
+      }),
+  );
+}
+
+function newlySelected(objects: RouterObjects, seen: ReadonlyMap<string, Seen>): Map<string, Date> {
+  const newly = new Map<string, Date>();
+  const kinds: [string, readonly KubeObject[]][] = [
+    ["Underlay", objects.underlays],
+    ["L2VNI", objects.l2vnis],
+    ["L3VNI", objects.l3vnis],
+    ["L3Passthrough", objects.passthroughs],
+    ["RawFRRConfig", objects.rawConfigs],
+  ];
+  for (const [kind, list] of kinds) {
+    for (const { metadata } of list) {
+      const { since } = seen.get(metadata.uid ?? "") ?? {};
+      if (since !== undefined) newly.set(`${kind}/${metadata.name}`, new Date(since));
+    }
+  }
+  return newly;
+}
+
+/** The names of the Secrets that neighbors get their passwords from. */
+export function secretsOf({ underlays }: Pick<RouterObjects, "underlays">): Set<string> {
+  return new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).flatMap(({ passwordSecret }) => passwordSecret ?? [])));
+}
+
+function passwordsFor(objects: RouterObjects, secret: Facts["secret"]): Map<string, Password> {
+  return new Map([...secretsOf(objects)].map((name) => [name, passwordIn(name, secret(name))]));
+}
+
+function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Password {
+  if (secret === "unreadable")
+    return { problem: `Secret ${name} cannot be read: the API server does not answer or does not let the agent` };
+  if (!secret) return { problem: `Secret ${name} not found` };
+  const encoded = secret.data?.["password"];
+  if (encoded === undefined) return { problem: `Secret ${name} has no key password` };
+  return { password: Buffer.from(encoded, "base64").toString("utf8") };
+}
+
+/** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
+export function rememberNics(
+  underlays: readonly Pick<Underlay["spec"], "nics">[],
+  { host, router }: Facts["links"],
+  before: RouterState["nics"] = new Map(),
+): Map<string, readonly string[]> {
+  const names = new Set(underlays.flatMap(({ nics = [] }) => nics));
+  return new Map(
+    [...names].sort().flatMap((name): [string, readonly string[]][] => {
+      const seen = own(router.get(name) ?? host.get(name));
+      const addresses = seen.length > 0 ? seen : (before.get(name) ?? []);
+      return addresses.length > 0 ? [[name, addresses]] : [];
+    }),
+  );
+}
+
+/** Those that were given to it for good. */
+function own(link: Link | undefined): string[] {
+  const lasting = link?.addresses.filter(({ scope, dynamic, peer }) => scope === "global" && !dynamic && peer === undefined) ?? [];
+  return lasting.map(({ text }) => text);
+}
+
+function interfaces(links: Links, nics?: RouterState["nics"]): InterfaceSeen[] {
+  return [...links.values()].map((link) => {
+    const { name, addresses, type } = link;
+    const lost = own(link).length === 0 ? (nics?.get(name) ?? []) : [];
+    const texts = [...addresses.map(({ text }) => text), ...lost];
+    return type === "" ? { name, addresses: texts } : { name, addresses: texts, kind: type };
+  });
+}

@@ -1,0 +1,243 @@
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import { parseInterfaceAddress } from "../ip/interface-address.ts";
+import { type Claim, meet } from "../resilience/claim.ts";
+import type { Failure } from "../resilience/failure.ts";
+import { settle, type Settled } from "../resilience/resolve-conflicts.ts";
+import { kindOrder, l2vniClaims, l3vniClaims, passthroughClaims, vrfOf } from "./claims/claims.ts";
+import { type Candidate, failures } from "./candidates.ts";
+import type { Form } from "./render/rendered.ts";
+import { type Fabric, l2vniForm, l3vniForm, passthroughForm } from "./render/resource.ts";
+import { isDue } from "./rejected-resources.ts";
+import type { Observed } from "./observed.ts";
+import type { Step } from "./step.ts";
+import type { Complaint } from "./validate/field-error.ts";
+import { l2vniComplaints, l3vniComplaints, passthroughComplaints } from "./validate/vni.ts";
+
+type Spec = L2VNI["spec"] | L3VNI["spec"] | L3Passthrough["spec"];
+type Overlay = Candidate<Spec>;
+
+/** What the node stands on: an Underlay, none, or one that fails, so that everything waits. */
+interface Root {
+  readonly fabric?: Fabric;
+  readonly stopped?: Failure;
+}
+
+interface Planned {
+  readonly steps: Step[];
+  readonly ousted: Step[];
+  readonly failures: Failure[];
+}
+
+/** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
+export function planOverlay(asked: readonly Overlay[], root: Root, observed: Observed): Planned {
+  const overlay = new OverlayPlan(root, observed);
+  const heldBack = new Map<Overlay, Failure>(overlay.heldBack(asked));
+  const without = new Map(heldBack);
+  for (;;) {
+    const settled = overlay.settle(asked, without);
+    const stranded = overlay.stranded(settled.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
+    const found = [...stranded, ...overlay.yielding(asked, settled.effective)].filter(([candidate]) => !without.has(candidate));
+    const { effective } = settled;
+    // The one that had it leaves it, for something else than what the refused one has.
+    const free = [...heldBack].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
+    for (const [candidate] of free) heldBack.delete(candidate);
+    for (const [candidate] of free) without.delete(candidate);
+    if (found.length === 0 && free.length === 0) {
+      const missing = effective.flatMap(({ contender }) => overlay.missing(contender));
+      const users = new Map([...without].map(([candidate, failure]) => [failure, overlay.userOf(candidate, failure, effective)]));
+      const isToldAlready = (failure: Failure) => settled.failures.some((other) => other !== failure && isOfSame(other, failure));
+      const failures = settled.failures.map((failure) => {
+        const user = users.get(failure) ?? "";
+        return user === "" || isToldAlready(failure) ? failure : alsoSaying(failure, user);
+      });
+      const live = new Set(effective.map(({ contender }) => contender));
+      const ousted = asked.filter((candidate) => !live.has(candidate)).flatMap((candidate) => overlay.ousted(candidate));
+      return { steps: effective.flatMap((one) => overlay.steps(one)), ousted, failures: [...failures, ...missing] };
+    }
+    for (const [candidate, failure] of found) without.set(candidate, failure);
+  }
+}
+
+class OverlayPlan {
+  readonly #fabric: Fabric | undefined;
+  readonly #stopped: boolean;
+  readonly #observed: Observed;
+
+  constructor({ fabric, stopped }: Root, observed: Observed) {
+    this.#fabric = fabric;
+    this.#stopped = stopped !== undefined;
+    this.#observed = observed;
+  }
+
+  settle(asked: readonly Overlay[], without: ReadonlyMap<Overlay, Failure>) {
+    return settle<Spec, Overlay>(asked, {
+      check: (spec, candidate) => {
+        const failure = without.get(candidate);
+        return [...this.#faults(spec, candidate), ...(failure ? [failure] : [])];
+      },
+      claims: (spec, candidate) => this.#claims(spec, candidate),
+      kindOrder,
+      now: this.#observed.now,
+    });
+  }
+
+  /** L3VNIs that were edited into a VRF without an L2VNI, and would stand if they stayed in the one they are in. */
+  stranded(effective: readonly Settled<Spec, Overlay>[]): Overlay[] {
+    const vrfs = new Set(
+      effective.filter(({ contender }) => contender.kind === "L2VNI").map(({ contender, spec }) => vrf(contender, spec)),
+    );
+    const stands = (candidate: Overlay, spec: Spec) => !needsL2VNI(candidate, spec) || vrfs.has(vrf(candidate, spec));
+    return effective
+      .filter(({ form, spec, contender }) => form === "current" && !stands(contender, spec))
+      .map(({ contender }) => contender)
+      .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
+  }
+
+  /** Those that were refused as they are, where another has what they ask for: it is not put at risk before their time has come. */
+  heldBack(asked: readonly Overlay[]): [Overlay, Failure][] {
+    return asked.flatMap((candidate): [Overlay, Failure][] => {
+      const refused = this.#refusalOf(candidate);
+      if (!refused || isDue(refused, this.#observed.now) || !this.#isUsed(candidate, asked)) return [];
+      return [[candidate, refused.failure]];
+    });
+  }
+
+  /** Those that were refused as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
+  yielding(asked: readonly Overlay[], effective: readonly Settled<Spec, Overlay>[]): [Overlay, Failure][] {
+    const refused = effective.flatMap(({ contender, form }) => {
+      const failure = form === "current" && !contender.lastGood ? this.#refusalOf(contender)?.failure : undefined;
+      return failure && !this.#isUsed(contender, asked) ? [[contender, failure] as [Overlay, Failure]] : [];
+    });
+    if (refused.length === 0) return [];
+    const chosen = new Set(effective.filter(({ form }) => form === "current").map(({ contender }) => contender));
+    const waiting = asked.filter((one) => !chosen.has(one) && !this.#refusalOf(one) && this.#faults(one.spec, one).length === 0);
+    const wanted = waiting.flatMap((one) => this.#claims(one.spec, one));
+    return refused.filter(([one]) => this.#claims(one.spec, one).some((claim) => wanted.some((other) => meet(claim, other))));
+  }
+
+  /** Who has what one that was refused asks for, in words. */
+  userOf(candidate: Overlay, failure: Failure, effective: readonly Settled<Spec, Overlay>[]): string {
+    if (this.#refusalOf(candidate)?.failure !== failure) return "";
+    const asked = this.#claims(candidate.spec, candidate);
+    for (const { contender, spec } of effective) {
+      const claims = contender === candidate ? [] : this.#claims(spec, contender);
+      const used = asked.find((claim) => claims.some((other) => meet(claim, other)));
+      if (used) return `${used.words} is used by ${contender.kind} ${contender.name} until this can be applied`;
+    }
+    return "";
+  }
+
+  /** What is live of one that has lost it. */
+  ousted(candidate: Overlay): Step[] {
+    const { owner, kind, name, namespace, uid, lastGood } = candidate;
+    if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
+    const { generation, spec, form } = lastGood;
+    const previous = { ...this.#presence(spec, candidate), lastGood };
+    return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", form, leaves: true, previous }];
+  }
+
+  /** Whether another is live with what it asks for. */
+  #isUsed(candidate: Overlay, asked: readonly Overlay[]): boolean {
+    const claims = this.#claims(candidate.spec, candidate);
+    return asked.some((other) => {
+      if (other === candidate || !other.lastGood) return false;
+      return this.#claims(other.lastGood.spec, other).some((held) => claims.some((claim) => meet(held, claim)));
+    });
+  }
+
+  #refusalOf({ owner, uid, generation }: Overlay) {
+    const refused = this.#observed.refusals?.get(owner);
+    return refused?.uid === uid && refused.generation === generation ? refused : undefined;
+  }
+
+  #faults(spec: Spec, candidate: Overlay): Failure[] {
+    return failures("ValidationFailed", candidate, [...candidate.selectorComplaints, ...this.#complaints(spec, candidate)]);
+  }
+
+  /** What a resource misses of the Underlay. */
+  missing(candidate: Overlay): Failure[] {
+    if (this.#stopped) return [];
+    if (!this.#fabric) return [dependency(candidate, "", "No Underlay selects this node")];
+    if (this.#fabric.vtep || candidate.kind === "L3Passthrough") return [];
+    return [dependency(candidate, "", `Underlay ${this.#fabric.name} has no evpn`)];
+  }
+
+  steps({ contender, spec, form }: Settled<Spec, Overlay>): Step[] {
+    if (!this.#fabric || this.missing(contender).length > 0) return [];
+    const { owner, kind, name, namespace, uid, generation, lastGood } = contender;
+    const kept = form === "kept" ? lastGood : undefined;
+    // What is kept moves along with the Underlay, unless it is its own fault that keeps it from being what it was.
+    const stands = !kept || this.#complaints(spec, contender).length === 0;
+    return [
+      {
+        owner,
+        kind,
+        name,
+        namespace,
+        uid,
+        generation: kept?.generation ?? generation,
+        spec,
+        state: form,
+        form: stands ? this.#form(spec, contender) : kept.form,
+        ...this.#presence(spec, contender),
+        ...(needsL2VNI(contender, spec) && { otherwise: noL2VNI(contender, spec) }),
+        ...(lastGood && { previous: { ...this.#presence(lastGood.spec, contender), lastGood } }),
+      },
+    ];
+  }
+
+  #presence(spec: Spec, candidate: Overlay): Pick<Step, "vrf" | "subnets" | "claims"> {
+    const { l2gatewayips = [] } = candidate.kind === "L2VNI" ? (spec as L2VNI["spec"]) : {};
+    return {
+      ...(candidate.kind !== "L3Passthrough" && { vrf: vrf(candidate, spec) }),
+      subnets: l2gatewayips.map((gateway) => parseInterfaceAddress(gateway).prefix.toString()),
+      claims: this.#claims(spec, candidate),
+    };
+  }
+
+  #complaints(spec: Spec, { kind, name }: Overlay): Complaint[] {
+    if (kind === "L3Passthrough") return passthroughComplaints(spec as L3Passthrough["spec"], this.#observed, this.#fabric);
+    if (kind === "L2VNI") return l2vniComplaints(spec as L2VNI["spec"], name, this.#observed, this.#fabric);
+    return l3vniComplaints(spec as L3VNI["spec"], this.#observed, this.#fabric);
+  }
+
+  #claims(spec: Spec, { kind, name }: Overlay): Claim[] {
+    if (kind === "L2VNI") return l2vniClaims(name, spec as L2VNI["spec"]);
+    if (kind === "L3VNI") return l3vniClaims(spec as L3VNI["spec"], this.#fabric?.asn);
+    return passthroughClaims(spec as L3Passthrough["spec"]);
+  }
+
+  #form(spec: Spec, { kind, owner, name }: Overlay): Form {
+    const fabric = this.#fabric as Fabric;
+    if (kind === "L3Passthrough") return passthroughForm(owner, spec as L3Passthrough["spec"], fabric);
+    const vtep = fabric.vtep as NonNullable<Fabric["vtep"]>;
+    if (kind === "L2VNI") return l2vniForm(owner, name, spec as L2VNI["spec"], vtep);
+    return l3vniForm(owner, spec as L3VNI["spec"], fabric, vtep);
+  }
+}
+
+function alsoSaying(failure: Failure, words: string): Failure {
+  return { ...failure, message: `${failure.message}; ${words}` };
+}
+
+function isOfSame(one: Failure, other: Failure): boolean {
+  return one.kind === other.kind && one.name === other.name;
+}
+
+function vrf({ kind, name }: Overlay, spec: Spec): string {
+  return kind === "L2VNI" ? vrfOf(name, spec as L2VNI["spec"]) : ((spec as L3VNI["spec"]).vrf ?? "");
+}
+
+function needsL2VNI({ kind }: Overlay, spec: Spec): boolean {
+  return kind === "L3VNI" && !(spec as L3VNI["spec"]).hostsession;
+}
+
+function noL2VNI(candidate: Overlay, spec: Spec = candidate.spec): Failure {
+  return dependency(candidate, "spec.vrf", `No healthy L2VNI exists for VRF '${vrf(candidate, spec)}'`);
+}
+
+function dependency({ kind, name, namespace }: Overlay, field: string, message: string): Failure {
+  return { kind, name, namespace, reason: "DependencyFailed", field, message, class: "Transient" };
+}

@@ -1,0 +1,122 @@
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { OVS_MASTER, type WantedLink } from "../../hostnet/desired-link.ts";
+import { parseInterfaceAddress } from "../../ip/interface-address.ts";
+import type { SessionEnds } from "./frr.ts";
+import type { Vtep } from "../validate/underlay.ts";
+
+/** The links of a node's router, each after those that it stands on. */
+export function underlayLinks(
+  owner: string,
+  { nics = [] }: Underlay["spec"],
+  vtep: Vtep | undefined,
+  known: ReadonlyMap<string, readonly string[]> = new Map(),
+): WantedLink[] {
+  return [
+    ...nics.map((name): WantedLink => {
+      const addresses = known.get(name);
+      return { type: "nic", place: "router", name, owner, ...(addresses && { addresses }) };
+    }),
+    ...(vtep?.ours
+      ? [{ type: "dummy", place: "router", name: vtep.device, owner, addresses: [`${vtep.address.toString()}/32`] } as const]
+      : []),
+  ];
+}
+
+export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends: SessionEnds): WantedLink[] {
+  const { vrf, vni } = spec;
+  return [
+    vrfLink(vrf),
+    { type: "bridge", place: "router", name: `br-pe-${vni}`, owner, master: vrf, addrGenMode: "none" },
+    vxlanLink(owner, spec, vtep),
+    ...(ends.size === 0 ? [] : veth(owner, `host-${vni}`, `pe-${vni}`, sessionLegs(ends, vrf))),
+  ];
+}
+
+export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep: Vtep): WantedLink[] {
+  const { vni, l2gatewayips = [] } = spec;
+  const gateways = l2gatewayips.map(parseInterfaceAddress);
+  // An IPv6 gateway speaks to its neighbours from a link-local address.
+  const linkLocal = gateways.some(({ address }) => address.family === 6);
+  const bridge = `br-pe-${vni}`;
+  const { links, master } = hostMaster(owner, spec);
+  return [
+    vrfLink(vrf),
+    {
+      type: "bridge",
+      place: "router",
+      name: bridge,
+      owner,
+      master: vrf,
+      ...(!linkLocal && { addrGenMode: "none" }),
+      ...(gateways.length > 0 && { addresses: gateways.map(String), mac: gatewayMac(vni) }),
+    },
+    vxlanLink(owner, spec, vtep),
+    ...links,
+    ...veth(owner, `host-${vni}`, `pe-${vni}`, { host: master === undefined ? {} : { master }, router: { master: bridge } }),
+  ];
+}
+
+export function passthroughLinks(owner: string, ends: SessionEnds): WantedLink[] {
+  return veth(owner, "pt-host", "pt-ns", sessionLegs(ends));
+}
+
+/** One device for all resources of the VRF. */
+function vrfLink(vrf: string): WantedLink {
+  return { type: "vrf", place: "router", name: vrf, owner: `VRF/${vrf}` };
+}
+
+function vxlanLink(owner: string, { vni, vxlanport }: { vni: number; vxlanport: number }, { address, device }: Vtep): WantedLink {
+  return {
+    type: "vxlan",
+    place: "router",
+    name: `vni${vni}`,
+    owner,
+    master: `br-pe-${vni}`,
+    addrGenMode: "none",
+    vni,
+    port: vxlanport,
+    local: address.toString(),
+    device,
+  };
+}
+
+/** The gateway answers with the same address on every node, so that a workload that moves finds it again. */
+function gatewayMac(vni: number): string {
+  const bytes = [0x00, 0xf3, ...[24, 16, 8, 0].map((shift) => ((vni + 1) >>> shift) & 0xff)];
+  return bytes.map((byte) => byte.toString(16).padStart(2, "0")).join(":");
+}
+
+interface Leg {
+  readonly master?: string;
+  readonly addresses?: readonly string[];
+}
+
+function veth(owner: string, host: string, router: string, legs: { host: Leg; router: Leg }): WantedLink[] {
+  return [
+    { type: "veth", place: "host", name: host, owner, peer: { place: "router", name: router }, ...legs.host },
+    { type: "veth", place: "router", name: router, owner, peer: { place: "host", name: host }, ...legs.router },
+  ];
+}
+
+function sessionLegs(ends: SessionEnds, vrf?: string): { host: Leg; router: Leg } {
+  const all = [...ends.values()];
+  return {
+    host: { addresses: all.map(({ host }) => host.toString()) },
+    router: { ...(vrf !== undefined && { master: vrf }), addresses: all.map(({ router }) => router.toString()) },
+  };
+}
+
+/** What the host's leg is attached to, and what has to be there for that. */
+function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links: WantedLink[]; master?: string } {
+  if (!hostmaster) return { links: [] };
+  const { type, linuxBridge, ovsBridge } = hostmaster;
+  const name = (type === "linux-bridge" ? linuxBridge : ovsBridge)?.name || `br-hs-${vni}`;
+  if (type === "ovs-bridge") {
+    // Several may name one bridge; its mark must not go from hand to hand.
+    const marked = ovsBridge?.name ? `OVSBridge/${name}` : owner;
+    return { links: [{ type: "ovs-bridge", place: "host", name, owner: marked }], master: OVS_MASTER + name };
+  }
+  return { links: linuxBridge?.autoCreate ? [{ type: "bridge", place: "host", name, owner }] : [], master: name };
+}

@@ -1,0 +1,35 @@
+import { merge, print } from "../../frr/config.ts";
+import type { Fragment } from "../../frr/fragment.ts";
+import type { WantedLink } from "../../hostnet/desired-link.ts";
+import type { Failure } from "../../resilience/failure.ts";
+import type { Observed } from "../observed.ts";
+import { plan } from "../plan.ts";
+import { baseFragment } from "./frr.ts";
+import type { Step } from "../step.ts";
+import { traverse } from "../apply-order.ts";
+
+/** What a node would be if neither FRR nor the kernel refused anything. */
+export interface Rendering {
+  readonly frr: string;
+  /** In the order in which they are set up. What several resources share stands here once. */
+  readonly links: readonly WantedLink[];
+  readonly failures: readonly Failure[];
+}
+
+export function rendering(observed: Observed): Rendering {
+  const planned = plan(observed);
+  const forms = new Map<string, Step>();
+  const walk = traverse(planned);
+  let next = walk.next();
+  while (!next.done) {
+    for (const step of next.value) if (!step.leaves) forms.set(step.owner, step);
+    next = walk.next("asked");
+  }
+  const fragments: Fragment[] = [baseFragment(), ...[...forms.values()].map(({ form }) => form.fragment)];
+  const links = new Map([...forms.values()].flatMap(({ form }) => form.links).map((link) => [`${link.place}/${link.name}`, link]));
+  return {
+    frr: print(merge(fragments)),
+    links: [...links.values()],
+    failures: [...planned.failures, ...(planned.skipped ?? []), ...next.value],
+  };
+}

@@ -1,0 +1,16 @@
+import type { Fragment } from "../../frr/fragment.ts";
+import type { WantedLink } from "../../hostnet/desired-link.ts";
+
+/** What one resource asks of the node it is on. */
+export interface Form {
+  readonly fragment: Fragment;
+  readonly links: readonly WantedLink[];
+}
+
+/** The form of a resource that was last live on this node; it stays when a newer one fails. */
+export interface LastGood {
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: unknown;
+  readonly form: Form;
+}

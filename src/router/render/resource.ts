@@ -1,0 +1,73 @@
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import { type Family, parseAddress } from "../../ip/address.ts";
+import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
+import type { SessionAddresses } from "../validate/addresses.ts";
+import { vrfOf } from "../claims/claims.ts";
+import type { Form } from "./rendered.ts";
+import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
+import { l3vniFragment, passthroughFragment, underlayFragment } from "./frr.ts";
+import { sessionEnds } from "../validate/host-session.ts";
+import { valueOf } from "../validate/networks.ts";
+import { passwordOf } from "../validate/neighbors.ts";
+import { routerId, type Vtep, vtepOf } from "../validate/underlay.ts";
+import type { Ground } from "../validate/vni.ts";
+
+/** What everything else on the node stands on. */
+export interface Fabric {
+  readonly name: string;
+  readonly asn: number;
+  readonly routerId: string;
+  /** Missing without EVPN. */
+  readonly vtep: Vtep | undefined;
+  readonly index: number;
+  /** Interfaces that are, or will be, in the router's namespace. */
+  readonly nics: readonly string[];
+  readonly neighbors: readonly string[];
+  /** Where the tunnels of all nodes end, where that is not an interface of each. */
+  readonly vteps: Prefix | undefined;
+}
+
+/** The fabric of an Underlay that nothing is wrong with. */
+export function fabricOf(name: string, spec: Underlay["spec"], ground: Ground): Fabric {
+  const index = ground.index ?? 0;
+  const vtep = vtepOf(spec, ground);
+  return {
+    name,
+    asn: spec.asn,
+    routerId: valueOf(routerId(spec, index)).toString(),
+    vtep: vtep && valueOf(vtep),
+    index,
+    nics: spec.nics ?? [],
+    neighbors: (spec.neighbors ?? []).map(({ address }) => parseAddress(address).toString()),
+    vteps: spec.evpn?.vtepcidr ? parseMaskedPrefix(spec.evpn.vtepcidr) : undefined,
+  };
+}
+
+export function underlayForm(owner: string, spec: Underlay["spec"], { routerId, vtep }: Fabric, ground: Ground): Form {
+  const passwords = new Map(
+    (spec.neighbors ?? []).flatMap((neighbor) => {
+      const password = passwordOf(neighbor, ground.passwords);
+      return password === undefined ? [] : [[neighbor.address, password] as const];
+    }),
+  );
+  const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
+  return { fragment, links: underlayLinks(owner, spec, vtep, ground.nics) };
+}
+
+/** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */
+export function l2vniForm(owner: string, name: string, spec: L2VNI["spec"], vtep: Vtep): Form {
+  return { fragment: { owner, lines: [] }, links: l2vniLinks(owner, spec, vrfOf(name, spec), vtep) };
+}
+
+export function l3vniForm(owner: string, spec: L3VNI["spec"], fabric: Fabric, vtep: Vtep): Form {
+  const ends = spec.hostsession ? sessionEnds(spec.hostsession, fabric.index) : new Map<Family, SessionAddresses>();
+  return { fragment: l3vniFragment(owner, spec, { ...fabric, ends }), links: l3vniLinks(owner, spec, vtep, ends) };
+}
+
+export function passthroughForm(owner: string, spec: L3Passthrough["spec"], { asn, index }: Fabric): Form {
+  const ends = sessionEnds(spec.hostsession, index);
+  return { fragment: passthroughFragment(owner, spec, asn, ends), links: passthroughLinks(owner, ends) };
+}

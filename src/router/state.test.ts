@@ -1,0 +1,141 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LastGood } from "./render/rendered.ts";
+import { CheckedFile, StateError } from "../resilience/state-file.ts";
+import { type RouterState, StateFile } from "./state.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "plumbline-state-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const lastGood = (owner: string, generation = 1): LastGood => ({
+  uid: `uid-of-${owner}`,
+  generation,
+  spec: { vni: 100 },
+  form: { fragment: { owner, lines: [{ line: "vrf red", inside: [{ line: "vni 100" }] }] }, links: [] },
+});
+
+const red: RouterState = {
+  lastGood: new Map([["L3VNI/red", lastGood("L3VNI/red")]]),
+  seen: new Map([["uid-1", { selects: true, since: "2026-11-16T01:00:00Z" }]]),
+  refusals: new Map([
+    [
+      "L2VNI/blue",
+      {
+        uid: "uid-2",
+        generation: 2,
+        failure: { kind: "L2VNI", name: "blue", namespace: "", reason: "ApplicationFailed", field: "", message: "no", class: "Transient" },
+        at: "2026-11-16T01:00:00.000Z",
+        times: 1,
+      },
+    ],
+  ]),
+  index: 3,
+};
+
+test("a node without a state file begins with nothing", async () => {
+  expect(await new StateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), seen: new Map() } });
+});
+
+test("what one agent saved, the next one loads", async () => {
+  await new StateFile(directory).save(red);
+  expect(await new StateFile(directory).load()).toEqual({ state: red });
+});
+
+test("the file is for its owner only, and nothing else is left in the directory", async () => {
+  await new StateFile(directory).save(red);
+  expect(statSync(join(directory, "router.json")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(directory)).toEqual(["router.json"]);
+});
+
+test("the same state again is not written", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  const { ino } = statSync(file.path);
+  await file.save({ ...red, lastGood: new Map(red.lastGood), seen: new Map(red.seen) });
+  expect(statSync(file.path).ino).toBe(ino);
+});
+
+test("a file that was deleted under us is written again, with its directory", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  rmSync(directory, { recursive: true });
+  await file.save(red);
+  expect(await new StateFile(directory).load()).toEqual({ state: red });
+});
+
+test("a file that is damaged anywhere is set aside with a message, and never believed", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  const good = readFileSync(file.path);
+
+  await fc.assert(
+    fc.asyncProperty(fc.nat(good.length - 2), fc.integer({ min: 1, max: 255 }), async (at, change) => {
+      const bad = Buffer.from(good);
+      bad[at] = (bad[at] ?? 0) ^ change;
+      writeFileSync(file.path, bad);
+      const { state, damage } = await new StateFile(directory).load();
+      expect(state.lastGood.size).toBe(0);
+      expect(damage?.message).toContain("was set aside as");
+      expect(readFileSync(`${file.path}.damaged`)).toEqual(bad);
+    }),
+    { seed: 3, numRuns: 200 },
+  );
+});
+
+test("a file that was cut short is set aside too", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  truncateSync(file.path, 40);
+  const { damage } = await new StateFile(directory).load();
+  expect(damage?.message).toMatch(/router\.json is damaged \(.*\) and was set aside as .*router\.json\.damaged$/);
+});
+
+test("last good forms survive a damaged file: the previous one is used", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  await file.save(red);
+  truncateSync(file.path, 40);
+  const { state, damage } = await new StateFile(directory).load();
+  expect(state).toEqual(red);
+  expect(damage?.recovered).toBe(true);
+});
+
+const same = (content: unknown) => content as object;
+
+test("last good forms survive a downgrade and the upgrade after it", async () => {
+  const newer = new CheckedFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
+  await newer.save({ lastGood: [...red.lastGood], fabrics: ["one"] });
+  const written = readFileSync(newer.path, "utf8");
+
+  const older = new StateFile(directory);
+  const { state, damage } = await older.load();
+  expect(state).toEqual({ lastGood: red.lastGood, seen: new Map() });
+  expect(damage?.recovered).toBe(true);
+  await older.save(state);
+  expect(readFileSync(`${older.path}.version-2`, "utf8")).toBe(written);
+  expect((await newer.load()).content).toEqual({ lastGood: [...red.lastGood], seen: [] });
+});
+
+test("a directory that cannot be written is named with the reason, and the old file holds", async () => {
+  const file = new StateFile(directory);
+  await file.save(red);
+  // For root too: the name of the new file is taken by a directory.
+  mkdirSync(join(directory, "router.json.new", "in-the-way"), { recursive: true });
+  const error = await file.save({ lastGood: new Map(), seen: new Map() }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StateError);
+  expect((error as StateError).code).toBe("Unwritable");
+  expect((error as StateError).message).toContain(`${file.path} cannot be written: EISDIR`);
+  expect(await new StateFile(directory).load()).toEqual({ state: red });
+});
+
+test("a file that cannot be read is an error with the reason, not an empty state", async () => {
+  const file = new StateFile(join(directory, "not-a-directory"));
+  writeFileSync(join(directory, "not-a-directory"), "");
+  await expect(file.load()).rejects.toMatchObject({ code: "Unreadable" });
+});

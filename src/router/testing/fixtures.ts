@@ -1,0 +1,90 @@
+import type { ObjectMeta } from "../../api/kind.ts";
+import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { Form } from "../render/rendered.ts";
+import type { Observed, RouterObjects } from "../observed.ts";
+
+// Objects and a node for tests: everything in order unless told otherwise.
+
+/** The hour of the day that an object was created at makes its age. */
+export interface Born {
+  readonly hour?: number;
+  readonly generation?: number;
+  readonly annotations?: Record<string, string>;
+}
+
+function metadata(kind: string, name: string, { hour = 0, generation = 1, annotations }: Born): ObjectMeta {
+  return {
+    name,
+    namespace: "openperouter-system",
+    uid: `${kind}-${name}`,
+    generation,
+    creationTimestamp: `2026-01-01T${String(hour).padStart(2, "0")}:00:00Z`,
+    ...(annotations && { annotations }),
+  };
+}
+
+export function underlay(name = "fabric", spec: Partial<Underlay["spec"]> = {}, born: Born = {}): Underlay {
+  return {
+    metadata: metadata("Underlay", name, born),
+    spec: {
+      asn: 64514,
+      routeridcidr: "10.0.0.0/24",
+      neighbors: [{ asn: 64512, address: "192.168.11.2" }],
+      nics: ["eth1"],
+      evpn: { vtepcidr: "100.65.0.0/24" },
+      ...spec,
+    },
+  };
+}
+
+export function l2vni(name: string, spec: Partial<L2VNI["spec"]> & { vni: number }, born: Born = {}): L2VNI {
+  return { metadata: metadata("L2VNI", name, born), spec: { vxlanport: 4789, ...spec } };
+}
+
+export function l3vni(name: string, spec: Partial<L3VNI["spec"]> & { vni: number; vrf: string }, born: Born = {}): L3VNI {
+  return { metadata: metadata("L3VNI", name, born), spec: { vxlanport: 4789, ...spec } };
+}
+
+export function hostSession(ipv4 = "192.169.10.0/24", ipv6?: string): L3Passthrough["spec"]["hostsession"] {
+  return { asn: 64514, hostasn: 64515, localcidr: { ipv4, ...(ipv6 !== undefined && { ipv6 }) } };
+}
+
+export function passthrough(name: string, session = hostSession("192.169.20.0/24"), born: Born = {}): L3Passthrough {
+  return { metadata: metadata("L3Passthrough", name, born), spec: { hostsession: session } };
+}
+
+export function rawConfig(name: string, text: string, priority = 0, born: Born = {}): RawFRRConfig {
+  return { metadata: metadata("RawFRRConfig", name, born), spec: { rawConfig: text, priority } };
+}
+
+export function observed(objects: Partial<RouterObjects>, rest: Partial<Omit<Observed, "objects">> = {}): Observed {
+  return {
+    node: { name: "worker-1", labels: { "kubernetes.io/hostname": "worker-1" } },
+    index: 0,
+    objects: { underlays: [], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [], ...objects },
+    passwords: new Map(),
+    interfaces: {
+      host: [
+        { name: "eth0", addresses: ["192.0.2.1/24"] },
+        { name: "eth1", addresses: ["192.168.11.4/24"] },
+        { name: "br0", addresses: [], kind: "bridge" },
+      ],
+      router: [{ name: "lo", addresses: ["127.0.0.1/8"] }],
+    },
+    guarded: new Map([["eth0", "carries the Node address 192.0.2.1"]]),
+    ovs: true,
+    lastGood: new Map(),
+    newlySelectedAt: new Map(),
+    now: new Date("2026-01-02T00:00:00Z"),
+    ...rest,
+  };
+}
+
+/** Text as `print` of frr/ writes it is easier to read in a test than a tree; so are links by name. */
+export function linkNames({ links }: Form): string[] {
+  return links.map(({ place, name, master }) => `${place} ${name}${master === undefined ? "" : ` in ${master}`}`);
+}

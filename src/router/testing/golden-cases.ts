@@ -1,0 +1,108 @@
+import type { Observed } from "../observed.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "./fixtures.ts";
+
+/** Routers whose FRR configuration is in the files beside. */
+export const CASES: Readonly<Record<string, Observed>> = {
+  empty: observed({}),
+
+  minimal: observed({ underlays: [underlay()] }),
+
+  "without-evpn": observed({
+    underlays: [{ ...underlay(), spec: { asn: 64514, routeridcidr: "10.0.0.0/24", neighbors: [{ asn: 64512, address: "192.168.11.2" }], nics: ["eth1"] } }],
+    passthroughs: [passthrough("host")],
+  }),
+
+  "vtep-interface": observed({
+    underlays: [underlay("fabric", { evpn: { vtepInterface: "eth1" } })],
+    l2vnis: [l2vni("red", { vni: 100 })],
+    l3vnis: [l3vni("red", { vni: 200, vrf: "red" })],
+  }),
+
+  neighbors: observed(
+    {
+      underlays: [
+        underlay("fabric", {
+          neighbors: [
+            {
+              asn: 64512,
+              address: "192.168.11.2",
+              port: 1179,
+              ebgpMultiHop: true,
+              holdTime: "9s",
+              keepaliveTime: "3s",
+              connectTime: "5s",
+              passwordSecret: "tor",
+              bfd: {
+                receiveInterval: 35,
+                transmitInterval: 38,
+                detectMultiplier: 37,
+                echoInterval: 40,
+                echoMode: true,
+                passiveMode: true,
+                minimumTtl: 10,
+              },
+            },
+            { asn: 64514, address: "192.168.11.3", bfd: {}, ebgpMultiHop: true },
+            { asn: 4_200_000_000, address: "2001:DB8:0:0::2", password: `!#$%&"'()*+,-./:;<=>?@[]^_{|}~` },
+            { asn: 64514, address: "2001:db8::3" },
+          ],
+        }),
+      ],
+    },
+    { passwords: new Map([["tor", { password: "geheim" }]]), index: 7 },
+  ),
+
+  // All that FRR would not show is left out, and what it shows stands there.
+  defaults: observed({
+    underlays: [
+      underlay("fabric", {
+        neighbors: [
+          {
+            asn: 64512,
+            address: "192.168.11.2",
+            port: 179,
+            holdTime: "3m",
+            keepaliveTime: "1m",
+            connectTime: "120s",
+            bfd: {
+              receiveInterval: 300,
+              transmitInterval: 300,
+              detectMultiplier: 3,
+              echoInterval: 50,
+              echoMode: false,
+              passiveMode: false,
+              minimumTtl: 254,
+            },
+          },
+          { asn: 64512, address: "192.168.11.3", port: 0, holdTime: "0", keepaliveTime: "0" },
+        ],
+      }),
+    ],
+  }),
+
+  tenants: observed(
+    {
+      underlays: [underlay()],
+      l2vnis: [
+        l2vni("red-1", { vni: 110, vrf: "red", l2gatewayips: ["10.1.0.1/24", "2001:db8:1::1/64"] }, { hour: 1 }),
+        l2vni("red-2", { vni: 111, vrf: "red", l2gatewayips: ["10.2.0.1/24"] }, { hour: 2 }),
+        l2vni("alone", { vni: 112, l2gatewayips: ["10.3.0.1/24"] }, { hour: 3 }),
+        l2vni("blue", { vni: 113, hostmaster: { type: "linux-bridge", linuxBridge: { autoCreate: true } } }, { hour: 4 }),
+        l2vni("green", { vni: 114, hostmaster: { type: "ovs-bridge", ovsBridge: { name: "br-ex", autoCreate: false } } }, { hour: 5 }),
+      ],
+      l3vnis: [
+        l3vni("red", { vni: 200, vrf: "red" }),
+        l3vni("blue", {
+          vni: 201,
+          vrf: "blue",
+          hostsession: { ...hostSession("192.169.10.0/24", "2001:db8:10::/64"), asn: 64520 },
+          exportRTs: ["64514:201", "192.0.2.1:7", "4200000000:5"],
+          importRTs: ["064520:0201", "64514:201", "0:7"],
+        }),
+        l3vni("management", { vni: 202, vrf: "mgmt.example", hostsession: hostSession("192.169.11.0/24"), importRTs: ["64514:202"] }),
+      ],
+      passthroughs: [passthrough("host", { asn: 64599, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24", ipv6: "2001:db8:20::/64" } })],
+    },
+    { index: 2 },
+  ),
+};

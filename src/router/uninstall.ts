@@ -1,0 +1,98 @@
+import { readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { KernelError } from "../hostnet/error.ts";
+import { HostPass } from "../hostnet/apply.ts";
+import type { Places } from "../hostnet/namespaces.ts";
+import { holdOf } from "../hostnet/ownership.ts";
+import type { Removal } from "../hostnet/removal.ts";
+import { ip } from "../hostnet/run.ts";
+import type { Place } from "../hostnet/desired-link.ts";
+import { StateFile } from "./state.ts";
+
+interface Cleaning {
+  readonly places: Places;
+  readonly stateDirectory: string;
+  readonly frrRunDirectory: string;
+  readonly stopFrr: () => Promise<void>;
+}
+
+/** What we keep in the state directory; anything else there is someone else's. */
+const FILES =
+  /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*|signing-key\.pem(\.new)?)$/;
+
+/** All that there is of us on this machine, in the order in which it can go. */
+export async function removals({ places, stateDirectory, frrRunDirectory, stopFrr }: Cleaning, signal: AbortSignal): Promise<Removal[]> {
+  const found: Removal[] = [];
+  const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
+  if (running) found.push({ says: [`Stop the daemons of FRR in ${frrRunDirectory}`], run: () => stopFrr() });
+
+  const ours = await linksOf(places, stateDirectory, signal);
+  if (ours && ours.links.length > 0) {
+    const { links } = ours;
+    const says = links.map(({ place, name, moved }) =>
+      moved ? `Move interface ${name} back to the host` : `Delete link ${name} ${where(place, places)}`,
+    );
+    found.push({ says, run: (signal) => removeLinks(places, links, signal) });
+  }
+  if (ours && ours.foreign.length === 0) {
+    found.push({
+      says: [`Delete network namespace ${places.router}`],
+      run: (signal) => ip(undefined, ["netns", "del", places.router], { signal }),
+    });
+  }
+  const files = (await readdir(stateDirectory).catch(() => [])).filter((name) => FILES.test(name)).sort();
+  for (const path of files.map((name) => join(stateDirectory, name))) {
+    found.push({ says: [`Delete ${path}`], run: () => rm(path, { recursive: true, force: true }) });
+  }
+  if (files.length > 0)
+    found.push({ says: [`Delete ${stateDirectory} if nothing else is in it`], run: () => rmdir(stateDirectory).catch(() => {}) });
+  return found;
+}
+
+interface OurLink {
+  place: Place;
+  name: string;
+  moved: boolean;
+}
+
+/** Undefined where there is no namespace of the router. */
+async function linksOf(
+  places: Places,
+  stateDirectory: string,
+  signal: AbortSignal,
+): Promise<{ links: OurLink[]; foreign: string[] } | undefined> {
+  const { state } = await new StateFile(stateDirectory).load({ setAside: false });
+  try {
+    await using kernel = await HostPass.open(places, signal);
+    const { have } = kernel;
+    const links = (["router", "host"] as const).flatMap((place) =>
+      [...have[place].values()]
+        .filter((link) => holdOf(link) !== "foreign")
+        .map((link): OurLink => ({ place, name: link.name, moved: holdOf(link) === "moved" })),
+    );
+    // Bridges of Open vSwitch bear no mark that the kernel shows.
+    const known = [...state.lastGood.values()].flatMap(({ form }) => form.links).filter(({ type }) => type === "ovs-bridge");
+    const bridges = known.map(({ place, name }): OurLink => ({ place, name, moved: false }));
+    const foreign = [...have.router.values()].filter((link) => link.name !== "lo" && holdOf(link) === "foreign");
+    return { links: [...links, ...bridges].sort(lastMadeFirst), foreign: foreign.map(({ name }) => name) };
+  } catch (error) {
+    if (error instanceof KernelError && error.code === "Unreachable") return undefined;
+    throw error;
+  }
+}
+
+/** Interfaces go back only when nothing stands on them any more. */
+function lastMadeFirst(a: OurLink, b: OurLink): number {
+  return Number(a.moved) - Number(b.moved);
+}
+
+function where(place: Place, { host, router }: Places): string {
+  const namespace = place === "router" ? router : host;
+  return namespace === undefined ? "on the host" : `in network namespace ${namespace}`;
+}
+
+async function removeLinks(places: Places, links: readonly OurLink[], signal: AbortSignal): Promise<void> {
+  await using kernel = await HostPass.open(places, signal);
+  const { refused } = await kernel.remove(links);
+  if (refused) throw refused;
+}

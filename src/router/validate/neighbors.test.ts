@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { plan } from "../plan.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "../testing/fixtures.ts";
+import type { Observed, RouterObjects } from "../observed.ts";
+
+// What one resource puts on the node must not make another one fail.
+
+const host = [
+  { name: "eth0", addresses: ["192.0.2.1/24", "2001:db8::1/64"] },
+  { name: "eth1", addresses: ["192.168.11.4/24"] },
+];
+
+function said(objects: Partial<RouterObjects>, more: Partial<Observed> = {}): string[] {
+  const planned = plan(observed({ underlays: [underlay()], ...objects }, more));
+  return planned.failures.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
+}
+
+test("an address in a VRF is nothing to the fabric, also when it is a neighbor's", () => {
+  const l2vnis = [l2vni("red", { vni: 100, l2gatewayips: ["192.168.11.2/24"] })];
+  const router = [
+    { name: "br-pe-100", addresses: ["192.168.11.2/24"], kind: "bridge" },
+    { name: "pe-200", addresses: ["192.168.11.2/24"], kind: "veth" },
+  ];
+  expect(said({ l2vnis }, { interfaces: { host, router } })).toEqual([]);
+});
+
+test.each<[string, string, string[]]>([
+  ["the router's end", "192.168.11.2/31", ["192.168.11.2/31"]],
+  ["the host's end", "192.168.11.1/30", ["192.168.11.0/30"]],
+  ["neither end", "192.168.11.0/24", ["192.168.11.0/24"]],
+  ["a network around the interface's own", "192.168.0.0/16", []],
+])("a passthrough that has a fabric neighbor's address for %s cannot take it", (_, localcidr, found) => {
+  const passthroughs = [passthrough("p", hostSession(localcidr))];
+  expect(said({ passthroughs }, { interfaces: { host, router: [] } })).toEqual(
+    found.map(
+      (prefix) =>
+        `L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 ${prefix} has 192.168.11.2 in it, which is a neighbor of Underlay fabric`,
+    ),
+  );
+});
+
+test("a passthrough among the VTEPs would be taken for one of them", () => {
+  const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
+  expect(said({ passthroughs })).toEqual([
+    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps the VTEPs 100.65.0.0/24 of Underlay fabric",
+  ]);
+  const onInterface = [underlay("fabric", { evpn: { vtepInterface: "eth1" } })];
+  expect(said({ underlays: onInterface, passthroughs })).toEqual([]);
+});
+
+test.each<[string, Partial<RouterObjects>, string[]]>([
+  [
+    "an L3VNI",
+    { l3vnis: [l3vni("red", { vni: 200, vrf: "red", hostsession: hostSession("192.0.2.64/28") })] },
+    [
+      "L3VNI/red spec.hostsession.localcidr.ipv4: localcidr.ipv4 192.0.2.64/28 overlaps 192.0.2.1/24 of interface eth0, which carries the Node address 192.0.2.1",
+    ],
+  ],
+  [
+    "a passthrough",
+    { passthroughs: [passthrough("p", hostSession("192.169.1.0/24", "2001:db8::/64"))] },
+    [
+      "L3Passthrough/p spec.hostsession.localcidr.ipv6: localcidr.ipv6 2001:db8::/64 overlaps 2001:db8::1/64 of interface eth0, which carries the Node address 192.0.2.1",
+    ],
+  ],
+  ["a network elsewhere", { passthroughs: [passthrough("p", hostSession("192.0.3.0/24"))] }, []],
+])("a session of %s must not take the node's own network on the host", (_, objects, failures) => {
+  expect(said(objects, { interfaces: { host, router: [] } })).toEqual(failures);
+});
+
+test("a session by which the node reaches the API server is not in its own way", () => {
+  const l3vnis = [l3vni("red", { vni: 200, vrf: "red", hostsession: hostSession("192.169.1.0/24") })];
+  const interfaces = { host: [...host, { name: "host-200", addresses: ["192.169.1.2/24"], kind: "veth" }], router: [] };
+  expect(said({ l3vnis }, { interfaces, guarded: new Map([["host-200", "carries the route to the API server"]]) })).toEqual([]);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import type { Vni } from "../frr/show.ts";
+import type { Link, Links } from "../hostnet/snapshot.ts";
+import type { LastGood } from "./render/rendered.ts";
+import { plan } from "./plan.ts";
+import { l2vni, l3vni, observed, underlay } from "./testing/fixtures.ts";
+import { liveVnis, vniReports } from "./vnis.ts";
+
+const planned = plan(
+  observed({
+    underlays: [underlay()],
+    l2vnis: [l2vni("shop", { vni: 110, vrf: "red" })],
+    l3vnis: [l3vni("red", { vni: 100, vrf: "red" })],
+  }),
+);
+const steps = planned.underlay ? [planned.underlay, ...planned.steps] : planned.steps;
+const live = liveVnis(
+  new Map(steps.map(({ owner, uid, generation, spec, form }): [string, LastGood] => [owner, { uid, generation, spec, form }])),
+);
+
+/** What a kernel has in which everything is as planned, with these links otherwise. */
+function kernel(otherwise: Record<string, Partial<Link> | "missing"> = {}): Links {
+  const wanted = steps.flatMap(({ form }) => form.links).filter(({ place }) => place === "router");
+  const links = wanted.flatMap((link): [string, Link][] => {
+    const { name, type, master } = link;
+    const change = otherwise[name];
+    if (change === "missing") return [];
+    const plain = { name, type, index: 1, alias: "", group: "", mtu: 1500, mac: "", up: true, addresses: [] };
+    return [[name, { ...plain, ...(master !== undefined && { master }), ...change }]];
+  });
+  return new Map(links);
+}
+
+const up = (vni: number, type: "L2" | "L3"): Vni => ({ vni, type, vrf: "red", state: "Up", macs: 2, neighbors: 0, vteps: ["192.0.2.9"] });
+const frr = [up(100, "L3"), up(110, "L2")];
+const states = (links: Links | undefined, said: readonly Vni[] = frr) =>
+  vniReports(live, said, links).map(({ vni, state, message }) => [vni, state, message].filter((part) => part !== undefined).join(" "));
+
+test("a VNI is up when FRR uses it and its links are as planned", () => {
+  expect(vniReports(live, frr, kernel())).toEqual([
+    { vni: 100, type: "L3", vrf: "red", state: "Up", macs: 2, vteps: 1 },
+    { vni: 110, type: "L2", vrf: "red", state: "Up", macs: 2, vteps: 1 },
+  ]);
+});
+
+test.each<[string, Parameters<typeof kernel>[0], string, string]>([
+  ["the VXLAN device is down", { vni110: { up: false }, "br-pe-110": { noCarrier: true } }, "Up", "Down vni110 is down"],
+  ["the VXLAN device is deleted", { vni110: "missing" }, "Up", "Down vni110 is missing"],
+  ["the VXLAN device left its bridge", { vni110: { master: "br-pe-100" } }, "Up", "Down vni110 is not in bridge br-pe-110"],
+  ["the port of the hosts left its bridge", { "pe-110": { master: "red" } }, "Up", "Down pe-110 is not in bridge br-pe-110"],
+  ["the other end of that port is down", { "pe-110": { noCarrier: true } }, "Up", "Down pe-110 has no carrier"],
+  ["the bridge is down", { "br-pe-110": { up: false } }, "Up", "Down bridge br-pe-110 is down"],
+  ["the bridge left its VRF", { "br-pe-110": { master: "other" } }, "Up", "Down bridge br-pe-110 is not in VRF red"],
+  ["the VRF is down", { red: { up: false } }, "Down VRF red is down", "Down VRF red is down"],
+  [
+    "the device of the VTEP is down",
+    { lound: { up: false } },
+    "Down lound, which holds the VTEP address, is down",
+    "Down lound, which holds the VTEP address, is down",
+  ],
+])("a VNI is down, whatever FRR says, when %s", (_what, otherwise, l3, l2) => {
+  expect(states(kernel(otherwise))).toEqual([`100 ${l3}`, `110 ${l2}`]);
+});
+
+test("a VNI that FRR does not use is down, and one that FRR has beyond ours is listed", () => {
+  expect(states(kernel(), [{ ...up(100, "L3"), state: "Down" }, up(999, "L2")])).toEqual([
+    "100 Down FRR has it down",
+    "110 Down FRR does not have it",
+    "999 Up",
+  ]);
+});
+
+test("a VNI whose links cannot be read is not called up", () => {
+  const unread = "The links of the router's namespace cannot be read";
+  expect(states(undefined)).toEqual([`100 Unknown ${unread}`, `110 Unknown ${unread}`]);
+  expect(states(undefined, [])).toEqual(["100 Down FRR does not have it", "110 Down FRR does not have it"]);
+});

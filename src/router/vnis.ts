@@ -1,0 +1,76 @@
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { Vni } from "../frr/show.ts";
+import type { Links } from "../hostnet/snapshot.ts";
+import type { WantedLink } from "../hostnet/desired-link.ts";
+import type { LastGood } from "./render/rendered.ts";
+import type { VniReport } from "./report.ts";
+
+/** A VNI that is applied on this node, with the links in the router's namespace that it needs. */
+export interface LiveVni {
+  readonly vni: number;
+  readonly type: VniReport["type"];
+  readonly vrf: string;
+  readonly links: readonly WantedLink[];
+}
+
+export function liveVnis(lastGood: ReadonlyMap<string, LastGood>): LiveVni[] {
+  return [...lastGood].flatMap(([owner, { spec, form }]): LiveVni[] => {
+    const type = owner.startsWith("L2VNI/") ? "L2" : owner.startsWith("L3VNI/") ? "L3" : undefined;
+    if (!type) return [];
+    const { vni } = spec as (L2VNI | L3VNI)["spec"];
+    // A host session's leg has a session that tells how it is; the VNI carries the traffic of its VRF without it.
+    const links = form.links.filter((link) => link.place === "router" && !(type === "L3" && link.type === "veth"));
+    return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];
+  });
+}
+
+/** Each VNI as FRR and the kernel have it: up only if both say so. `links` is missing where the kernel could not be read. */
+export function vniReports(live: readonly LiveVni[], said: readonly Vni[], links: Links | undefined): VniReport[] {
+  const known = new Map(said.map((one) => [one.vni, one]));
+  const expected = live.map((one): VniReport => {
+    const { vni, type, vrf } = one;
+    const { state, macs = 0, vteps = [] } = known.get(vni) ?? {};
+    known.delete(vni);
+    const report = { vni, type, vrf, macs, vteps: vteps.length };
+    const problem = links && problemIn(one, links);
+    if (problem !== undefined) return { ...report, state: "Down", message: problem };
+    if (state === undefined) return { ...report, state: "Down", message: "FRR does not have it" };
+    if (state === "Down") return { ...report, state, message: "FRR has it down" };
+    return links ? { ...report, state } : { ...report, state: "Unknown", message: "The links of the router's namespace cannot be read" };
+  });
+  // No resource asks for these any more, or their resource failed half-way.
+  const others = [...known.values()].map(({ vni, type, vrf = "default", state, macs, vteps }) => ({
+    vni,
+    type,
+    vrf,
+    state,
+    macs,
+    vteps: vteps.length,
+  }));
+  return [...expected, ...others].sort((a, b) => a.vni - b.vni);
+}
+
+/** Why the kernel forwards nothing for it; the first cause, as one link that is down takes the carrier of others with it. */
+function problemIn({ links: wanted }: LiveVni, have: Links): string | undefined {
+  for (const { type, name, ...more } of wanted) {
+    const link = have.get(name);
+    if (!link) return `${nameOf(type, name)} is missing`;
+    if (!link.up) return `${nameOf(type, name)} is down`;
+    if ("device" in more && !have.get(more.device)?.up) return `${more.device}, which holds the VTEP address, is down`;
+  }
+  for (const { type, name, master } of wanted) {
+    if (master !== undefined && have.get(name)?.master !== master) return `${nameOf(type, name)} is not in ${inside(type, master)}`;
+  }
+  const carriers = wanted.toSorted((a, b) => Number(a.type === "bridge") - Number(b.type === "bridge"));
+  const without = carriers.find(({ name }) => have.get(name)?.noCarrier);
+  return without && `${nameOf(without.type, without.name)} has no carrier`;
+}
+
+function nameOf(type: WantedLink["type"], name: string): string {
+  return type === "bridge" ? `bridge ${name}` : type === "vrf" ? `VRF ${name}` : name;
+}
+
+function inside(type: WantedLink["type"], master: string): string {
+  return nameOf(type === "bridge" ? "vrf" : "bridge", master);
+}

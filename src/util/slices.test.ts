@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { unhurried } from "./slices.ts";
+
+function* busy(steps: number): Generator<number, string> {
+  for (let step = 0; step < steps; step += 1) {
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    yield step;
+  }
+  return "done";
+}
+
+test("others have their turn while it works", async () => {
+  const happened: string[] = [];
+  const timer = setInterval(() => happened.push("other"), 1);
+  const result = await unhurried(busy(30), new AbortController().signal, () => happened.push("step"));
+  clearInterval(timer);
+  expect(result).toBe("done");
+  expect(happened.filter((what) => what === "step")).toHaveLength(30);
+  expect(happened.indexOf("other")).toBeLessThan(happened.lastIndexOf("step"));
+  expect(happened).toContain("other");
+});
+
+test("it ends in the middle when it is told to", async () => {
+  const stopping = new AbortController();
+  const steps: number[] = [];
+  const work = unhurried(busy(1000), stopping.signal, (step) => {
+    steps.push(step);
+    if (step === 5) stopping.abort(new Error("stop"));
+  });
+  await expect(work).rejects.toThrow("abort");
+  expect(steps.length).toBeLessThan(50);
+});

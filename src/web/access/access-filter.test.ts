@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { Node } from "../../api/core/node.ts";
+import { Service } from "../../api/core/service.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import type { Answer } from "../../explain/answer.ts";
+import type { Ref } from "../model/row-builder.ts";
+import { announcement, node, pictureOf, PLACES, routerStatus, service, session } from "../testing/fixtures.ts";
+import type { Rows, ViewName } from "../api.ts";
+import { Eyes } from "./access-filter.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** Someone who may list these: `services in shop`, `nodes`. */
+function viewer(...allowed: string[]): Viewer {
+  const may = ({ kind, namespace }: Ref) =>
+    allowed.includes(kind.plural) || (namespace !== undefined && allowed.includes(`${kind.plural} in ${namespace}`));
+  return { user: "someone", login: true, seesAll: false, version: 0, isIncomplete: false, learn: () => Promise.resolve(), may };
+}
+
+const SHOP = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
+
+function picture() {
+  const painted = pictureOf();
+  painted.put(Node, node("n1"));
+  painted.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
+  for (const namespace of ["shop", "vault"]) {
+    painted.put(Service, service(namespace, "web"));
+    painted.put(ServiceBGPStatus, announcement(namespace, "web", "n1"));
+  }
+  painted.put(BGPSessionStatus, session("n1", "tor", "Active"));
+  painted.refresh();
+  return painted;
+}
+
+function seen<V extends ViewName>(view: V, by: Viewer): Rows[V][] {
+  return JSON.parse(picture().rows.snapshot(view, new Eyes(by, PLACES).glass)) as Rows[V][];
+}
+
+test("rows of what someone may not list are not there, and nothing of their names is", () => {
+  const inShop = viewer(...SHOP);
+  expect(seen("loadbalancer", inShop).map(({ key }) => key)).toEqual(["service/shop/web"]);
+  expect(seen("router", inShop)).toEqual([]);
+  expect(JSON.stringify([seen("overview", inShop), seen("loadbalancer", inShop)])).not.toMatch(/vault|tor|192\.168/);
+  expect(seen("loadbalancer", viewer("services in shop"))).toEqual([]);
+});
+
+test("a cause that someone may not see is there without its name where it troubles what he may see, and not where it does not", () => {
+  const causes = seen("overview", viewer(...SHOP)).filter(({ type }) => type === "cause");
+  expect(causes).toMatchObject([
+    { health: "Down", symptoms: [{ id: "Service/shop/web@n1" }, { id: "Service/shop/web" }], symptomCount: 2 },
+  ]);
+  expect(causes[0]).not.toHaveProperty("verdict");
+  expect(seen("overview", viewer())).toEqual([]);
+});
+
+const cellsSeen = (by: Viewer) =>
+  seen("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
+
+test("of a node someone sees the domains that he may list all of, and is not told that the rest is well", () => {
+  expect(cellsSeen(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
+  expect(cellsSeen(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
+});
+
+test("he is told which kinds he may not list", () => {
+  const painted = picture();
+  painted.set("sight", { type: "sight", key: "sight", complete: true, lost: [], hidden: [] });
+  const rows = JSON.parse(painted.rows.snapshot("sight", new Eyes(viewer("nodes", "services"), PLACES).glass)) as Rows["sight"][];
+  expect(rows[0]?.hidden).toEqual([
+    "RouterNodeConfigurationStatus",
+    "IPAddressPool",
+    "BGPSessionStatus",
+    "ServiceBGPStatus",
+    "ServiceL2Status",
+    "FailoverPolicy",
+    "PodNetworkConnectivityCheck",
+  ]);
+});
+
+function depth(step: Answer["path"]): number {
+  return 1 + Math.max(0, ...step.needs.map(depth));
+}
+
+test("an answer keeps its shape, with something hidden in place of what may not be seen, and there is none to a question about that", () => {
+  const painted = picture();
+  const answer = painted.why("Service/shop/web");
+  const eyes = new Eyes(viewer(...SHOP), PLACES);
+  const shown = answer && eyes.answer(answer);
+  expect(shown && depth(shown.path)).toBe(answer && depth(answer.path));
+  expect(JSON.stringify(shown)).toContain('"kind":"Hidden"');
+  expect(JSON.stringify(shown)).not.toMatch(/vault|tor/);
+  const other = painted.why("Service/vault/web");
+  expect(other && eyes.answer(other)).toBeUndefined();
+});
+
+test("what is known of everybody's removals is not told to those who never saw the rows", () => {
+  const painted = picture();
+  const before = painted.rows.revision;
+  for (const namespace of ["shop", "vault"]) painted.drop(Service, service(namespace, "web"));
+  painted.refresh();
+  const change = painted.rows.since(before, "loadbalancer", new Eyes(viewer(...SHOP), PLACES).glass);
+  expect(change).toBe('{"remove":["service/shop/web"]}');
+});

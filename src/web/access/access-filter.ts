@@ -1,0 +1,108 @@
+import { type Domain, type Health, type Thing, worse } from "../../api/health.ts";
+import type { Answer, Cause, Step, Verdict } from "../../explain/answer.ts";
+import type { Glass } from "../model/row-store.ts";
+import type { Ref } from "../model/row-builder.ts";
+import type { Places } from "../../explain/explainers.ts";
+import { causeRow, domainRefs } from "../rows/overview.ts";
+import { type CauseRow, type Cell, HIDDEN_KIND, type NodeRow, type SightRow, type ViewName } from "../api.ts";
+import { type RefsBehind, type RefsOf, refsOfThings, shownRefs } from "./refs.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** How one viewer sees the picture: without what he may not list, and without the names of that. */
+export class Eyes {
+  readonly #viewer: Viewer;
+  readonly #refsOf: RefsOf;
+  readonly #domains: Readonly<Record<Domain, readonly Ref[]>>;
+  readonly #shown: readonly Ref[];
+
+  constructor(viewer: Viewer, places: Places) {
+    this.#viewer = viewer;
+    this.#refsOf = refsOfThings(places);
+    this.#domains = domainRefs(places);
+    this.#shown = shownRefs(places);
+  }
+
+  readonly glass: Glass = (held) => {
+    if (this.#viewer.seesAll) return held.text;
+    if (!this.may(held.of)) return undefined;
+    const { row } = held;
+    if (row.type === "node") return JSON.stringify(this.#node(row));
+    if (row.type === "sight") return JSON.stringify(this.#sight(row));
+    if (row.type !== "cause") return held.text;
+    const seen = held.cause && this.#cause(row, held.cause);
+    return seen && JSON.stringify(seen);
+  };
+
+  /** All that must be known of the viewer before he looks at these views. */
+  *asks(views: Iterable<ViewName>, behind: RefsBehind): Iterable<Ref> {
+    if (this.#viewer.seesAll) return;
+    yield* this.#shown;
+    for (const refs of Object.values(this.#domains)) yield* refs;
+    for (const view of views) yield* behind.of(view);
+  }
+
+  *asksOf(things: Iterable<Thing>): Iterable<Ref> {
+    if (!this.#viewer.seesAll) for (const thing of things) yield* this.#refsOf(thing);
+  }
+
+  sees(thing: Thing): boolean {
+    return this.#viewer.seesAll || this.may(this.#refsOf(thing));
+  }
+
+  /** The answer without what may not be seen; nothing where that is what was asked for. */
+  answer(answer: Answer): Answer | undefined {
+    if (this.#viewer.seesAll) return answer;
+    if (!this.sees(answer.path.thing)) return undefined;
+    const names = new Map<string, string>();
+    const hidden = (verdict: Verdict) => {
+      const name = names.get(verdict.id) ?? String(names.size + 1);
+      names.set(verdict.id, name);
+      const thing = { kind: HIDDEN_KIND, name };
+      return { id: `${HIDDEN_KIND}/${name}`, thing, domain: verdict.domain, health: verdict.health };
+    };
+    const verdict = (one: Verdict): Verdict => (this.sees(one.thing) ? this.#withoutHiddenRemedy(one) : hidden(one));
+    const step = ({ cause, needs, ...one }: Step): Step => ({ ...verdict(one), cause, needs: needs.map(step) });
+    const cause = ({ symptoms, ...one }: Cause): Cause => ({
+      ...verdict(one),
+      symptoms: symptoms.filter(({ thing }) => this.sees(thing)).map(verdict),
+    });
+    return { path: step(answer.path), causes: answer.causes.map(cause) };
+  }
+
+  verdict(verdict: Verdict): Verdict | undefined {
+    return this.sees(verdict.thing) ? this.#withoutHiddenRemedy(verdict) : undefined;
+  }
+
+  may(refs: readonly Ref[]): boolean {
+    return this.#viewer.seesAll || refs.every((ref) => this.#viewer.may(ref));
+  }
+
+  #withoutHiddenRemedy<V extends Verdict>(verdict: V): V {
+    const thing = verdict.remedy?.change?.thing;
+    if (!thing || this.sees(thing)) return verdict;
+    const seen = { ...verdict };
+    delete (seen as { remedy?: unknown }).remedy;
+    return seen;
+  }
+
+  #node(row: NodeRow): NodeRow {
+    const cells = (Object.entries(row.cells) as [Domain, Cell][]).filter(([domain]) => this.may(this.#domains[domain]));
+    if (cells.length === Object.keys(row.cells).length) return row;
+    const health = cells.reduce<Health>((worst, [, cell]) => worse(worst, cell.health), cells.length > 0 ? "Healthy" : "Unknown");
+    const since = cells.flatMap(([, cell]) => (cell.health === health ? (cell.since ?? []) : [])).toSorted()[0];
+    return { type: "node", key: row.key, name: row.name, health, ...(since !== undefined && { since }), cells: Object.fromEntries(cells) };
+  }
+
+  #sight(row: SightRow): SightRow {
+    const hidden = this.#shown.filter((ref) => !this.#viewer.may(ref)).map(({ kind }) => kind.kind);
+    return { ...row, hidden, ...(this.#viewer.isIncomplete && { incomplete: true }) };
+  }
+
+  #cause({ key }: CauseRow, cause: Cause): CauseRow | undefined {
+    const symptoms = cause.symptoms.filter(({ thing }) => this.sees(thing));
+    if (this.sees(cause.thing)) return causeRow(this.#withoutHiddenRemedy({ ...cause, symptoms }), key);
+    if (symptoms.length === 0) return undefined;
+    const { type, health, since, symptoms: shown, symptomCount } = causeRow({ ...cause, symptoms }, key);
+    return { type, key, health, ...(since !== undefined && { since }), symptoms: shown, symptomCount };
+  }
+}

@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FailedTries, networkOf } from "./failed-logins.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+test("ten wrong tokens of one address within a minute are too many from there, and from nowhere else", () => {
+  const tries = new FailedTries();
+  for (let count = 0; count < 10; count += 1) {
+    expect(tries.areTooMany("192.0.2.1")).toBe(false);
+    tries.add("192.0.2.1");
+  }
+  expect(tries.areTooMany("192.0.2.1")).toBe(true);
+  expect(tries.areTooMany("192.0.2.2")).toBe(false);
+  vi.advanceTimersByTime(60_000);
+  expect(tries.areTooMany("192.0.2.1")).toBe(false);
+});
+
+test("many wrong tokens from elsewhere keep nobody out", () => {
+  const tries = new FailedTries();
+  for (let count = 0; count < 1_000; count += 1) tries.add(networkOf(`2001:db8:0:${count.toString(16)}::1`));
+  expect(tries.areTooMany("192.0.2.9")).toBe(false);
+});
+
+test.for([
+  ["192.0.2.1", "192.0.2.1"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:db8:1:2::6", "2001:db8:1:2::/64"],
+  ["2001:0db8::1", "2001:db8::/64"],
+  ["::1", "::/64"],
+  ["fe80::1%eth0", "fe80::/64"],
+  ["", ""],
+])("tries from %s are counted for %s", ([address = "", network]) => {
+  expect(networkOf(address)).toBe(network);
+});

@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { pageLogins } from "../metrics.ts";
+import type { Doorkeeper } from "../server/app.ts";
+import { Slots } from "../slots.ts";
+import { FailedTries, networkOf } from "./failed-logins.ts";
+import { LoginError } from "./login-error.ts";
+import { reviewToken, type User } from "./reviews.ts";
+import { TokenViewer } from "./token-viewer.ts";
+import { REVIEW_MS, UserAccess } from "./user-access.ts";
+import type { Viewer } from "./viewer.ts";
+
+const COOKIE = "__Host-plumbline";
+/** Whoever came longest ago is forgotten, and asked about again when he comes back. */
+const MOST_VIEWERS = 256;
+/** Tokens that the API server is asked about at a time: anybody can send one. Of one address half of them, so that others can log in. */
+const MOST_ENTERING = { each: 2, all: 4 };
+/** Requests that wait for one token to be reviewed. */
+const MOST_WAITING = { each: 8, all: Infinity };
+const LONGEST_TOKEN = 16 * 1024;
+
+/** In a cluster: who shows a token that the API server knows may look at what he may list. */
+export class TokenDoor implements Doorkeeper {
+  readonly cookie = COOKIE;
+  readonly #client: KubeClient;
+  readonly #viewers = new Map<string, TokenViewer>();
+  readonly #users = new Map<string, UserAccess>();
+  readonly #entering = new Map<string, Promise<TokenViewer>>();
+  readonly #reviews = new Slots(MOST_ENTERING);
+  readonly #waiting = new Slots(MOST_WAITING);
+  readonly #failed = new FailedTries();
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** Whoever made a name lead here gains nothing: a browser sends the token only to the name that it was given under. */
+  knowsHost(): boolean {
+    return true;
+  }
+
+  async viewerOf({ authorization, cookie, from }: Parameters<Doorkeeper["viewerOf"]>[0], signal: AbortSignal): Promise<Viewer> {
+    const token = bearer(authorization) ?? inCookie(cookie);
+    if (token === undefined) throw new LoginError("NoToken", "Log in with a token of the cluster: kubectl create token NAME -n NAMESPACE");
+    const hash = hashOf(token);
+    const stopWaiting = this.#waiting.take(hash);
+    if (typeof stopWaiting === "string") throw new LoginError("TooMany", "Too many requests with this token wait for the API server");
+    try {
+      const viewer = await this.#viewer(hash, token, from);
+      await viewer.learn([], signal);
+      return viewer;
+    } catch (error) {
+      if (error instanceof LoginError && error.code === "Refused") this.#viewers.delete(hash);
+      throw error;
+    } finally {
+      stopWaiting();
+    }
+  }
+
+  async #viewer(hash: string, token: string, from: string): Promise<TokenViewer> {
+    const viewer = this.#viewers.get(hash) ?? (await (this.#entering.get(hash) ?? this.#letIn(hash, token, from)));
+    // Those who came last stand last.
+    this.#viewers.delete(hash);
+    this.#viewers.set(hash, viewer);
+    if (this.#viewers.size > MOST_VIEWERS) this.#viewers.delete(this.#viewers.keys().next().value ?? "");
+    return viewer;
+  }
+
+  /** Several requests may come with the same token at once: it is asked about once. */
+  #letIn(hash: string, token: string, from: string): Promise<TokenViewer> {
+    const entering = this.#enter(token, from).finally(() => this.#entering.delete(hash));
+    this.#entering.set(hash, entering);
+    return entering;
+  }
+
+  async #enter(token: string, from: string): Promise<TokenViewer> {
+    const network = networkOf(from);
+    const stopReviewing = this.#failed.areTooMany(network) ? "each" : this.#reviews.take(network);
+    if (typeof stopReviewing === "string") {
+      pageLogins.inc({ outcome: "limited" });
+      throw new LoginError("TooMany", "Too many tokens were wrong, or are being reviewed; try again in a minute");
+    }
+    try {
+      const user = token.length > LONGEST_TOKEN ? undefined : await this.#userOf(token);
+      if (!user) throw new LoginError("Refused", "The API server does not know this token, or it has expired");
+      pageLogins.inc({ outcome: "accepted" });
+      return new TokenViewer(this.#client, token, user, (one) => this.#accessOf(one));
+    } catch (error) {
+      // A review that is not answered has cost the API server as much as a wrong token.
+      this.#failed.add(network);
+      pageLogins.inc({ outcome: error instanceof LoginError && error.code === "Refused" ? "refused" : "unreachable" });
+      throw error;
+    } finally {
+      stopReviewing();
+    }
+  }
+
+  /** Several requests may wait for it, so it ends with none of them. */
+  async #userOf(token: string) {
+    try {
+      return await reviewToken(this.#client, token, AbortSignal.timeout(REVIEW_MS));
+    } catch (error) {
+      throw new LoginError("Unreachable", "The API server does not say whose token this is; try again in a moment", { cause: error });
+    }
+  }
+
+  #accessOf(user: User): UserAccess {
+    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra]);
+    const access = this.#users.get(key) ?? new UserAccess(this.#client, user);
+    this.#users.delete(key);
+    this.#users.set(key, access);
+    if (this.#users.size > MOST_VIEWERS) this.#users.delete(this.#users.keys().next().value ?? "");
+    return access;
+  }
+}
+
+function bearer(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+}
+
+function inCookie(header: string | undefined): string | undefined {
+  const pairs = (header ?? "").split(/; */).map((pair) => pair.split("=", 2));
+  const value = pairs.find(([name]) => name === COOKIE)?.[1];
+  try {
+    return value === undefined || value === "" ? undefined : decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("base64url");
+}

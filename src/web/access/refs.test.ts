@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import type { Thing } from "../../api/health.ts";
+import type { Cause, Verdict } from "../../explain/answer.ts";
+import { RowsHeld } from "../model/row-store.ts";
+import { causeRow } from "../rows/overview.ts";
+import { PLACES } from "../testing/fixtures.ts";
+import { RefsBehind } from "./refs.ts";
+
+const verdict = (thing: Thing): Verdict => ({ id: thing.name, thing, domain: "loadbalancer", health: "Down" });
+const service = (namespace: string, name: string) => verdict({ kind: "Service", namespace, name });
+
+function hold(rows: RowsHeld, cause: Cause): void {
+  rows.begin();
+  rows.set("overview", `cause/${cause.id}`, causeRow(cause, `cause/${cause.id}`), [], cause);
+}
+
+test("what is behind the rows of a view is there once, with what a remedy would change, and is another when the rows are", () => {
+  const rows = new RowsHeld();
+  const behind = new RefsBehind(rows, PLACES);
+  const words = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);
+  expect(words()).toEqual([]);
+  const change = { thing: { kind: "BGPAdvertisement", namespace: "metallb-system", name: "edge" } };
+  const symptoms = [service("shop", "web"), service("shop", "mail"), service("blog", "web")];
+  hold(rows, { ...verdict({ kind: "IPAddressPool", namespace: "metallb-system", name: "edge" }), remedy: { text: "", change }, symptoms });
+  const first = ["ipaddresspools in metallb-system", "bgpadvertisements in metallb-system", "services in shop", "services in blog"];
+  expect(words()).toEqual(first);
+  expect(behind.of("overview")).toBe(behind.of("overview"));
+  hold(rows, { ...service("bank", "web"), symptoms: [] });
+  expect(words()).toEqual([...first, "services in bank"]);
+});

@@ -1,0 +1,95 @@
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { Node } from "../../api/core/node.ts";
+import { Service } from "../../api/core/service.ts";
+import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { Kind } from "../../api/kind.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
+import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
+import type { Thing } from "../../api/health.ts";
+import type { Cause } from "../../explain/answer.ts";
+import { EXPLAINED_KINDS, type Places } from "../../explain/explainers.ts";
+import type { RowsHeld } from "../model/row-store.ts";
+import type { Ref } from "../model/row-builder.ts";
+import type { ViewName } from "../api.ts";
+
+/** What the views are made of, as far as a viewer would miss it. */
+export function shownRefs({ routerNamespace, metallbNamespace }: Places): readonly Ref[] {
+  return [
+    { kind: Node },
+    { kind: RouterNodeConfigurationStatus, namespace: routerNamespace },
+    { kind: IPAddressPool, namespace: metallbNamespace },
+    { kind: BGPSessionStatus, namespace: metallbNamespace },
+    { kind: Service },
+    { kind: ServiceBGPStatus },
+    { kind: ServiceL2Status },
+    { kind: FailoverPolicy },
+    { kind: PodNetworkConnectivityCheck },
+  ];
+}
+
+export type RefsOf = (thing: Thing) => readonly Ref[];
+
+/** What one must be allowed to list to see a thing: its object and, where it is about a node, the statuses that nodes write of it. */
+export function refsOfThings({ routerNamespace, metallbNamespace }: Places): RefsOf {
+  const kinds = new Map<string, Kind>(EXPLAINED_KINDS.map((kind) => [kind.kind, kind]));
+  const router: Ref = { kind: RouterNodeConfigurationStatus, namespace: routerNamespace };
+  const balancer: Ref = { kind: ConfigurationState, namespace: metallbNamespace };
+  const onNode = ({ group }: Kind, namespace: string | undefined): readonly Ref[] => {
+    if (group === RouterNodeConfigurationStatus.group) return [router];
+    if (group === ConfigurationState.group) return [balancer, { kind: BGPSessionStatus, namespace: metallbNamespace }];
+    const inIt = namespace === undefined ? {} : { namespace };
+    return [
+      { kind: ServiceBGPStatus, ...inIt },
+      { kind: ServiceL2Status, ...inIt },
+    ];
+  };
+  return ({ kind, namespace, name, node }) => {
+    const found = kinds.get(kind);
+    if (found) {
+      const own = { kind: found, ...(namespace !== undefined && found.scope === "Namespaced" && { namespace }) };
+      return node === undefined ? [own] : [own, ...onNode(found, namespace)];
+    }
+    if (kind === "FRR") return [name === "lb" ? balancer : router];
+    if (kind === "Session" || kind === "Link") return [router];
+    if (kind === "Controller") return [];
+    // What nobody has thought of is for those who may see nodes, and all Services wherever it is.
+    return [{ kind: Node }, { kind: Service }];
+  };
+}
+
+function* thingsIn({ thing, remedy, symptoms }: Cause): Iterable<Thing> {
+  yield thing;
+  if (remedy?.change) yield remedy.change.thing;
+  for (const symptom of symptoms) yield symptom.thing;
+}
+
+/** What the rows of each view are made of, each once. It is the same for all viewers, and is worked out once for all of them. */
+export class RefsBehind {
+  readonly #rows: RowsHeld;
+  readonly #refsOf: RefsOf;
+  readonly #known = new Map<ViewName, { readonly revision: number; readonly refs: readonly Ref[] }>();
+
+  constructor(rows: RowsHeld, places: Places) {
+    this.#rows = rows;
+    this.#refsOf = refsOfThings(places);
+  }
+
+  of(view: ViewName): readonly Ref[] {
+    const { revision } = this.#rows;
+    const known = this.#known.get(view);
+    if (known?.revision === revision) return known.refs;
+    const found = new Map<string, Ref>();
+    const add = (ref: Ref) => found.set(`${ref.kind.plural}.${ref.kind.group} ${ref.namespace ?? ""}`, ref);
+    for (const { of, cause } of this.#rows.of(view)) {
+      of.forEach(add);
+      for (const thing of cause ? thingsIn(cause) : []) this.#refsOf(thing).forEach(add);
+    }
+    const refs = [...found.values()];
+    this.#known.set(view, { revision, refs });
+    return refs;
+  }
+}

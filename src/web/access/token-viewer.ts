@@ -1,0 +1,66 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import { untilAborted } from "../../util/sleep.ts";
+import type { Ref } from "../model/row-builder.ts";
+import { LoginError } from "./login-error.ts";
+import { reviewToken, type User } from "./reviews.ts";
+import { HOLDS_MS, lastAnswerHolds, REVIEW_MS, type UserAccess } from "./user-access.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** Someone with a token: sees what he may list. */
+export class TokenViewer implements Viewer {
+  readonly login = true;
+  readonly seesAll = false;
+  readonly #client: KubeClient;
+  readonly #token: string;
+  readonly #accessOf: (user: User) => UserAccess;
+  #access: UserAccess;
+  #review: Promise<User | undefined> | undefined;
+  #reviewedAt = performance.now();
+  /** So that the version is another one when the user is. */
+  #users = 0;
+
+  constructor(client: KubeClient, token: string, user: User, accessOf: (user: User) => UserAccess) {
+    this.#client = client;
+    this.#token = token;
+    this.#accessOf = accessOf;
+    this.#access = accessOf(user);
+  }
+
+  get user(): string {
+    return this.#access.user.username;
+  }
+
+  get version(): number {
+    return this.#users + this.#access.version;
+  }
+
+  get isIncomplete(): boolean {
+    return this.#access.isIncomplete;
+  }
+
+  may(ref: Ref): boolean {
+    return this.#access.may(ref);
+  }
+
+  async learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void> {
+    await this.#assertKnown(signal);
+    await this.#access.learn(refs, signal);
+  }
+
+  /** Throws where the token has ended meanwhile. */
+  async #assertKnown(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (performance.now() - this.#reviewedAt < HOLDS_MS) return;
+    this.#review ??= reviewToken(this.#client, this.#token, AbortSignal.timeout(REVIEW_MS)).finally(() => (this.#review = undefined));
+    const review = this.#review;
+    const startedAt = performance.now();
+    const user = await lastAnswerHolds(this.#reviewedAt, () => untilAborted(review, signal), signal);
+    if (user === "unanswered") return;
+    if (!user) throw new LoginError("Refused", "Your token is no longer valid; log in with another");
+    this.#reviewedAt = startedAt;
+    const access = this.#accessOf(user);
+    if (access === this.#access) return;
+    this.#users += this.#access.version + 1;
+    this.#access = access;
+  }
+}

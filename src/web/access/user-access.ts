@@ -1,0 +1,123 @@
+import type { KubeClient } from "../../kube/client/client.ts";
+import { untilAborted } from "../../util/sleep.ts";
+import type { Ref } from "../model/row-builder.ts";
+import { LoginError } from "./login-error.ts";
+import { reviewAccess, type User } from "./reviews.ts";
+
+/** How long an answer holds. Who loses a right, or whose token ends, sees nothing more after that. */
+export const HOLDS_MS = 60_000;
+/** How much longer it holds while the API server cannot be asked: then the page is needed most. */
+const AT_MOST_MS = 10 * 60_000;
+/** Of one request; requests of one user share the reviews that are under way. */
+const AT_ONCE = 4;
+/** How long the API server may take over a review. */
+export const REVIEW_MS = 10_000;
+/** More namespaces than anybody reads. */
+const MOST_ASKED = 2_000;
+
+interface Answered {
+  readonly allowed: boolean;
+  readonly at: number;
+}
+
+/** What a user may list, whichever of his tokens he shows: each question is under way once at a time, and its answer is kept. */
+export class UserAccess {
+  readonly user: User;
+  readonly #client: KubeClient;
+  readonly #answers = new Map<string, Answered>();
+  readonly #underWay = new Map<string, Promise<boolean>>();
+  #lastLeftOut = -Infinity;
+  #clearedAt = -Infinity;
+  #version = 0;
+
+  constructor(client: KubeClient, user: User) {
+    this.#client = client;
+    this.user = user;
+  }
+
+  /** Another number whenever it turns out that he may see more or less than before, or is not shown all of it. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whether questions were left out lately, because there were too many. */
+  get isIncomplete(): boolean {
+    return performance.now() - this.#lastLeftOut < 2 * HOLDS_MS;
+  }
+
+  may({ kind, namespace }: Ref): boolean {
+    const allowed = (ref: Ref) => this.#answers.get(keyOf(ref))?.allowed === true;
+    return allowed({ kind }) || (namespace !== undefined && allowed({ kind, namespace }));
+  }
+
+  async learn(refs: Iterable<Ref>, signal: AbortSignal): Promise<void> {
+    const everywhere = new Map<string, Ref>();
+    const somewhere = new Map<string, Ref>();
+    for (const { kind, namespace } of refs) {
+      everywhere.set(keyOf({ kind }), { kind });
+      if (namespace !== undefined) somewhere.set(keyOf({ kind, namespace }), { kind, namespace });
+    }
+    // Who may list it everywhere need not be asked about each namespace.
+    await this.#ask(everywhere, signal);
+    for (const [key, { kind }] of somewhere) if (this.may({ kind })) somewhere.delete(key);
+    await this.#ask(somewhere, signal);
+  }
+
+  async #ask(refs: ReadonlyMap<string, Ref>, signal: AbortSignal): Promise<void> {
+    const asking = refs.entries();
+    const one = async () => {
+      for (const [key, ref] of asking) {
+        signal.throwIfAborted();
+        const known = this.#answers.get(key);
+        if (known && performance.now() - known.at < HOLDS_MS) continue;
+        if (!known && !this.#underWay.has(key) && !this.#hasRoom()) {
+          if (!this.isIncomplete) this.#version += 1;
+          this.#lastLeftOut = performance.now();
+          continue;
+        }
+        const review = this.#underWay.get(key) ?? this.#review(key, ref);
+        // Once it does not answer it is not asked about the rest either.
+        if ((await lastAnswerHolds(known?.at ?? -Infinity, () => untilAborted(review, signal), signal)) === "unanswered") return;
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, refs.size) }, one));
+  }
+
+  #hasRoom(): boolean {
+    if (this.#answers.size + this.#underWay.size < MOST_ASKED) return true;
+    const now = performance.now();
+    if (now - this.#clearedAt < HOLDS_MS) return false;
+    this.#clearedAt = now;
+    for (const [key, { at }] of this.#answers) if (now - at >= AT_MOST_MS) this.#answers.delete(key);
+    return this.#answers.size + this.#underWay.size < MOST_ASKED;
+  }
+
+  /** Several requests may wait for it, so it ends with none of them. */
+  #review(key: string, ref: Ref): Promise<boolean> {
+    const review = reviewAccess(this.#client, this.user, ref, AbortSignal.timeout(REVIEW_MS))
+      .then((allowed) => {
+        const known = this.#answers.get(key);
+        if (known && known.allowed !== allowed) this.#version += 1;
+        this.#answers.set(key, { allowed, at: performance.now() });
+        return allowed;
+      })
+      .finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, review);
+    return review;
+  }
+}
+
+/** An API server that does not answer leaves what it said before, for a while. */
+export async function lastAnswerHolds<T>(knownAt: number, ask: () => Promise<T>, signal: AbortSignal): Promise<T | "unanswered"> {
+  try {
+    return await ask();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (performance.now() - knownAt < AT_MOST_MS) return "unanswered";
+    throw new LoginError("Unreachable", "The API server does not say what you may see; try again in a moment", { cause: error });
+  }
+}
+
+function keyOf({ kind, namespace }: Ref): string {
+  return `${kind.plural}.${kind.group} ${namespace ?? ""}`;
+}

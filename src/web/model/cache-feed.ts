@@ -1,0 +1,82 @@
+import type { KubeObject } from "../../api/kind.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import { metaTime } from "../../api/time.ts";
+import type { SightRow } from "../api.ts";
+import type { Picture } from "./model.ts";
+
+/** A watch that breaks is mostly whole again within moments, and nobody need see that. */
+const PATIENCE_MS = 5_000;
+/** What is not there by then may never be: a kind that is not installed, or that may not be read. */
+const FIRST_READ_MS = 10_000;
+
+/** Puts into the picture what the caches hold, and says in it whether that is what the cluster holds. */
+export class PictureSight {
+  readonly #picture: Picture;
+  readonly #caches: readonly Cache<KubeObject>[];
+  readonly #lost = new Map<string, Omit<SightRow["lost"][number], "kind">>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #ends: (() => void)[] = [];
+  #hasWaited = false;
+
+  constructor(picture: Picture, caches: readonly Cache<KubeObject>[]) {
+    this.#picture = picture;
+    this.#caches = caches;
+  }
+
+  /** Until the signal aborts. */
+  begin(signal: AbortSignal): void {
+    const since = metaTime(new Date());
+    for (const cache of this.#caches) {
+      const { kind } = cache;
+      this.#ends.push(
+        cache.subscribe(({ type, object }) => (type === "deleted" ? this.#picture.drop(kind, object) : this.#picture.put(kind, object))),
+        cache.onConnection((state) => (state === "lost" ? this.#lose(kind.kind) : this.#regain(kind.kind))),
+      );
+      if (cache.synced) continue;
+      this.#later(kind.kind, FIRST_READ_MS, () => {
+        this.#hasWaited = true;
+        this.#lost.set(kind.kind, { since, read: false });
+      });
+      // Whoever waits hears of the end as well, and that is no error.
+      cache.waitForSync(signal).then(
+        () => this.#regain(kind.kind),
+        () => undefined,
+      );
+    }
+    this.#tell();
+    signal.addEventListener("abort", () => {
+      for (const end of this.#ends) end();
+      for (const timer of this.#timers.values()) clearTimeout(timer);
+    });
+  }
+
+  #lose(kind: string): void {
+    const since = metaTime(new Date());
+    if (!this.#lost.has(kind)) this.#later(kind, PATIENCE_MS, () => this.#lost.set(kind, { since, read: true }));
+  }
+
+  #regain(kind: string): void {
+    clearTimeout(this.#timers.get(kind));
+    this.#timers.delete(kind);
+    this.#lost.delete(kind);
+    this.#tell();
+  }
+
+  #later(kind: string, ms: number, change: () => void): void {
+    clearTimeout(this.#timers.get(kind));
+    const timer = setTimeout(() => {
+      change();
+      this.#tell();
+    }, ms);
+    timer.unref();
+    this.#timers.set(kind, timer);
+  }
+
+  #tell(): void {
+    const lost = [...this.#lost]
+      .map(([kind, { since, read }]) => ({ kind, since, read }))
+      .toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
+    const complete = this.#hasWaited || this.#caches.every(({ synced }) => synced);
+    this.#picture.set("sight", { type: "sight", key: "sight", complete, lost, hidden: [] } satisfies SightRow);
+  }
+}

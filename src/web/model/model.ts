@@ -1,0 +1,201 @@
+import { createHash, randomBytes } from "node:crypto";
+import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { Answer, Cause, Verdict } from "../../explain/answer.ts";
+import { type Look, nameOf, Objects } from "../../explain/tracked-objects.ts";
+import { pageRowsPainted } from "../metrics.ts";
+import { causeRow } from "../rows/overview.ts";
+import { type Rows, type ViewName } from "../api.ts";
+import { type AnyPainter, rowKey, type Scene } from "./row-builder.ts";
+import { placeOf, placeOfKind, Tallies } from "./health-counts.ts";
+import { RowsHeld } from "./row-store.ts";
+
+/** What is known of all things; the cause graph. */
+export interface Graph {
+  put(kind: Kind, object: KubeObject): void;
+  drop(kind: Kind, key: string): void;
+  verdict(id: string): Verdict | undefined;
+  causes(): readonly Cause[];
+  why(id: string): Answer | undefined;
+  /** The things on which the verdict may be another since this was last asked, and what it is. */
+  touched(): ReadonlyMap<string, Verdict | undefined>;
+}
+
+/**
+ * All rows of all views, kept up to date row by row: a change costs what it changes. Objects are put in as they come; rows are painted when somebody
+ * asks for them.
+ */
+export class Picture {
+  readonly rows = new RowsHeld();
+  readonly #graph: Graph;
+  readonly #objects = new Objects();
+  readonly #tallies = new Tallies();
+  readonly #painters: readonly AnyPainter[];
+  readonly #paintersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
+  readonly #lookedAtBy = new Map<Look, Set<string>>();
+  readonly #looksOf = new Map<string, ReadonlySet<Look>>();
+  readonly #stale = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+  /** Names of causes tell nothing to those who may not see them, and cannot be guessed. */
+  readonly #salt = randomBytes(16);
+  #causes: readonly Cause[] = [];
+  #isStale = true;
+  /** How many rows were painted, for those who count what a change costs. */
+  painted = 0;
+
+  constructor(graph: Graph, painters: readonly AnyPainter[]) {
+    this.#graph = graph;
+    this.#painters = painters;
+    for (const [number, painter] of painters.entries()) {
+      if ("names" in painter) for (const name of painter.names) this.#stale.add(`${number} ${name}`);
+      else {
+        const rowOf = painter.rowOf as (object: KubeObject) => string | undefined;
+        const known = this.#paintersOf.get(nameOf(painter.kind)) ?? [];
+        this.#paintersOf.set(nameOf(painter.kind), [...known, { number, rowOf }]);
+      }
+    }
+  }
+
+  put(kind: Kind, object: KubeObject): void {
+    const before = this.#objects.get(kind, keyOf(object));
+    this.#graph.put(kind, object);
+    this.#touch(this.#objects.put(kind, object));
+    this.#mark(kind, before, object);
+  }
+
+  drop(kind: Kind, object: KubeObject): void {
+    this.#graph.drop(kind, keyOf(object));
+    this.#touch(this.#objects.drop(kind, keyOf(object)));
+    this.#mark(kind, object);
+  }
+
+  /** Whether something has changed since it was painted. */
+  get isStale(): boolean {
+    return this.#isStale;
+  }
+
+  /** Called once when there is something new to paint, and then not before it was painted. */
+  onStale(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#isStale) listener();
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Paints what is not as it should be; all that changes gets one new revision. */
+  refresh(): void {
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    const touched = this.#graph.touched();
+    for (const [id, verdict] of touched) {
+      this.#touch([`verdict ${id}`]);
+      this.#touch(this.#tallies.count(id, verdict));
+    }
+    this.rows.begin();
+    pageRowsPainted.inc(this.#stale.size);
+    for (const stale of this.#stale) this.#paint(stale);
+    this.#stale.clear();
+    if (touched.size > 0) this.#paintCauses();
+  }
+
+  why(id: string): Answer | undefined {
+    return this.#graph.why(id);
+  }
+
+  /** Something that is no row, painted for whoever asks. */
+  glance<T>(paint: (scene: Scene) => T): T {
+    return paint(this.#scene(new Set()));
+  }
+
+  /** A row that comes from elsewhere than objects. */
+  set<V extends ViewName>(view: V, row: Rows[V]): void {
+    this.rows.begin();
+    this.rows.set(view, row.key, row, []);
+    this.#ring();
+  }
+
+  #mark(kind: Kind, ...objects: readonly (KubeObject | undefined)[]): void {
+    for (const { number, rowOf } of this.#paintersOf.get(nameOf(kind)) ?? []) {
+      for (const object of objects) {
+        const name = object && rowOf(object);
+        if (name !== undefined) this.#stale.add(`${number} ${name}`);
+      }
+    }
+    this.#ring();
+  }
+
+  #ring(): void {
+    if (this.#isStale) return;
+    this.#isStale = true;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #touch(looks: readonly Look[]): void {
+    for (const look of looks) for (const row of this.#lookedAtBy.get(look) ?? []) this.#stale.add(row);
+  }
+
+  #paint(stale: string): void {
+    const space = stale.indexOf(" ");
+    const painter = this.#painters[Number(stale.slice(0, space))];
+    const name = stale.slice(space + 1);
+    if (!painter) return;
+    const looks = new Set<Look>();
+    const row = painter.paint(name, this.#scene(looks));
+    this.painted += 1;
+    this.#remember(stale, looks, row !== undefined || "names" in painter);
+    this.rows.set(painter.view, rowKey(painter.type, name), row, painter.of(name));
+  }
+
+  #remember(stale: string, looks: ReadonlySet<Look>, lives: boolean): void {
+    for (const look of this.#looksOf.get(stale) ?? []) {
+      const rows = this.#lookedAtBy.get(look);
+      rows?.delete(stale);
+      if (rows?.size === 0) this.#lookedAtBy.delete(look);
+    }
+    this.#looksOf.delete(stale);
+    if (!lives) return;
+    this.#looksOf.set(stale, looks);
+    for (const look of looks) {
+      const rows = this.#lookedAtBy.get(look);
+      if (rows) rows.add(stale);
+      else this.#lookedAtBy.set(look, new Set([stale]));
+    }
+  }
+
+  #paintCauses(): void {
+    const causes = this.#graph.causes();
+    const keys = new Set<string>();
+    for (const cause of causes) {
+      const key = this.#causeKey(cause.id);
+      keys.add(key);
+      this.rows.set("overview", key, causeRow(cause, key), [], cause);
+    }
+    for (const { id } of this.#causes) {
+      const key = this.#causeKey(id);
+      if (!keys.has(key)) this.rows.set("overview", key, undefined, []);
+    }
+    this.#causes = causes;
+  }
+
+  #causeKey(id: string): string {
+    return rowKey("cause", createHash("sha256").update(this.#salt).update(id).digest("base64url").slice(0, 16));
+  }
+
+  #scene(looks: Set<Look>): Scene {
+    const cell = (place: string) => {
+      looks.add(place);
+      return this.#tallies.cell(place);
+    };
+    return {
+      ...this.#objects.sight(looks),
+      unremembered: this.#objects.sight(new Set()),
+      cell: (domain, node) => cell(placeOf(domain, node)),
+      unwell: ({ kind }) => {
+        looks.add(placeOfKind(kind));
+        return this.#tallies.unwell(placeOfKind(kind));
+      },
+      verdict: (id) => {
+        looks.add(`verdict ${id}`);
+        return this.#graph.verdict(id);
+      },
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Picture } from "./model.ts";
+import { Pulse } from "./refresh-timer.ts";
+
+const log = { error: vi.fn<() => void>() };
+let now = 0;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
+  now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+async function pass(ms: number): Promise<void> {
+  now += ms;
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+test("what takes long to paint is painted less often, so that the process has most of its time for other work", async () => {
+  let isStale = false;
+  let ring: (() => void) | undefined;
+  const painted: number[] = [];
+  let costMs = 1;
+  const picture = {
+    get isStale() {
+      return isStale;
+    },
+    onStale: (listener: () => void) => {
+      ring = listener;
+      return () => undefined;
+    },
+    refresh() {
+      isStale = false;
+      painted.push(now);
+      now += costMs;
+    },
+  };
+  const pulse = new Pulse(picture as unknown as Picture, log);
+  const end = new AbortController();
+  const change = () => {
+    isStale = true;
+    ring?.();
+  };
+  const paintedWithin = async (ms: number) => {
+    painted.length = 0;
+    for (const until = now + ms; now < until;) {
+      void pulse.next(pulse.beats, 60_000, end.signal);
+      change();
+      await pass(50);
+    }
+    return painted.length;
+  };
+  expect(await paintedWithin(2_000)).toBeGreaterThanOrEqual(8);
+  costMs = 400;
+  await paintedWithin(2_000);
+  expect(await paintedWithin(10_000)).toBeLessThanOrEqual(5);
+  costMs = 1;
+  await paintedWithin(5_000);
+  expect(await paintedWithin(2_000)).toBeGreaterThanOrEqual(8);
+  end.abort();
+  pulse.stop();
+});
+
+test("what cannot be painted is told in the log, and is tried again with the next change", async () => {
+  let painted = 0;
+  let ring: (() => void) | undefined;
+  const refresh = () => {
+    painted += 1;
+    if (painted === 1) throw new TypeError("nothing to paint with");
+  };
+  const onStale = (listener: () => void) => {
+    ring = listener;
+    return () => undefined;
+  };
+  const pulse = new Pulse({ isStale: true, onStale, refresh } as unknown as Picture, log);
+  ring?.();
+  await pass(30_000);
+  expect([painted, log.error.mock.calls.length]).toEqual([1, 1]);
+  ring?.();
+  await pass(30_000);
+  expect([painted, log.error.mock.calls.length]).toEqual([2, 1]);
+  pulse.stop();
+});

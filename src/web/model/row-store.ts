@@ -1,0 +1,132 @@
+import { randomBytes } from "node:crypto";
+import type { Cause, Verdict } from "../../explain/answer.ts";
+import { type Rows, VIEW_NAMES, type ViewName } from "../api.ts";
+import type { Ref } from "./row-builder.ts";
+
+type AnyRow = Rows[ViewName];
+
+/** A row with what decides who may see it. */
+export interface Held {
+  readonly row: AnyRow;
+  readonly text: string;
+  readonly revision: number;
+  readonly of: readonly Ref[];
+  /** All of the cause that the row shows a part of. */
+  readonly cause?: Cause;
+}
+
+/** What a viewer sees of a row, as JSON; nothing where he sees none of it. */
+export type Glass = (held: Held) => string | undefined;
+
+interface Removed {
+  readonly view: ViewName;
+  readonly key: string;
+  readonly revision: number;
+  readonly last: Held;
+}
+
+/** How many rows that are gone are remembered, for those who have not heard of it. */
+const REMEMBERED = 4096;
+
+/**
+ * The rows of all views, each with the revision in which it last changed. Nothing is kept for a reader: who knows what was there at some revision is told
+ * what has changed since.
+ */
+export class RowsHeld {
+  /** Revisions of another process are not ours. */
+  readonly epoch = randomBytes(6).toString("hex");
+  readonly #views: Readonly<Record<ViewName, Map<string, Held>>>;
+  #removed: Removed[] = [];
+  /** What was gone at this revision or before is forgotten. */
+  #forgotten = 0;
+  #revision = 0;
+  #next = 1;
+
+  constructor() {
+    this.#views = Object.fromEntries(VIEW_NAMES.map((view) => [view, new Map()])) as unknown as Record<ViewName, Map<string, Held>>;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** What is set from here on is of one revision. */
+  begin(): void {
+    this.#next = this.#revision + 1;
+  }
+
+  set(view: ViewName, key: string, row: AnyRow | undefined, of: readonly Ref[], cause?: Cause): void {
+    const rows = this.#views[view];
+    const before = rows.get(key);
+    if (!row) {
+      if (!before) return;
+      this.#revision = this.#next;
+      rows.delete(key);
+      this.#removed.push({ view, key, revision: this.#revision, last: before });
+      if (this.#removed.length > 2 * REMEMBERED) this.#forget();
+      return;
+    }
+    const text = JSON.stringify(row);
+    if (before?.text === text && isSame(before.cause, cause)) return;
+    this.#revision = this.#next;
+    rows.set(key, { row, text, revision: this.#revision, of, ...(cause && { cause }) });
+  }
+
+  /** All rows of a view, with what decides who may see them. */
+  of(view: ViewName): Iterable<Held> {
+    return this.#views[view].values();
+  }
+
+  /** All rows of a view as a JSON list. */
+  snapshot(view: ViewName, glass: Glass): string {
+    const texts: string[] = [];
+    for (const held of this.#views[view].values()) {
+      const text = glass(held);
+      if (text !== undefined) texts.push(text);
+    }
+    return `[${texts.join(",")}]`;
+  }
+
+  /** Whether all that has happened since a revision is still known. */
+  knows(revision: number): boolean {
+    return revision >= this.#forgotten && revision <= this.#revision;
+  }
+
+  /** What has changed in a view since a revision, as JSON; nothing where nothing has. */
+  since(revision: number, view: ViewName, glass: Glass): string | undefined {
+    const upsert: string[] = [];
+    const remove: string[] = [];
+    const rows = this.#views[view];
+    for (const [key, held] of rows) {
+      if (held.revision <= revision) continue;
+      const text = glass(held);
+      if (text !== undefined) upsert.push(text);
+      // Only the keys of causes tell nothing to those who may not see them, and only causes come in and out of sight.
+      else if (held.row.type === "cause") remove.push(key);
+    }
+    for (const removed of this.#removed) {
+      if (removed.revision <= revision || removed.view !== view || rows.has(removed.key)) continue;
+      if (removed.last.row.type === "cause" || glass(removed.last) !== undefined) remove.push(removed.key);
+    }
+    if (upsert.length === 0 && remove.length === 0) return undefined;
+    const parts = [
+      ...(upsert.length > 0 ? [`"upsert":[${upsert.join(",")}]`] : []),
+      ...(remove.length > 0 ? [`"remove":${JSON.stringify([...new Set(remove)])}`] : []),
+    ];
+    return `{${parts.join(",")}}`;
+  }
+
+  #forget(): void {
+    const gone = this.#removed.slice(0, -REMEMBERED);
+    this.#removed = this.#removed.slice(-REMEMBERED);
+    this.#forgotten = gone.at(-1)?.revision ?? this.#forgotten;
+  }
+}
+
+/** The symptoms that are not in the row may be all that a viewer sees of it. There may be thousands of them. */
+function isSame(one: Cause | undefined, other: Cause | undefined): boolean {
+  const [some, others] = [one?.symptoms ?? [], other?.symptoms ?? []];
+  const isAlike = ({ id, health, since }: Verdict, nth: number) =>
+    others[nth]?.id === id && others[nth].health === health && others[nth].since === since;
+  return some === others || (some.length === others.length && some.every(isAlike));
+}

@@ -1,0 +1,119 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import type { KubeObject } from "../../api/kind.ts";
+import { CauseGraph } from "../../explain/graph.ts";
+import { explainersOf, type Places } from "../../explain/explainers.ts";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Runnable } from "../../kube/controller/controller.ts";
+import { aborted } from "../../kube/controller/ending.ts";
+import type { Log } from "../../kube/log.ts";
+import { guard, listen, secureContext, TIMERS } from "../../kube/serving.ts";
+import type { Identity } from "../../kube/x509.ts";
+import { paintersOf } from "../painters.ts";
+import { Picture } from "../model/model.ts";
+import { Pulse } from "../model/refresh-timer.ts";
+import { PictureSight } from "../model/cache-feed.ts";
+import { type Doorkeeper, pageApp } from "./app.ts";
+import { readAssets } from "./assets.ts";
+
+export interface PageOptions {
+  /** One of each kind that the cause graph is made of. */
+  readonly caches: readonly Cache<KubeObject>[];
+  readonly places: Places;
+  readonly doorkeeper: Doorkeeper;
+  /** The directory of the built page. */
+  readonly assets: () => Promise<string>;
+  readonly version: string;
+  /** All addresses without a host. */
+  readonly host?: string;
+  readonly port: number;
+  /** How many of the ports after it are tried where others listen already. */
+  readonly otherPorts?: number;
+  /** What to serve with; plain HTTP without. */
+  readonly certificates?: { subscribe(listener: (serving: Identity) => void): () => void };
+  readonly log: Log;
+}
+
+const MAX_CONNECTIONS = 512;
+
+/** The page and what it shows, on HTTP or HTTPS. It only reads. */
+export class Page implements Runnable {
+  readonly name = "page";
+  readonly #options: PageOptions;
+  readonly #listening = Promise.withResolvers<AddressInfo>();
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+    // Whoever asks where it listens hears of a failure; if nobody does, the run has thrown it.
+    this.#listening.promise.catch(() => undefined);
+  }
+
+  /** Where it listens, once it does. */
+  get address(): Promise<AddressInfo> {
+    return this.#listening.promise;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches, places, doorkeeper, version, log } = this.#options;
+    const ended = aborted(signal);
+    const picture = new Picture(new CauseGraph(explainersOf(places)), paintersOf(places));
+    new PictureSight(picture, caches).begin(signal);
+    const pulse = new Pulse(picture, log);
+    try {
+      const assets = await readAssets(await this.#options.assets());
+      const app = pageApp({ picture, pulse, places, doorkeeper, assets, version, log, signal });
+      const server = await this.#server(getRequestListener(app.fetch, { overrideGlobalObjects: false }), ended);
+      if (!server) return;
+      guard(server, { name: "page", log, maxConnections: MAX_CONNECTIONS });
+      this.#listening.resolve(await this.#listen(server));
+      log.info({ address: await this.address }, "page listens");
+      await ended;
+      await close(server);
+    } catch (error) {
+      this.#listening.reject(error);
+      throw error;
+    } finally {
+      pulse.stop();
+    }
+  }
+
+  async #server(listener: ReturnType<typeof getRequestListener>, ended: Promise<unknown>): Promise<Server | undefined> {
+    const { certificates, log } = this.#options;
+    const answer = (...[request, response]: Parameters<typeof listener>) => void listener(request, response);
+    if (!certificates) return process.getBuiltinModule("node:http").createServer(TIMERS, answer);
+    const first = Promise.withResolvers<Identity>();
+    let server: ReturnType<typeof create> | undefined;
+    const create = (serving: Identity) =>
+      process.getBuiltinModule("node:https").createServer({ ...TIMERS, ...secureContext(serving) }, answer);
+    const unsubscribe = certificates.subscribe((serving) => {
+      first.resolve(serving);
+      server?.setSecureContext(secureContext(serving));
+    });
+    void ended.then(unsubscribe);
+    const serving = await Promise.race([first.promise, ended.then(() => undefined)]);
+    if (!serving) return undefined;
+    server = create(serving);
+    server.on("tlsClientError", (error) => log.debug({ error }, "page handshake failed"));
+    return server;
+  }
+
+  async #listen(server: Server): Promise<AddressInfo> {
+    const { host, port, otherPorts = 0 } = this.#options;
+    for (let tried = 0; ; tried += 1) {
+      try {
+        return await listen(server, { port: port === 0 ? 0 : port + tried, ...(host !== undefined && { host }) });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tried >= otherPorts) throw error;
+      }
+    }
+  }
+}
+
+/** Streams have ended with the signal; what else is on its way takes moments. */
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const hurry = setTimeout(() => server.closeAllConnections(), 1_000);
+  await closed;
+  clearTimeout(hurry);
+}

@@ -1,0 +1,338 @@
+import { execFileSync, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { KernelError } from "../../src/hostnet/error.ts";
+import { HostPass } from "../../src/hostnet/apply.ts";
+import { AddressModes } from "../../src/hostnet/address-modes.ts";
+import { ensureNamespace, raiseLoopback, type Places } from "../../src/hostnet/namespaces.ts";
+import { routeTo } from "../../src/hostnet/route-to.ts";
+import type { WantedLink } from "../../src/hostnet/desired-link.ts";
+import { createNamespaces, ip, shown, type TestNamespaces } from "../support/namespaces.ts";
+
+const signal = AbortSignal.timeout(600_000);
+let namespaces: TestNamespaces;
+let places: Places;
+let host: string;
+let router: string;
+
+beforeEach(() => {
+  namespaces = createNamespaces(2);
+  [host = "", router = ""] = namespaces.names;
+  places = { host, router };
+});
+
+afterEach(() => namespaces.remove());
+
+const owner = "L2VNI/red";
+const bridge = (name: string, fields: Partial<WantedLink> = {}) =>
+  ({ place: "router", name, type: "bridge", owner, ...fields }) as WantedLink;
+const names = (namespace: string) => (shown(namespace, "link") as { ifname: string }[]).map(({ ifname }) => ifname);
+
+const routes = (namespace: string, ...args: string[]) => execFileSync("ip", ["-n", namespace, ...args], { encoding: "utf8" }).split("\n");
+const state = (namespace: string) => {
+  const [link] = shown(namespace, "addr show dev eth7") as { addr_info: { local: string; prefixlen: number }[] }[];
+  return {
+    addresses: link?.addr_info.map(({ local, prefixlen }) => `${local}/${prefixlen}`),
+    routes: [...routes(namespace, "route"), ...routes(namespace, "-6", "route", "show", "dev", "eth7")].toSorted(),
+  };
+};
+
+describe("a refusal", () => {
+  test("has the kernel's words, names the link, and ends the step there", async () => {
+    await using pass = await HostPass.open(places, signal);
+    const { refused } = await pass.bring([bridge("b1"), bridge("b2", { mtu: 999_999 }), bridge("b3")]);
+    expect(refused).toBeInstanceOf(KernelError);
+    expect(refused).toMatchObject({
+      code: "Refused",
+      message: "b2: Error: mtu greater than device maximum.",
+      words: "Error: mtu greater than device maximum.",
+      link: "b2",
+      namespace: router,
+      command: `ip -n ${router} link add name b2 group 7017 mtu 999999 type bridge`,
+    });
+    expect(names(router)).toEqual(["lo", "b1"]);
+    expect([...pass.have.router.keys()]).toEqual(["lo", "b1"]);
+  });
+
+  test("leaves the pass fit for the next step", async () => {
+    await using pass = await HostPass.open(places, signal);
+    await pass.bring([bridge("b1", { mtu: 999_999 })]);
+    expect(await pass.bring([bridge("b1")])).toEqual({ changed: 2 });
+    expect(await pass.remove([{ place: "router", name: "b1" }])).toEqual({ changed: 1 });
+    expect(names(router)).toEqual(["lo"]);
+  });
+
+  test("of a name that somebody else has touches nothing, in either namespace", async () => {
+    ip(router, "link add pe-100 type bridge", "addr add 192.0.2.1/24 dev pe-100");
+    const before = shown(router, "addr show dev pe-100");
+    const legs: WantedLink[] = [
+      { place: "host", name: "host-100", type: "veth", owner, peer: { place: "router", name: "pe-100" } },
+      { place: "router", name: "pe-100", type: "veth", owner, peer: { place: "host", name: "host-100" } },
+    ];
+    await using pass = await HostPass.open(places, signal);
+    const { changed, refused } = await pass.bring([bridge("b1"), ...legs]);
+    expect(changed).toBe(0);
+    expect(refused?.message).toBe("pe-100: a link of this name is there already, and plumbline has not created it");
+    expect(await pass.remove(legs)).toEqual({ changed: 0 });
+    expect(names(host)).toEqual(["lo"]);
+    expect(shown(router, "addr show dev pe-100")).toEqual(before);
+  });
+
+  test("comes too late for a link that vanished meanwhile, and the pass knows then", async () => {
+    await using pass = await HostPass.open(places, signal);
+    await pass.bring([bridge("b1")]);
+    ip(router, "link del dev b1");
+    const { refused } = await pass.bring([bridge("b1", { mtu: 1400 })]);
+    expect(refused?.message).toMatch(/^b1: /);
+    expect(pass.have.router.has("b1")).toBe(false);
+    expect(await pass.bring([bridge("b1", { mtu: 1400 })])).toEqual({ changed: 2 });
+  });
+});
+
+describe("an interface of the node", () => {
+  const nic: WantedLink = { place: "router", name: "eth7", type: "nic", owner: "Underlay/u" };
+  beforeEach(() => {
+    ip(
+      host,
+      "link add eth7 type veth peer name wire",
+      "link set wire up",
+      'link set eth7 alias "uplink of rack 7" mtu 1600 up',
+      "addr add 192.0.2.5/24 dev eth7",
+      "addr add 192.0.2.6/24 dev eth7",
+      "addr add 198.51.100.1/32 dev eth7",
+      "addr add 2001:db8::5/64 dev eth7 nodad",
+      "route add default via 192.0.2.1 src 192.0.2.6 metric 9 mtu 1300 proto static",
+      "route add 10.7.0.0/16 dev eth7",
+      "route add 10.8.0.0/16 nexthop via 192.0.2.3 weight 2 nexthop via 192.0.2.4",
+      "route add 10.9.0.0/16 via 203.0.113.1 dev eth7 onlink",
+      "route add ::/0 via fe80::1 dev eth7",
+      "route add 2001:db8:7::/48 via 2001:db8::1",
+    );
+  });
+
+  test("moves with its addresses and routes, and back, as it was", async () => {
+    const before = state(host);
+    {
+      await using pass = await HostPass.open(places, signal);
+      expect(await pass.bring([nic])).not.toHaveProperty("refused");
+      expect(await pass.bring([nic])).toEqual({ changed: 0 });
+      expect(pass.have.router.get("eth7")).toMatchObject({ alias: "plumbline:Underlay/u moved was uplink of rack 7", mtu: 1600, up: true });
+    }
+    expect(names(host)).toEqual(["lo", "wire"]);
+    expect(state(router)).toEqual(before);
+    ip(router, "route add 10.99.0.0/16 via 192.0.2.9 proto bgp");
+    {
+      await using pass = await HostPass.open(places, signal);
+      expect(await pass.bring([nic])).toEqual({ changed: 0 });
+      expect(await pass.remove([nic])).not.toHaveProperty("refused");
+      expect(pass.have.router.has("eth7")).toBe(false);
+      expect(pass.have.host.get("eth7")).toMatchObject({ alias: "uplink of rack 7", mtu: 1600, up: true });
+    }
+    expect(state(host)).toEqual(before);
+  });
+
+  test("moves there and back within one pass, as when a step is undone", async () => {
+    const before = state(host);
+    await using pass = await HostPass.open(places, signal);
+    await pass.bring([nic]);
+    await pass.remove([nic]);
+    await pass.bring([nic]);
+    expect(state(router)).toEqual(before);
+    expect(await pass.remove([nic])).not.toHaveProperty("refused");
+    expect(state(host)).toEqual(before);
+  });
+
+  test("whose routes are refused there goes back with all that it had", async () => {
+    ip(
+      host,
+      "addr add 198.51.100.77/32 dev lo",
+      "route add 10.10.0.0/16 via 192.0.2.1 src 198.51.100.77",
+      "route add 10.11.0.0/16 via 192.0.2.1",
+    );
+    const before = state(host);
+    await using pass = await HostPass.open(places, signal);
+    const { refused } = await pass.bring([nic]);
+    expect(refused).toMatchObject({ link: "eth7", words: expect.stringContaining("nvalid") as string });
+    expect(await pass.remove([nic])).not.toHaveProperty("refused");
+    expect(state(host)).toEqual(before);
+  });
+
+  test("that somebody put into the router's namespace is raised, and stays", async () => {
+    ip(host, `link set eth7 netns ${router}`);
+    await using pass = await HostPass.open(places, signal);
+    expect(await pass.bring([nic])).toEqual({ changed: 1 });
+    expect(await pass.remove([nic])).toEqual({ changed: 0 });
+    expect(names(router)).toEqual(["lo", "eth7"]);
+  });
+
+  test("that is not there is refused", async () => {
+    await using pass = await HostPass.open(places, signal);
+    const { refused } = await pass.bring([{ ...nic, name: "eth8" }]);
+    expect(refused?.words).toBe("Interface eth8 not present on node");
+  });
+});
+
+describe("our own namespace", () => {
+  test("is the host's where none is named", async () => {
+    const own: WantedLink[] = [
+      { place: "host", name: `plt${router.slice(3, 9)}`, type: "veth", owner, peer: { place: "router", name: "pe-1" } },
+      { place: "router", name: "pe-1", type: "veth", owner, peer: { place: "host", name: `plt${router.slice(3, 9)}` } },
+    ];
+    await using pass = await HostPass.open({ router }, signal);
+    try {
+      expect(await pass.bring(own.toReversed())).not.toHaveProperty("refused");
+      expect(await pass.bring(own)).toEqual({ changed: 0 });
+    } finally {
+      expect(await pass.remove(own)).toEqual({ changed: 1 });
+    }
+    expect(names(router)).toEqual(["lo"]);
+  });
+});
+
+describe("a namespace", () => {
+  test("is created once, with its loopback up, also when two ask at the same time", async () => {
+    const name = `${router}n`;
+    try {
+      await Promise.all([ensureNamespace(name, signal), ensureNamespace(name, signal)]);
+      await ensureNamespace(name, signal);
+      expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+    } finally {
+      execFileSync("ip", ["netns", "del", name]);
+    }
+  });
+
+  test("that is there already has its loopback raised when asked, and settings of its own under an old name", async () => {
+    const name = `${router}l`;
+    const wanted = { "net/ipv4/conf/all/arp_accept": "1" };
+    const settings = async () => {
+      await using pass = await HostPass.open({ host, router: name }, signal);
+      return (await pass.sysctls(wanted, "router")).changed;
+    };
+    try {
+      let number = 0;
+      for (const round of [1, 2]) {
+        number = await addedAs(name, number);
+        await ensureNamespace(name, signal);
+        await raiseLoopback(name, signal);
+        expect((shown(name, "link show dev lo") as { flags: string[] }[])[0]?.flags).toContain("UP");
+        expect([await settings(), await settings()]).toEqual([Object.keys(wanted), []]);
+        if (round === 1) execFileSync("ip", ["netns", "del", name]);
+      }
+    } finally {
+      execFileSync("ip", ["netns", "del", name]);
+    }
+  });
+
+  test("that cannot be entered says why", async () => {
+    const missing = `${router}m`;
+    await expect(HostPass.open({ host, router: missing }, signal)).rejects.toMatchObject({
+      code: "Unreachable",
+      namespace: missing,
+      message: `Cannot open network namespace "${missing}": No such file or directory`,
+    });
+    await expect(routeTo("192.0.2.1", missing, signal)).rejects.toMatchObject({ code: "Unreachable" });
+  });
+
+  test("that is only a file says that it cannot be entered, and is not created over it", async () => {
+    const name = `${router}f`;
+    execFileSync("touch", [`/run/netns/${name}`]);
+    try {
+      await expect(ensureNamespace(name, signal)).rejects.toMatchObject({
+        code: "Unreachable",
+        words: expect.stringContaining("Invalid argument") as string,
+      });
+    } finally {
+      execFileSync("rm", [`/run/netns/${name}`]);
+    }
+  });
+
+  test("has its settings written only where they differ, and those that the kernel lacks are named", async () => {
+    await using pass = await HostPass.open(places, signal);
+    const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/arp_accept": "1", "net/ipv4/conf/all/nosuch": "1" };
+    expect(await pass.sysctls(wanted, "router")).toEqual({
+      changed: ["net/ipv4/conf/all/forwarding", "net/ipv4/conf/all/arp_accept"],
+      missing: ["net/ipv4/conf/all/nosuch"],
+    });
+    expect(await pass.sysctls(wanted, "router")).toEqual({ changed: [], missing: ["net/ipv4/conf/all/nosuch"] });
+    expect(execFileSync("ip", ["netns", "exec", router, "cat", "/proc/sys/net/ipv4/conf/all/forwarding"], { encoding: "utf8" })).toBe(
+      "1\n",
+    );
+    await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Refused" });
+  });
+});
+
+test("how links make their addresses is read again once there is a new link, or we have changed anything", async () => {
+  const modes = new AddressModes();
+  const modeOf = async (link: string) => {
+    await using pass = await HostPass.open(places, signal, modes);
+    return pass.have.router.get(link)?.addrGenMode;
+  };
+  ip(router, "link add br-a type bridge");
+  expect(await modeOf("br-a")).toBe("eui64");
+  ip(router, "link set br-a addrgenmode none");
+  expect(await modeOf("br-a")).toBe("eui64");
+  ip(router, "link add br-b type bridge");
+  expect([await modeOf("br-a"), await modeOf("br-b")]).toEqual(["none", "eui64"]);
+
+  ip(router, "link set br-a addrgenmode eui64");
+  {
+    await using pass = await HostPass.open(places, signal, modes);
+    expect(pass.have.router.get("br-a")?.addrGenMode).toBe("none");
+    await pass.bring([{ type: "bridge", place: "router", name: "br-c", owner: "L2VNI/c" }]);
+  }
+  expect(await modeOf("br-a")).toBe("eui64");
+});
+
+test("the way to an address is told by the interface that carries it", async () => {
+  ip(host, "link add up0 type bridge", "addr add 192.0.2.5/24 dev up0", "link set up0 up", "route add 10.0.0.0/8 via 192.0.2.1");
+  expect(await routeTo("10.1.2.3", host, signal)).toEqual({ device: "up0", source: "192.0.2.5", gateway: "192.0.2.1" });
+  expect(await routeTo("192.0.2.9", host, signal)).toEqual({ device: "up0", source: "192.0.2.5" });
+  expect(await routeTo("203.0.113.1", host, signal)).toBeUndefined();
+});
+
+test("addresses are told once more to whoever listens, and stay as they are", async () => {
+  await using pass = await HostPass.open(places, signal);
+  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "2001:db8::1/64"] })]);
+  const addresses = () => (shown(router, "addr show dev b1") as { addr_info: unknown }[])[0]?.addr_info;
+  const before = addresses();
+
+  const monitor = spawn("ip", ["-n", router, "monitor", "address"]);
+  let heard = "";
+  monitor.stdout.setEncoding("utf8").on("data", (chunk: string) => (heard += chunk));
+  await vi.waitFor(async () => {
+    await pass.announce("router", [
+      { link: "b1", address: "192.0.2.1/24" },
+      { link: "b1", address: "2001:db8::1/64" },
+    ]);
+    expect(heard).toContain("inet 192.0.2.1/24");
+    expect(heard).toContain("inet6 2001:db8::1/64");
+  }, 60_000);
+  monitor.kill("SIGKILL");
+  expect(heard).not.toContain("Deleted");
+  expect(addresses()).toEqual(before);
+});
+
+test("an address that someone removed since the links were read is not added by telling of it", async () => {
+  await using pass = await HostPass.open(places, signal);
+  await pass.bring([bridge("b1", { addresses: ["192.0.2.1/24", "192.0.2.2/24"] })]);
+  ip(router, "addr del 192.0.2.2/24 dev b1");
+  await pass.announce("router", [
+    { link: "b1", address: "192.0.2.1/24" },
+    { link: "b1", address: "192.0.2.2/24" },
+  ]);
+  const [b1] = shown(router, "addr show dev b1") as { addr_info: { family: string; local: string }[] }[];
+  expect(b1?.addr_info.filter(({ family }) => family === "inet").map(({ local }) => local)).toEqual(["192.0.2.1"]);
+});
+
+/** Adds a namespace, with the number of one that is gone where one is given: the kernel gives it away once it is done with that one. */
+async function addedAs(name: string, number: number): Promise<number> {
+  for (let tries = 0; ; tries++) {
+    execFileSync("ip", ["netns", "add", name]);
+    const { ino } = statSync(join("/run/netns", name));
+    if (number === 0 || ino === number || tries === 20) return ino;
+    execFileSync("ip", ["netns", "del", name]);
+    await setTimeout(50);
+  }
+}

@@ -1,0 +1,37 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { shortest } from "./minimize.ts";
+
+const always = () => true;
+const failsWith =
+  (...needed: readonly number[]) =>
+  (history: readonly number[]) =>
+    Promise.resolve(needed.every((one) => history.includes(one)));
+
+test("what fails alone is found at once, however much came before it", async () => {
+  let tried = 0;
+  const fails = (history: readonly number[]) => {
+    tried++;
+    return failsWith(9)(history);
+  };
+  expect(await shortest([1, 2, 3, 4, 5, 6, 7, 8, 9], fails, always)).toEqual([9]);
+  expect(tried).toBe(1);
+});
+
+test("of any history exactly those are left that it takes", async () => {
+  const numbers = fc.uniqueArray(fc.nat(30), { minLength: 2, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(numbers, fc.nat(), fc.nat(), async (history, one, other) => {
+      const needed = [...new Set([history[one % history.length], history[other % history.length]])] as number[];
+      const found = await shortest(history, failsWith(...needed), always);
+      expect(new Set(found)).toEqual(new Set(needed));
+      expect(found).toHaveLength(needed.length);
+    }),
+    { seed: 4, numRuns: 100 },
+  );
+});
+
+test("what does not fail again is told whole, and without time nothing is tried", async () => {
+  expect(await shortest([1, 2, 3], () => Promise.resolve(false), always)).toEqual([1, 2, 3]);
+  expect(await shortest([1, 2, 3], failsWith(3), () => false)).toEqual([1, 2, 3]);
+});

@@ -1,0 +1,87 @@
+import type { Domain } from "../../../src/api/health.ts";
+import type { Rows, SnapshotEvent, ThingAnswer, ViewName, WhyAnswer } from "../../../src/web/api.ts";
+import { policyRow, settledPolicy } from "./policies.ts";
+import { causeRow, checkRow, nodeRow, pools, routerRow, serviceRow, sessionsRow, tally } from "./rows.ts";
+import { thingAnswer, whyAnswer } from "./components.ts";
+import { ago } from "./health.ts";
+
+export interface SpecimenSize {
+  readonly nodes: number;
+  readonly services: number;
+  /** Every so-manyth node has its link down. None: all is well. */
+  readonly every?: number;
+}
+
+export interface Specimen {
+  readonly rows: { readonly [V in ViewName]: readonly Rows[V][] };
+  thing(id: string): ThingAnswer;
+  why(id: string): WhyAnswer;
+}
+
+const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];
+
+/** A cluster of any size as the server would tell of it: on some nodes a link is down, with everything that follows from it. */
+export function specimen({ nodes: count, services: serviceCount, every }: SpecimenSize): Specimen {
+  const nodes = Array.from({ length: count }, (_, at) => ({ name: `node${at + 1}`, bad: every !== undefined && at % every === 1 }));
+  const bad = nodes.filter((node) => node.bad);
+  const rows: Specimen["rows"] = {
+    overview: [
+      ...nodes.map(({ name, bad }) => nodeRow(name, bad)),
+      ...bad.map(({ name }) => causeRow(name, serviceCount)),
+      ...DOMAINS.map((domain) => ({
+        type: "domain" as const,
+        key: `domain/${domain}`,
+        domain,
+        health: bad.length > 0 && domain !== "failover" ? ("Degraded" as const) : ("Healthy" as const),
+        since: ago(4),
+        tally: tally(count * 5, bad.length),
+      })),
+    ],
+    router: nodes.map(({ name, bad }) => routerRow(name, bad)),
+    loadbalancer: [
+      ...pools(),
+      ...Array.from({ length: serviceCount }, (_, at) =>
+        serviceRow(
+          at,
+          nodes.map(({ name }) => name),
+          every !== undefined && at % 9 === 4,
+        ),
+      ),
+      ...nodes.map(({ name, bad }) => sessionsRow(name, bad)),
+    ],
+    failover: [policyRow(), settledPolicy()],
+    connectivity: [
+      ...nodes
+        .slice(0, 40)
+        .flatMap((source) => nodes.slice(0, 60).map((target) => checkRow(source.name, target.name, source.bad || target.bad))),
+      ...(bad.length > 0
+        ? [
+            {
+              type: "blame" as const,
+              key: "blame",
+              sentences: bad.slice(0, 2).map(({ name }) => `Everything to and from ${name} fails: look at ${name}.`),
+            },
+          ]
+        : []),
+    ],
+    sight: [{ type: "sight", key: "sight", complete: true, lost: [], hidden: [] }],
+  };
+  return {
+    rows,
+    thing: (id) => thingAnswer(id, rows),
+    why: (id) =>
+      whyAnswer(
+        id,
+        bad.map(({ name }) => name),
+        serviceCount,
+      ),
+  };
+}
+
+export function snapshotOf(specimen: Specimen, views: readonly ViewName[], thing?: string, why?: string): SnapshotEvent {
+  return {
+    views: Object.fromEntries(views.map((view) => [view, specimen.rows[view]])),
+    ...(thing !== undefined && { things: { [thing]: specimen.thing(thing) } }),
+    ...(why !== undefined && { whys: { [why]: specimen.why(why) } }),
+  };
+}
